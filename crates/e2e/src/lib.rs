@@ -1,0 +1,13 @@
+//! Real servers for tests: the program itself, PostgreSQL, S3 and a target for the gateway. Each is started by
+//! the test that needs it and gone with it.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
+
+pub mod postgres;
+pub mod raw;
+pub mod s3;
+pub mod stoa;
+pub mod upstream;
+
+pub use raw::Raw;
+pub use stoa::Stoa;
+pub use upstream::Upstream;

@@ -1,0 +1,172 @@
+//! A PostgreSQL server for this test process, from the binaries that `scripts/fetch-postgres` unpacks.
+//!
+//! It listens on a Unix socket only, runs as `nobody` where the tests run as root (PostgreSQL refuses root),
+//! and ends with the test process, however that ends. Its folder is removed by the next test process.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "test support: a test that cannot start its server stops, and may be told where the binaries are"
+)]
+
+use sqlx::{Connection, PgConnection};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use tokio::sync::OnceCell;
+
+static SHARED: OnceCell<Postgres> = OnceCell::const_new();
+
+pub struct Postgres {
+    sockets: PathBuf,
+    databases: AtomicU32,
+    /// Tells other test processes that this one still lives.
+    _lock: File,
+}
+
+impl Postgres {
+    /// The server of this process, started by whoever asks first.
+    pub async fn shared() -> &'static Postgres {
+        SHARED.get_or_init(|| async { start().await }).await
+    }
+
+    /// The URL of a new, empty database.
+    pub async fn database(&self) -> String {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let mut connection = PgConnection::connect(&self.url("postgres")).await.expect("a connection");
+        let create = sqlx::raw_sql(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}")));
+        create.execute(&mut connection).await.expect("a new database");
+        connection.close().await.expect("a closed connection");
+        self.url(&name)
+    }
+
+    fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@localhost/{database}?host={}", self.sockets.display())
+    }
+}
+
+async fn start() -> Postgres {
+    let binaries = find_binaries();
+    let user = ServerUser::find();
+    let (folder, lock) = new_folder();
+    user.give(&folder);
+    let data = folder.join("data");
+    initialise(&binaries, &user, &data);
+    spawn_server(&binaries, &user, &data, &folder);
+
+    let server = Postgres { sockets: folder, databases: AtomicU32::new(0), _lock: lock };
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while PgConnection::connect(&server.url("postgres")).await.is_err() {
+        assert!(Instant::now() < deadline, "PostgreSQL did not start: see {}", server.sockets.display());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    server
+}
+
+fn find_binaries() -> PathBuf {
+    let unpacked = std::env::var_os("STOA_TEST_PGSERVER").map(PathBuf::from).unwrap_or_else(|| {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
+        target.join("pgserver")
+    });
+    let binaries = unpacked.join("pgserver/pginstall/bin");
+    match binaries.canonicalize() {
+        Ok(binaries) => binaries,
+        Err(_) => panic!("no PostgreSQL in {}: run scripts/fetch-postgres once", unpacked.display()),
+    }
+}
+
+/// `nobody` where this process is root, else the same user.
+struct ServerUser(Option<(u32, u32)>);
+
+impl ServerUser {
+    fn find() -> ServerUser {
+        if own_uid() != 0 {
+            return ServerUser(None);
+        }
+        let id = |flag: &str| {
+            let output = Command::new("id").args([flag, "nobody"]).output().expect("the command id");
+            let text = String::from_utf8(output.stdout).expect("a number");
+            text.trim().parse().expect("a number")
+        };
+        ServerUser(Some((id("-u"), id("-g"))))
+    }
+
+    fn give(&self, folder: &Path) {
+        if let Some((uid, gid)) = self.0 {
+            chown(folder, Some(uid), Some(gid)).expect("a folder for the server's user");
+        }
+    }
+
+    /// A command that runs as this user and is told to quit when its parent thread ends.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new("setpriv");
+        if let Some((uid, gid)) = self.0 {
+            command.args([format!("--reuid={uid}"), format!("--regid={gid}"), "--clear-groups".into()]);
+        }
+        // QUIT and not KILL: the server then takes its children and its shared memory with it.
+        command.args(["--pdeathsig", "QUIT", "--"]).arg(program).current_dir("/").env_clear();
+        command
+    }
+}
+
+fn own_uid() -> u32 {
+    std::fs::metadata("/proc/self").expect("/proc").uid()
+}
+
+/// A folder of this process, with a lock by which others know that it is in use. Folders whose process is no
+/// more are removed. The path is short: a socket's may have 107 bytes.
+fn new_folder() -> (PathBuf, File) {
+    let all = std::env::temp_dir().join(format!("stoa-test-postgres-{}", own_uid()));
+    std::fs::create_dir_all(&all).expect("a temporary folder");
+    let looking_around =
+        OpenOptions::new().create(true).append(true).open(all.join("lock")).expect("a lock file");
+    looking_around.lock().expect("the lock");
+    for entry in std::fs::read_dir(&all).expect("the temporary folder").flatten() {
+        let stale = match File::open(entry.path().join("lock")) {
+            Ok(lock) => lock.try_lock().is_ok(),
+            Err(_) => true,
+        };
+        if stale && entry.path().is_dir() {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+    let folder = all.join(std::process::id().to_string());
+    std::fs::create_dir_all(&folder).expect("a folder for the server");
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).expect("a private folder");
+    let lock = File::create(folder.join("lock")).expect("a lock file");
+    lock.lock().expect("a new lock");
+    (folder, lock)
+}
+
+fn initialise(binaries: &Path, user: &ServerUser, data: &Path) {
+    let mut initdb = user.command(&binaries.join("initdb"));
+    initdb.args(["--no-sync", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "-D"]);
+    let output = initdb.arg(data).output().expect("the command setpriv");
+    assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn spawn_server(binaries: &Path, user: &ServerUser, data: &Path, sockets: &Path) {
+    let log = File::create(sockets.join("log")).expect("a log file");
+    let mut server = user.command(&binaries.join("postgres"));
+    server.arg("-D").arg(data).arg("-k").arg(sockets);
+    for setting in ["listen_addresses=", "fsync=off", "max_connections=300", "autovacuum=off"] {
+        server.args(["-c", setting]);
+    }
+    server.stdin(Stdio::null()).stdout(log.try_clone().expect("the log file")).stderr(log);
+    // The signal comes when the parent *thread* ends, and a test's thread ends early: so one that never does.
+    let (started, wait) = mpsc::channel();
+    std::thread::spawn(move || {
+        let child = server.spawn();
+        started.send(child.is_ok()).expect("somebody waits");
+        loop {
+            std::thread::park();
+        }
+    });
+    assert_eq!(wait.recv(), Ok(true), "cannot run setpriv");
+}

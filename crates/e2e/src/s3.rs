@@ -1,0 +1,61 @@
+//! An S3 server in the test's own runtime: `s3s-fs` over a temporary folder, with signatures checked.
+
+#![expect(clippy::expect_used, reason = "test support: a test that cannot start its server stops")]
+
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use s3s::auth::SimpleAuth;
+use s3s::service::S3ServiceBuilder;
+use std::path::Path;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub struct S3 {
+    pub endpoint: String,
+    pub bucket: String,
+    pub access_key_id: String,
+    pub secret_access_key: String,
+    folder: TempDir,
+    accepting: JoinHandle<()>,
+}
+
+impl S3 {
+    pub async fn start() -> S3 {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let bucket = "stoa-test".to_owned();
+        std::fs::create_dir(folder.path().join(&bucket)).expect("a folder for the bucket");
+        let (access_key_id, secret_access_key) = ("test-key".to_owned(), "test-secret".to_owned());
+
+        let files = s3s_fs::FileSystem::new(folder.path()).expect("an S3 store on the folder");
+        let mut service = S3ServiceBuilder::new(files);
+        service.set_auth(SimpleAuth::from_single(access_key_id.clone(), secret_access_key.clone()));
+        let service = service.build();
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let accepting = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let service = service.clone();
+                tokio::spawn(async move {
+                    let server = Builder::new(TokioExecutor::new());
+                    // A client that hangs up is no failure of the server.
+                    let _ = server.serve_connection(TokioIo::new(socket), service).await;
+                });
+            }
+        });
+        let endpoint = format!("http://{address}");
+        S3 { endpoint, bucket, access_key_id, secret_access_key, folder, accepting }
+    }
+
+    /// Where the server keeps its objects, and the parts of unfinished uploads.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for S3 {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}

@@ -1,0 +1,181 @@
+//! The real program, started on free ports in a folder of its own, killed with the test.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+pub const JWT_SECRET: &str = "a secret for tests that is long enough, surely";
+
+pub struct Stoa {
+    child: Child,
+    pub data: Arc<TempDir>,
+    pub gateway: SocketAddr,
+    pub ops: SocketAddr,
+    /// The banner, and whatever else went to standard output.
+    pub banner: String,
+    stderr: Arc<Mutex<String>>,
+}
+
+/// How it is to be started.
+pub struct Start {
+    data: Arc<TempDir>,
+    environment: BTreeMap<String, String>,
+}
+
+impl Start {
+    pub fn set(mut self, name: &str, value: impl ToString) -> Self {
+        self.environment.insert(name.to_owned(), value.to_string());
+        self
+    }
+
+    /// In the folder of an earlier start.
+    pub fn data(mut self, data: &Arc<TempDir>) -> Self {
+        self.data = data.clone();
+        self
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.args(arguments).env_clear().envs(&self.environment);
+        command.env("STOA_DATA_DIR", self.data.path()).current_dir(self.data.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end: exit code, standard output, standard error.
+    pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.command(arguments).output().expect("the program can be started");
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+    }
+
+    pub fn serve(self) -> Stoa {
+        let listen_file = self.data.path().join("listen.json");
+        let _ = std::fs::remove_file(&listen_file);
+        let mut child = self.command(&["serve"]).spawn().expect("the program can be started");
+        let stderr = collect(child.stderr.take().expect("piped"));
+        let stdout = collect(child.stdout.take().expect("piped"));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let addresses = loop {
+            if let Some(addresses) = read_addresses(&listen_file) {
+                break addresses;
+            }
+            if let Some(status) = child.try_wait().expect("the child can be asked") {
+                panic!("stoa ended with {status}: {}", stderr.lock().unwrap());
+            }
+            assert!(Instant::now() < deadline, "stoa did not start: {}", stderr.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        // The banner follows the file at once.
+        while !stdout.lock().unwrap().contains("data ") && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        let banner = stdout.lock().unwrap().clone();
+        let address = |name: &str| addresses[name].as_str().and_then(|text| text.parse().ok());
+        Stoa {
+            child,
+            data: self.data,
+            gateway: address("gateway").expect("the gateway's address"),
+            ops: address("ops").expect("the operations address"),
+            banner,
+            stderr,
+        }
+    }
+}
+
+impl Stoa {
+    /// Free ports, a fixed secret, and a password `password` for `admin`.
+    pub fn start() -> Start {
+        let environment = [
+            ("GATEWAY_LISTEN", "127.0.0.1:0"),
+            ("OPS_LISTEN", "127.0.0.1:0"),
+            ("JWT_SECRET", JWT_SECRET),
+            ("ADMIN_PASSWORD", "password"),
+        ];
+        Start {
+            data: Arc::new(TempDir::new().expect("a temporary folder")),
+            environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+        }
+    }
+
+    /// Without any setting but the ports: what a person gets.
+    pub fn start_bare() -> Start {
+        let start = Self::start();
+        let kept = |name: &String, _: &mut String| name.ends_with("_LISTEN");
+        let mut environment = start.environment;
+        environment.retain(kept);
+        Start { environment, ..start }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.gateway)
+    }
+
+    pub fn log(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.pid().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+    }
+
+    /// Waits for the end: exit code and how long it took.
+    pub fn wait(mut self) -> (Option<i32>, Duration) {
+        let started = Instant::now();
+        let status = self.child.wait().expect("the child can be waited for");
+        (status.code(), started.elapsed())
+    }
+
+    /// Resident memory in MiB.
+    pub fn memory(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it has memory");
+        let kib: f64 = line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).expect("a number");
+        kib / 1024.0
+    }
+}
+
+impl Drop for Stoa {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_addresses(path: &Path) -> Option<Value> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
+
+fn collect(source: impl std::io::Read + Send + 'static) -> Arc<Mutex<String>> {
+    let text: Arc<Mutex<String>> = Arc::default();
+    let shared = text.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(source).lines().map_while(Result::ok) {
+            let mut text = shared.lock().unwrap();
+            text.push_str(&line);
+            text.push('\n');
+        }
+    });
+    text
+}
+
+/// Beside the test's own program: `target/debug/deps/x` and `target/debug/stoa`.
+pub fn binary() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let folder = test.ancestors().nth(2).expect("tests are in target/PROFILE/deps");
+    let binary = folder.join("stoa");
+    assert!(binary.exists(), "{} is missing: run `cargo build -p stoa` first", binary.display());
+    binary
+}

@@ -1,0 +1,153 @@
+//! `POST /auth/login` and `POST /auth/guest`: what the gateway answers itself.
+
+use crate::admins::{AdminRecord, Admins, is_username};
+use crate::body::GatewayBody;
+use crate::error::{GatewayError, json_response};
+use http::{Method, Request, Response, StatusCode};
+use kit::serve::RequestBody;
+use kit::token::{Claims, Route, Tokens};
+use kit::{Clock, json};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Db, rate};
+use tokio::time::Instant;
+
+const WINDOW: Duration = Duration::from_secs(15 * 60);
+const FAILURES_PER_USERNAME: i64 = 10;
+const FAILURES_PER_ADDRESS: i64 = 50;
+/// Every failed login is answered this long after it came: reading a record or finding none takes its own time,
+/// and the difference would tell which names exist.
+const FAILURE_TAKES: Duration = Duration::from_millis(150);
+
+pub struct Auth {
+    pub tokens: Arc<Tokens>,
+    pub token_ttl: Duration,
+    pub environment: &'static str,
+    pub admins: Admins,
+    pub db: Db,
+    pub clock: Clock,
+}
+
+impl Auth {
+    /// `rest` is the raw path after `/auth`.
+    pub async fn answer(
+        &self,
+        rest: &str,
+        request: Request<RequestBody>,
+        client: IpAddr,
+    ) -> Result<Response<GatewayBody>, GatewayError> {
+        let is_login = match rest {
+            "/login" => true,
+            "/guest" => false,
+            _ => return Err(GatewayError::not_found()),
+        };
+        if request.method() != Method::POST {
+            return Err(GatewayError::method_not_allowed());
+        }
+        let body = request.into_body().collect(json::MAX_BODY).await;
+        let body = body.map_err(|fault| GatewayError::body(Route::Auth, fault))?;
+        if is_login { self.login(&body, client).await } else { self.guest(&body) }
+    }
+
+    async fn login(&self, body: &[u8], client: IpAddr) -> Result<Response<GatewayBody>, GatewayError> {
+        let came = Instant::now();
+        let fields: Value = parse(body)?;
+        let (username, password) = (required(&fields, "username")?, required(&fields, "password")?);
+        let attempt = self.count_attempt(username, client).await?;
+        let record = self.admins.find(username).await.map_err(GatewayError::internal)?;
+        match record.filter(|record| record.accepts(password)) {
+            Some(record) => {
+                attempt.succeeded(&self.db).await?;
+                self.welcome(&record)
+            }
+            None => {
+                tokio::time::sleep_until(came + FAILURE_TAKES).await;
+                Err(GatewayError::invalid_credentials())
+            }
+        }
+    }
+
+    fn welcome(&self, record: &AdminRecord) -> Result<Response<GatewayBody>, GatewayError> {
+        let token = self.issue(&record.username, Route::Auth, "admin")?;
+        let user = json!({ "username": record.username, "role": record.role });
+        Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "user": user })))
+    }
+
+    fn guest(&self, body: &[u8]) -> Result<Response<GatewayBody>, GatewayError> {
+        let route = if body.is_empty() { Route::Build } else { guest_route(&parse(body)?)? };
+        let token = self.issue("guest", route, "guest")?;
+        Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "route": route })))
+    }
+
+    fn issue(&self, project_id: &str, route: Route, scope: &str) -> Result<String, GatewayError> {
+        let claims = Claims {
+            project_id: project_id.to_owned(),
+            route,
+            scopes: vec![scope.to_owned()],
+            environment: self.environment.to_owned(),
+            issued_by: self.tokens.issuer().to_owned(),
+        };
+        self.tokens.issue(&claims, self.token_ttl).map_err(GatewayError::internal)
+    }
+
+    /// Counts before checking, so that guesses sent all at once are counted too.
+    async fn count_attempt(&self, username: &str, client: IpAddr) -> Result<Attempt, GatewayError> {
+        let mut keys = vec![(format!("login:address:{client}"), FAILURES_PER_ADDRESS)];
+        if is_username(username) {
+            keys.push((format!("login:username:{username}"), FAILURES_PER_USERNAME));
+        }
+        let mut attempt = Attempt { keys: Vec::new() };
+        for (key, limit) in keys {
+            let hit = rate::hit(&self.db, &key, limit, WINDOW).await.map_err(GatewayError::internal)?;
+            if !hit.allowed {
+                // What this attempt has counted elsewhere is taken back: it was refused, not failed.
+                attempt.succeeded(&self.db).await?;
+                let wait = hit.reset_at_ms.saturating_sub(self.clock.now_ms()).max(0) as u64;
+                return Err(GatewayError::too_many_requests(Duration::from_millis(wait)));
+            }
+            attempt.keys.push(key);
+        }
+        Ok(attempt)
+    }
+}
+
+struct Attempt {
+    keys: Vec<String>,
+}
+
+impl Attempt {
+    /// Only failures stay counted.
+    async fn succeeded(self, db: &Db) -> Result<(), GatewayError> {
+        for key in &self.keys {
+            rate::forgive(db, key).await.map_err(GatewayError::internal)?;
+        }
+        Ok(())
+    }
+}
+
+fn parse(body: &[u8]) -> Result<Value, GatewayError> {
+    let fields: Value = json::parse(body).map_err(|fault| invalid(fault.to_string()))?;
+    if fields.is_object() { Ok(fields) } else { Err(invalid("the body is not a JSON object".to_owned())) }
+}
+
+fn required<'a>(fields: &'a Value, name: &str) -> Result<&'a str, GatewayError> {
+    match fields.get(name).and_then(Value::as_str) {
+        Some(text) if !text.is_empty() => Ok(text),
+        _ => Err(invalid(format!("`{name}` is missing: a string that is not empty"))),
+    }
+}
+
+fn guest_route(fields: &Value) -> Result<Route, GatewayError> {
+    match fields.get("route").map(|route| route.as_str().unwrap_or_default()) {
+        None | Some("BUILD") => Ok(Route::Build),
+        Some("KV") => Ok(Route::Kv),
+        Some("CORE") => Ok(Route::Core),
+        Some(_) => Err(invalid("unknown `route`: one of BUILD, KV, CORE".to_owned())),
+    }
+}
+
+fn invalid(message: String) -> GatewayError {
+    GatewayError::invalid_request(Route::Auth, message)
+}

@@ -1,0 +1,165 @@
+//! Who calls: bearer tokens checked, with a bounded memory of those that were.
+
+use crate::error::GatewayError;
+use http::{HeaderMap, HeaderValue, header};
+use kit::Clock;
+use kit::token::{IDENTITY_TTL, InvalidToken, Route, Tokens, Verified};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A verified token and the identity that tells the target of it.
+#[derive(Clone)]
+pub struct Caller {
+    token: Arc<str>,
+    verified: Arc<Verified>,
+    pub identity: HeaderValue,
+    identity_made_ms: i64,
+}
+
+pub struct Bearers {
+    tokens: Arc<Tokens>,
+    clock: Clock,
+    shards: [Mutex<HashMap<Signature, Caller>>; SHARDS],
+}
+
+/// The end of a token's signature: as random as any hash of it, and at no cost. The whole is compared after.
+type Signature = [u8; 16];
+
+const SHARDS: usize = 16;
+const CALLERS_PER_SHARD: usize = 256;
+/// Longer tokens are checked each time, so that the memory's size is bounded in bytes as well.
+const MAX_KEPT_TOKEN: usize = 1024;
+/// An identity is used for half its life, so that a target has the other half to read it.
+const IDENTITY_USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
+
+impl Bearers {
+    pub fn new(tokens: Arc<Tokens>, clock: Clock) -> Self {
+        Self { tokens, clock, shards: std::array::from_fn(|_| Mutex::default()) }
+    }
+
+    /// The contract's order of checks for one route; `None` is a caller without a token where none is needed.
+    pub fn authorize(&self, headers: &HeaderMap, route: Route) -> Result<Option<Caller>, GatewayError> {
+        let mut sent = headers.get_all(header::AUTHORIZATION).iter();
+        let caller = match (sent.next(), sent.next()) {
+            (None, _) if route == Route::Build => return Err(GatewayError::missing_token(route)),
+            (None, _) => return Ok(None),
+            (Some(value), None) => self.caller(value),
+            (Some(_), Some(_)) => Err(InvalidToken),
+        };
+        let caller = caller.map_err(|InvalidToken| GatewayError::invalid_token(route))?;
+        let claims = &caller.verified.claims;
+        if claims.route != route && !matches!(claims.route, Route::Core | Route::Auth) {
+            return Err(GatewayError::route_mismatch(route, claims.route));
+        }
+        if !claims.has_scope("admin") && !claims.has_scope("guest") {
+            return Err(GatewayError::invalid_token(route));
+        }
+        Ok(Some(caller))
+    }
+
+    fn caller(&self, authorization: &HeaderValue) -> Result<Caller, InvalidToken> {
+        let token = bearer_token(authorization.as_bytes()).ok_or(InvalidToken)?;
+        let signature: Signature = *token.last_chunk().ok_or(InvalidToken)?;
+        let now = self.clock.now_ms();
+        let shard = &self.shards[usize::from(signature[0]) % SHARDS];
+        let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(caller) = known.get_mut(&signature).filter(|caller| caller.token.as_bytes() == token) {
+            if !caller.verified.holds_at(now) {
+                known.remove(&signature);
+                return Err(InvalidToken);
+            }
+            if now - caller.identity_made_ms > IDENTITY_USE_MS {
+                *caller = self.introduce(&caller.token, caller.verified.clone(), now)?;
+            }
+            return Ok(caller.clone());
+        }
+        drop(known);
+        let token = std::str::from_utf8(token).map_err(|_| InvalidToken)?;
+        let caller = self.introduce(&token.into(), Arc::new(self.tokens.verify(token)?), now)?;
+        if token.len() <= MAX_KEPT_TOKEN {
+            let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= CALLERS_PER_SHARD {
+                known.clear();
+            }
+            known.insert(signature, caller.clone());
+        }
+        Ok(caller)
+    }
+
+    fn introduce(&self, token: &Arc<str>, verified: Arc<Verified>, now: i64) -> Result<Caller, InvalidToken> {
+        let identity = self.tokens.issue_identity(&verified.claims).map_err(|_| InvalidToken)?;
+        let identity = HeaderValue::try_from(identity).map_err(|_| InvalidToken)?;
+        Ok(Caller { token: token.clone(), verified, identity, identity_made_ms: now })
+    }
+}
+
+/// What follows `Bearer `. Whether it is a token is for the signature to say.
+fn bearer_token(authorization: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = authorization.split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::token::Claims;
+    use std::time::Duration;
+
+    fn bearers() -> (Bearers, Clock, HeaderMap) {
+        let clock = Clock::fixed(1_794_709_061_000);
+        let tokens = Arc::new(Tokens::new(&[7; 32], "stoa", "stoa", clock.clone()));
+        let claims = Claims {
+            project_id: "guest".into(),
+            route: Route::Build,
+            scopes: vec!["guest".into()],
+            environment: "staging".into(),
+            issued_by: "stoa".into(),
+        };
+        let token = tokens.issue(&claims, Duration::from_secs(3600)).unwrap();
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+        (Bearers::new(tokens, clock.clone()), clock, headers)
+    }
+
+    #[test]
+    fn a_remembered_token_still_expires() {
+        let (bearers, clock, headers) = bearers();
+        for _ in 0..2 {
+            assert!(bearers.authorize(&headers, Route::Build).unwrap().is_some());
+        }
+        clock.advance(Duration::from_secs(3606));
+        assert_eq!(bearers.authorize(&headers, Route::Build).map(drop).unwrap_err().code, "INVALID_TOKEN");
+    }
+
+    #[test]
+    fn an_identity_is_renewed_before_it_expires() {
+        let (bearers, clock, headers) = bearers();
+        let first = bearers.authorize(&headers, Route::Build).unwrap().unwrap().identity;
+        clock.advance(Duration::from_secs(30));
+        assert_eq!(bearers.authorize(&headers, Route::Build).unwrap().unwrap().identity, first);
+        clock.advance(Duration::from_secs(1));
+        let second = bearers.authorize(&headers, Route::Build).unwrap().unwrap().identity;
+        assert_ne!(second, first);
+        clock.advance(Duration::from_secs(30));
+        assert!(bearers.tokens.verify_identity(second.to_str().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn the_memory_is_bounded() {
+        let (bearers, clock, _) = bearers();
+        let tokens = Tokens::new(&[7; 32], "stoa", "stoa", clock);
+        for number in 0..2 * SHARDS * CALLERS_PER_SHARD {
+            let claims = Claims {
+                project_id: number.to_string(),
+                route: Route::Kv,
+                scopes: vec!["admin".into()],
+                environment: String::new(),
+                issued_by: String::new(),
+            };
+            let token = tokens.issue(&claims, Duration::from_secs(60)).unwrap();
+            bearers.caller(&format!("Bearer {token}").parse().unwrap()).map(drop).unwrap();
+        }
+        let kept: usize = bearers.shards.iter().map(|shard| shard.lock().unwrap().len()).sum();
+        assert!(kept <= SHARDS * CALLERS_PER_SHARD, "{kept}");
+    }
+}

@@ -1,0 +1,149 @@
+//! The gateway's error record, field by field as the contract has it.
+
+use crate::body::GatewayBody;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use kit::serve::{BodyFault, Refusal, RequestId};
+use kit::token::Route;
+use kit::{Clock, iso8601};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub struct GatewayError {
+    pub route: Route,
+    pub status: StatusCode,
+    pub code: &'static str,
+    pub message: Cow<'static, str>,
+    pub header: Option<(HeaderName, HeaderValue)>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Record<'a> {
+    route: Route,
+    status: u16,
+    code: &'a str,
+    message: &'a str,
+    request_id: &'a str,
+    timestamp: &'a str,
+}
+
+impl GatewayError {
+    fn new(
+        route: Route,
+        status: StatusCode,
+        code: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { route, status, code, message: message.into(), header: None }
+    }
+
+    pub fn invalid_request(route: Route, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(route, StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
+    }
+
+    pub fn invalid_credentials() -> Self {
+        let message = "unknown user or wrong password";
+        Self::new(Route::Auth, StatusCode::UNAUTHORIZED, "INVALID_CREDENTIALS", message)
+    }
+
+    pub fn missing_token(route: Route) -> Self {
+        let message = "this route needs a token: send `Authorization: Bearer …`";
+        Self::new(route, StatusCode::UNAUTHORIZED, "MISSING_TOKEN", message)
+    }
+
+    pub fn invalid_token(route: Route) -> Self {
+        let message = "the token is invalid or has expired: get a new one from /auth/login or /auth/guest";
+        Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
+    }
+
+    pub fn route_mismatch(route: Route, token_route: Route) -> Self {
+        let message = format!("the token is for {}, not for {}", token_route.as_str(), route.as_str());
+        Self::new(route, StatusCode::FORBIDDEN, "ROUTE_MISMATCH", message)
+    }
+
+    pub fn not_found() -> Self {
+        let message = "no such path: the gateway answers /auth/login, /auth/guest and what is under \
+                       /build, /kv and /core";
+        Self::new(Route::Auth, StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    }
+
+    pub fn method_not_allowed() -> Self {
+        let message = "this path takes POST only";
+        let error = Self::new(Route::Auth, StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message);
+        Self { header: Some((header::ALLOW, HeaderValue::from_static("POST"))), ..error }
+    }
+
+    pub fn too_many_requests(retry_after: Duration) -> Self {
+        let seconds = retry_after.as_millis().div_ceil(1000).max(1) as u64;
+        let message = "too many failed sign-ins: wait as long as `Retry-After` says";
+        let error = Self::new(Route::Auth, StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message);
+        Self { header: Some((header::RETRY_AFTER, HeaderValue::from(seconds))), ..error }
+    }
+
+    pub fn missing_target(route: Route) -> Self {
+        let message = format!("{}_SERVICE_URL is not set, so nothing is behind this path", route.as_str());
+        Self::new(route, StatusCode::BAD_GATEWAY, "MISSING_TARGET", message)
+    }
+
+    pub fn upstream_unavailable(route: Route) -> Self {
+        let message = "the service behind this path cannot be reached or broke off before it answered";
+        Self::new(route, StatusCode::BAD_GATEWAY, "UPSTREAM_UNAVAILABLE", message)
+    }
+
+    pub fn upstream_timeout(route: Route) -> Self {
+        let message = "the service behind this path did not answer in time";
+        Self::new(route, StatusCode::GATEWAY_TIMEOUT, "UPSTREAM_TIMEOUT", message)
+    }
+
+    /// Logs the cause and keeps it from the client.
+    pub fn internal(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "a request failed");
+        let message = "something went wrong inside: the log has it under this `requestId`";
+        Self::new(Route::Auth, StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
+    }
+
+    pub fn body(route: Route, fault: BodyFault) -> Self {
+        let (status, code) = match fault {
+            BodyFault::TooSlow => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
+            BodyFault::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE"),
+            BodyFault::Broken => (StatusCode::BAD_REQUEST, "INVALID_REQUEST"),
+        };
+        Self::new(route, status, code, fault.to_string())
+    }
+
+    pub fn into_response(self, request_id: &RequestId, clock: &Clock) -> Response<GatewayBody> {
+        let record = Record {
+            route: self.route,
+            status: self.status.as_u16(),
+            code: self.code,
+            message: &self.message,
+            request_id: request_id.as_str(),
+            timestamp: &iso8601(clock.now_ms()),
+        };
+        let mut response = json_response(self.status, &record);
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<Refusal> for GatewayError {
+    fn from(refusal: Refusal) -> Self {
+        let (status, code, message) = refusal.describe();
+        Self::new(Route::Auth, status, code, message)
+    }
+}
+
+/// What the gateway says itself is about one caller: nobody may keep it.
+pub fn json_response(status: StatusCode, body: &impl Serialize) -> Response<GatewayBody> {
+    let text = serde_json::to_vec(body).unwrap_or_default();
+    let mut response = Response::new(GatewayBody::own(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,174 @@
+//! Stoa's gateway: it answers `/auth` itself and forwards what is under `/build`, `/kv` and `/core`.
+//!
+//! Order of checks: prefix (404), path (400), token (401, 403), target (502). It is the only part that verifies
+//! tokens from outside; targets are told who calls by a signed identity.
+
+mod admins;
+mod auth;
+mod bearer;
+mod body;
+mod cors;
+mod error;
+mod forward;
+mod path;
+mod proxy;
+mod tunnel;
+mod upstream;
+
+pub use admins::{AdminRecord, Admins, is_username};
+pub use cors::Cors;
+pub use forward::TrustedProxies;
+pub use upstream::TargetUrl;
+
+use auth::Auth;
+use bearer::Bearers;
+use body::GatewayBody;
+use error::GatewayError;
+use forward::Introduction;
+use http::{Request, Response};
+use kit::Clock;
+use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext};
+use kit::token::{Route, Tokens};
+use path::Place;
+use proxy::{Proxy, Rest};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Blobs, Db};
+use upstream::Upstreams;
+
+/// The gateway's interface, as OpenAPI.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+pub struct GatewaySettings {
+    pub build_targets: Vec<TargetUrl>,
+    pub kv_targets: Vec<TargetUrl>,
+    pub core_targets: Vec<TargetUrl>,
+    pub token_ttl: Duration,
+    pub environment: &'static str,
+    pub upstream_timeout: Duration,
+    pub trusted_proxies: TrustedProxies,
+    pub cors: Cors,
+}
+
+#[derive(Clone)]
+pub struct Gateway {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    auth: Auth,
+    bearers: Bearers,
+    proxies: [Proxy; 3],
+    trusted_proxies: TrustedProxies,
+    cors: Cors,
+    clock: Clock,
+}
+
+impl Gateway {
+    pub fn new(
+        settings: GatewaySettings,
+        tokens: Arc<Tokens>,
+        db: Db,
+        blobs: Blobs,
+        clock: Clock,
+        drain: Drain,
+    ) -> Self {
+        let proxy = |route, targets| Proxy {
+            route,
+            upstreams: Upstreams::new(targets, clock.clone()),
+            timeout: settings.upstream_timeout,
+            drain: drain.clone(),
+        };
+        let proxies = [
+            proxy(Route::Build, settings.build_targets),
+            proxy(Route::Kv, settings.kv_targets),
+            proxy(Route::Core, settings.core_targets),
+        ];
+        let auth = Auth {
+            tokens: tokens.clone(),
+            token_ttl: settings.token_ttl,
+            environment: settings.environment,
+            admins: Admins::new(blobs),
+            db,
+            clock: clock.clone(),
+        };
+        let inner = Inner {
+            auth,
+            bearers: Bearers::new(tokens, clock.clone()),
+            proxies,
+            trusted_proxies: settings.trusted_proxies,
+            cors: settings.cors,
+            clock,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Closes connections to targets that have been idle for too long. Never comes back.
+    pub async fn close_old_connections(self) {
+        let mut every = tokio::time::interval(Duration::from_secs(10));
+        loop {
+            every.tick().await;
+            let targets = self.inner.proxies.iter().flat_map(|proxy| proxy.upstreams.targets());
+            targets.for_each(|target| target.close_old_connections());
+        }
+    }
+}
+
+impl Inner {
+    async fn answer(
+        &self,
+        request: Request<RequestBody>,
+        context: &RequestContext,
+    ) -> Result<Response<GatewayBody>, GatewayError> {
+        // A clone shares the text; the request itself goes on to be changed.
+        let uri = request.uri().clone();
+        let (route, rest) = match path::locate(uri.path()) {
+            Place::Nowhere => return Err(GatewayError::not_found()),
+            Place::Escaping(route) => {
+                return Err(GatewayError::invalid_request(route, "the path leads out of its prefix"));
+            }
+            Place::Auth(rest) => {
+                let client = self.trusted_proxies.client(&context.connection, request.headers());
+                // Boxed: its future is large, and proxied requests would carry room for it.
+                return Box::pin(self.auth.answer(rest, request, client)).await;
+            }
+            Place::Proxied(route, rest) => (route, Rest { path: rest, query: uri.query() }),
+        };
+        let caller = self.bearers.authorize(request.headers(), route)?;
+        let introduction = Introduction {
+            route,
+            identity: caller.as_ref().map(|caller| &caller.identity),
+            request_id: &context.request_id,
+            connection: &context.connection,
+            trusted: &self.trusted_proxies,
+        };
+        self.proxy(route)?.forward(request, rest, &introduction).await
+    }
+
+    fn proxy(&self, route: Route) -> Result<&Proxy, GatewayError> {
+        self.proxies.iter().find(|proxy| proxy.route == route).ok_or(GatewayError::not_found())
+    }
+}
+
+impl Handler for Gateway {
+    type Body = GatewayBody;
+
+    async fn handle(&self, request: Request<RequestBody>, context: &RequestContext) -> Response<GatewayBody> {
+        let inner = &self.inner;
+        let origin = inner.cors.allowed(request.headers());
+        let mut response = if origin.is_some() && Cors::is_preflight(&request) {
+            Cors::preflight(&request)
+        } else {
+            let answer = inner.answer(request, context).await;
+            answer.unwrap_or_else(|error| error.into_response(&context.request_id, &inner.clock))
+        };
+        if let Some(origin) = origin {
+            Cors::open(&mut response, origin);
+        }
+        response
+    }
+
+    fn refuse(&self, refusal: Refusal, context: &RequestContext) -> Response<GatewayBody> {
+        GatewayError::from(refusal).into_response(&context.request_id, &self.inner.clock)
+    }
+}

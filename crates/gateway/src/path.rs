@@ -1,0 +1,147 @@
+//! Which route a path belongs to. Pure: decided on the decoded path, forwarded byte for byte.
+
+use kit::token::Route;
+use std::borrow::Cow;
+
+/// Prefix and route, as the contract lists them.
+pub const PREFIXES: [(&str, Route); 3] = [("build", Route::Build), ("kv", Route::Kv), ("core", Route::Core)];
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// Under `/auth`: what follows it, raw.
+    Auth(&'a str),
+    /// Under a prefix: what follows it, raw, with its leading slash.
+    Proxied(Route, &'a str),
+    /// Under a prefix or `/auth`, but made so that a reader further on may see it elsewhere.
+    Escaping(Route),
+    Nowhere,
+}
+
+pub fn locate(path: &str) -> Place<'_> {
+    let Some(inner) = path.strip_prefix('/') else { return Place::Nowhere };
+    let (first, rest) = match inner.find('/') {
+        Some(slash) => inner.split_at(slash),
+        None => (inner, ""),
+    };
+    let decoded = decode(first);
+    let (name, hidden_rest) = match decoded.find(['/', '\\']) {
+        Some(slash) => decoded.split_at(slash),
+        None => (&*decoded, ""),
+    };
+    let route = if name == "auth" {
+        Route::Auth
+    } else if let Some((_, route)) = PREFIXES.iter().find(|(prefix, _)| *prefix == name) {
+        *route
+    } else {
+        return Place::Nowhere;
+    };
+    if !hidden_rest.is_empty() {
+        return Place::Escaping(route);
+    }
+    match route {
+        Route::Auth => Place::Auth(rest),
+        _ if climbs_out(rest) => Place::Escaping(route),
+        _ if rest.is_empty() => Place::Proxied(route, "/"),
+        _ => Place::Proxied(route, rest),
+    }
+}
+
+/// Whether `..` segments lead above where the path starts. Backslashes and encoded slashes count as slashes.
+fn climbs_out(path: &str) -> bool {
+    if !path.contains("..") && !path.contains('%') {
+        return false;
+    }
+    let mut depth = 0i32;
+    for segment in decode(path).split(['/', '\\']) {
+        match segment {
+            "" | "." => {}
+            ".." => depth -= 1,
+            _ => depth += 1,
+        }
+        if depth < 0 {
+            return true;
+        }
+    }
+    false
+}
+
+/// Percent-decoded once. What is no valid escape stays as it is; bytes that are no UTF-8 become `U+FFFD`.
+fn decode(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        let mut ahead = bytes.clone();
+        match (byte, ahead.next().and_then(hex_digit), ahead.next().and_then(hex_digit)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push(high * 16 + low);
+                bytes = ahead;
+            }
+            _ => decoded.push(byte),
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&decoded).into_owned())
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_matches_whole_segments_and_is_stripped() {
+        for (path, place) in [
+            ("/build", Place::Proxied(Route::Build, "/")),
+            ("/build/", Place::Proxied(Route::Build, "/")),
+            ("/build/x", Place::Proxied(Route::Build, "/x")),
+            ("/kv/a//b/", Place::Proxied(Route::Kv, "/a//b/")),
+            ("/core//x", Place::Proxied(Route::Core, "//x")),
+            ("/%62uild/x", Place::Proxied(Route::Build, "/x")),
+            ("/build/a%2Fb%zz%", Place::Proxied(Route::Build, "/a%2Fb%zz%")),
+            ("/build/%25%32%65%25%32%65/x", Place::Proxied(Route::Build, "/%25%32%65%25%32%65/x")),
+            ("/build/a/../b", Place::Proxied(Route::Build, "/a/../b")),
+            ("/build/a%2fb/../..", Place::Proxied(Route::Build, "/a%2fb/../..")),
+            ("/build/..x/x..", Place::Proxied(Route::Build, "/..x/x..")),
+            ("/auth/login", Place::Auth("/login")),
+            ("/auth", Place::Auth("")),
+            ("/builder", Place::Nowhere),
+            ("/Build/x", Place::Nowhere),
+            ("/", Place::Nowhere),
+            ("", Place::Nowhere),
+            ("*", Place::Nowhere),
+            ("//build/x", Place::Nowhere),
+            ("/../build/x", Place::Nowhere),
+            ("/x/../build", Place::Nowhere),
+        ] {
+            assert_eq!(locate(path), place, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_leaves_its_prefix_is_seen() {
+        for path in [
+            "/build/..",
+            "/build/../kv/x",
+            "/build/%2e%2e/x",
+            "/build/%2E./x",
+            "/build/a/../../x",
+            "/build/a//../../x",
+            "/build/./../x",
+            "/build/..%2fx",
+            "/build/..%2Fx",
+            "/build/..%5cx",
+            "/build/..\\x",
+            "/build%2fx",
+            "/build%2f..%2fkv",
+            "/build%5cx",
+        ] {
+            assert_eq!(locate(path), Place::Escaping(Route::Build), "{path}");
+        }
+        assert_eq!(locate("/auth%2flogin"), Place::Escaping(Route::Auth));
+    }
+}

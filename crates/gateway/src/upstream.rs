@@ -1,0 +1,63 @@
+//! The targets of one route: which is taken next, its idle connections, and whether it has been failing.
+
+mod body;
+mod connection;
+mod target;
+
+pub use body::UpstreamBody;
+pub use connection::SendError;
+pub use target::{Lease, Target, TargetUrl};
+
+use kit::Clock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub struct Upstreams {
+    targets: Vec<Arc<Target>>,
+    turn: AtomicUsize,
+    clock: Clock,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("no target could be connected to")]
+pub struct NoTarget;
+
+impl Upstreams {
+    pub fn new(urls: Vec<TargetUrl>, clock: Clock) -> Self {
+        let targets = urls.into_iter().map(|url| Arc::new(Target::new(url, clock.clone()))).collect();
+        Self { targets, turn: AtomicUsize::new(0), clock }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    pub fn targets(&self) -> &[Arc<Target>] {
+        &self.targets
+    }
+
+    /// A connection to the least busy target, a healthy one first. A target that cannot be connected to is
+    /// passed over: nothing was sent, so any request may go to the next.
+    pub async fn lease(&self, fresh: bool) -> Result<Lease, NoTarget> {
+        if let [only] = &self.targets[..] {
+            return only.lease(fresh).await.map_err(|_| NoTarget);
+        }
+        for target in self.by_preference() {
+            if let Ok(lease) = target.lease(fresh).await {
+                return Ok(lease);
+            }
+        }
+        Err(NoTarget)
+    }
+
+    fn by_preference(&self) -> Vec<Arc<Target>> {
+        let mut targets = self.targets.clone();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        // Rotated first and sorted stably after, so that equally busy targets take turns.
+        let first = turn % targets.len().max(1);
+        targets.rotate_left(first);
+        let now = self.clock.now_ms();
+        targets.sort_by_key(|target| (target.is_down(now), target.busy()));
+        targets
+    }
+}

@@ -1,0 +1,249 @@
+//! One target: its address, its idle connections, its passive health.
+
+use super::connection::UpstreamConnection;
+use http::HeaderValue;
+use http::uri::{Authority, Uri};
+use kit::Clock;
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+/// Where a route leads: `http://host[:port][/base]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetUrl {
+    authority: Authority,
+    base: String,
+}
+
+impl std::str::FromStr for TargetUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = || format!("`{text}` is not a target: expected `http://host[:port][/path]`");
+        let uri: Uri = text.parse().map_err(|_| wanted())?;
+        let plain = uri.scheme_str() == Some("http") && uri.query().is_none();
+        let authority = uri.authority().filter(|authority| plain && !authority.as_str().contains('@'));
+        let authority = authority.filter(|authority| !authority.host().is_empty()).ok_or_else(wanted)?;
+        Ok(Self { authority: authority.clone(), base: uri.path().trim_end_matches('/').to_owned() })
+    }
+}
+
+impl std::fmt::Display for TargetUrl {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "http://{}{}", self.authority, self.base)
+    }
+}
+
+impl TargetUrl {
+    pub async fn connect(&self) -> std::io::Result<TcpStream> {
+        let host = self.authority.host().trim_start_matches('[').trim_end_matches(']');
+        let connecting = TcpStream::connect((host, self.authority.port_u16().unwrap_or(80)));
+        timeout(CONNECT_TIMEOUT, connecting).await?
+    }
+}
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Shorter than servers usually keep an idle connection, so that we seldom meet a stale one.
+const MAX_IDLE: Duration = Duration::from_secs(30);
+const MAX_IDLE_CONNECTIONS: usize = 1024;
+/// One refused connection shows that a target is down; an exchange may break for its own reasons.
+const BROKEN_EXCHANGES_TO_BE_DOWN: u32 = 3;
+const MAX_DOWN_MS: i64 = 30_000;
+
+pub struct Target {
+    pub url: TargetUrl,
+    pub host: HeaderValue,
+    busy: AtomicUsize,
+    idle: Mutex<Vec<(Instant, UpstreamConnection)>>,
+    failures: AtomicU32,
+    down_until_ms: AtomicI64,
+    clock: Clock,
+}
+
+impl Target {
+    pub fn new(url: TargetUrl, clock: Clock) -> Self {
+        let host =
+            HeaderValue::from_str(url.authority.as_str()).unwrap_or(HeaderValue::from_static("target"));
+        Self {
+            url,
+            host,
+            busy: AtomicUsize::new(0),
+            idle: Mutex::default(),
+            failures: AtomicU32::new(0),
+            down_until_ms: AtomicI64::new(0),
+            clock,
+        }
+    }
+
+    pub fn base(&self) -> &str {
+        &self.url.base
+    }
+
+    pub fn busy(&self) -> usize {
+        self.busy.load(Ordering::Relaxed)
+    }
+
+    pub fn is_down(&self, now_ms: i64) -> bool {
+        self.down_until_ms.load(Ordering::Relaxed) > now_ms
+    }
+
+    /// An idle connection, or a new one where there is none or a `fresh` one is wanted.
+    pub async fn lease(self: &Arc<Self>, fresh: bool) -> std::io::Result<Lease> {
+        let lease = Lease::count(self.clone());
+        if !fresh {
+            while let Some(mut connection) = self.take_idle() {
+                if connection.is_ready().await {
+                    return Ok(lease.with(connection, true));
+                }
+            }
+        }
+        match Box::pin(self.open()).await {
+            Ok(connection) => Ok(lease.with(connection, false)),
+            Err(error) => {
+                self.failed(1);
+                tracing::warn!(target = %self.url, %error, "a target cannot be reached");
+                Err(error)
+            }
+        }
+    }
+
+    async fn open(&self) -> std::io::Result<UpstreamConnection> {
+        let socket = self.url.connect().await?;
+        UpstreamConnection::new(socket).await.map_err(std::io::Error::other)
+    }
+
+    fn take_idle(&self) -> Option<UpstreamConnection> {
+        let (since, connection) = self.idle().pop()?;
+        if since.elapsed() < MAX_IDLE {
+            return Some(connection);
+        }
+        // The newest is too old, so all are.
+        self.idle().clear();
+        None
+    }
+
+    fn put_back(&self, connection: UpstreamConnection) {
+        let mut idle = self.idle();
+        if idle.len() < MAX_IDLE_CONNECTIONS {
+            idle.push((Instant::now(), connection));
+        }
+    }
+
+    /// Closes what has been idle for too long; called now and then.
+    pub fn close_old_connections(&self) {
+        self.idle().retain(|(since, _)| since.elapsed() < MAX_IDLE);
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<(Instant, UpstreamConnection)>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn answered(&self) {
+        if self.failures.load(Ordering::Relaxed) > 0 {
+            self.failures.store(0, Ordering::Relaxed);
+            self.down_until_ms.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// A connection that broke, or an answer that did not come.
+    pub fn exchange_failed(&self) {
+        self.failed(BROKEN_EXCHANGES_TO_BE_DOWN);
+    }
+
+    /// Out of the choice for 1 s after `tolerated` failures in a row, twice as long after each further one.
+    fn failed(&self, tolerated: u32) {
+        let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(beyond) = failures.checked_sub(tolerated) {
+            let down_ms = (1000i64 << beyond.min(5)).min(MAX_DOWN_MS);
+            self.down_until_ms.store(self.clock.now_ms() + down_ms, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A connection in use. Counts its target as busier until it is dropped.
+pub struct Lease {
+    pub target: Arc<Target>,
+    connection: Option<UpstreamConnection>,
+    pub reused: bool,
+}
+
+impl Lease {
+    fn count(target: Arc<Target>) -> Self {
+        target.busy.fetch_add(1, Ordering::Relaxed);
+        Self { target, connection: None, reused: false }
+    }
+
+    fn with(mut self, connection: UpstreamConnection, reused: bool) -> Self {
+        self.connection = Some(connection);
+        self.reused = reused;
+        self
+    }
+
+    pub fn connection(&mut self) -> Option<&mut UpstreamConnection> {
+        self.connection.as_mut()
+    }
+
+    /// The exchange is over: the connection may serve another, where it can.
+    pub fn finish(&mut self) {
+        if let Some(connection) = self.connection.take()
+            && connection.can_be_kept()
+        {
+            self.target.put_back(connection);
+        }
+    }
+
+    /// For an upgrade, whose connection never comes back.
+    pub fn take_connection(&mut self) -> Option<UpstreamConnection> {
+        self.connection.take()
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.target.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_urls_are_plain_http_with_an_optional_base() {
+        for (text, shown) in [
+            ("http://127.0.0.1:8081", "http://127.0.0.1:8081"),
+            ("http://worker:8081/", "http://worker:8081"),
+            ("http://worker/base/path/", "http://worker/base/path"),
+            ("http://[::1]:8081", "http://[::1]:8081"),
+        ] {
+            assert_eq!(text.parse::<TargetUrl>().unwrap().to_string(), shown);
+        }
+        for text in
+            ["", "worker:8081", "https://worker", "ftp://worker", "http://", "http://a@b", "http://a?b"]
+        {
+            assert!(text.parse::<TargetUrl>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failing_target_is_left_out_for_longer_each_time_and_forgiven_at_once() {
+        let clock = Clock::fixed(0);
+        let target = Target::new("http://127.0.0.1:1".parse().unwrap(), clock.clone());
+        let down_for = |target: &Target| (0..40).take_while(|second| target.is_down(second * 1000)).count();
+        target.exchange_failed();
+        target.exchange_failed();
+        assert_eq!(down_for(&target), 0, "twice may happen");
+        target.exchange_failed();
+        assert_eq!(down_for(&target), 1);
+        target.exchange_failed();
+        assert_eq!(down_for(&target), 2);
+        (0..10).for_each(|_| target.exchange_failed());
+        assert_eq!(down_for(&target), 30);
+        target.answered();
+        assert_eq!(down_for(&target), 0);
+        target.failed(1);
+        assert_eq!(down_for(&target), 1, "one refused connection is enough");
+    }
+}

@@ -1,0 +1,76 @@
+//! Readiness: what a service needs, asked at once and never for longer than two seconds.
+
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use futures_util::future::{BoxFuture, join_all};
+use http::StatusCode;
+use serde_json::{Value, json};
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+type Ask = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// The dependencies of a service or of the whole process, by name.
+#[derive(Clone, Default)]
+pub struct Health {
+    checks: Vec<(String, Ask)>,
+}
+
+impl Health {
+    pub fn add<F>(&mut self, name: impl Into<String>, ask: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        self.checks.push((name.into(), Arc::new(move || Box::pin(ask()))));
+    }
+
+    /// Each dependency with what is wrong with it, if anything.
+    pub async fn ask(&self) -> Vec<(String, Result<(), String>)> {
+        join_all(self.checks.iter().map(|(name, ask)| async move {
+            let answer = tokio::time::timeout(PATIENCE, ask()).await;
+            (name.clone(), answer.unwrap_or_else(|_| Err("did not answer within 2 s".into())))
+        }))
+        .await
+    }
+
+    /// `GET /livez` and `GET /readyz`.
+    pub fn routes(self) -> Router {
+        let live = get(async || Json(json!({ "status": "ok" })));
+        let ready = get(async move || readiness(self.ask().await));
+        Router::new().route("/livez", live).route("/readyz", ready)
+    }
+}
+
+fn readiness(answers: Vec<(String, Result<(), String>)>) -> Response {
+    let ready = answers.iter().all(|(_, answer)| answer.is_ok());
+    let checks: Vec<Value> = answers
+        .into_iter()
+        .map(|(name, answer)| match answer {
+            Ok(()) => json!({ "name": name, "status": "ok" }),
+            Err(why) => json!({ "name": name, "status": "unavailable", "error": why }),
+        })
+        .collect();
+    let (status, word) =
+        if ready { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "unavailable") };
+    (status, Json(json!({ "status": word, "checks": checks }))).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dependency_that_hangs_is_named_and_holds_nobody_up() {
+        let mut health = Health::default();
+        health.add("database", async || Ok(()));
+        health.add("objects", async || std::future::pending().await);
+        let answers = health.ask().await;
+        assert_eq!(answers[0], ("database".into(), Ok(())));
+        assert_eq!(answers[1], ("objects".into(), Err("did not answer within 2 s".into())));
+        assert_eq!(readiness(answers).status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

@@ -1,0 +1,15 @@
+//! What every service of Stoa shares: serving, errors, tokens, clock, ids. Knows no service.
+
+mod clock;
+pub mod error;
+pub mod health;
+pub mod json;
+pub mod log;
+pub mod metrics;
+pub mod ops;
+mod random;
+pub mod serve;
+pub mod token;
+
+pub use clock::{Clock, iso8601};
+pub use random::{Random, hex};

@@ -1,0 +1,257 @@
+//! The one accept loop: every listener of every service is served here, under the same limits.
+//!
+//! A service is a [`Handler`]. What this module owns: connections (HTTP/1.1 and HTTP/2 without TLS), their
+//! timeouts and number, request ids, the access log, request metrics, panics, and the orderly end.
+
+mod axum_handler;
+mod body;
+mod connection;
+mod drain;
+mod framing;
+mod limits;
+mod request_id;
+mod timer;
+mod track;
+mod wire;
+
+pub use axum_handler::AxumHandler;
+pub use body::{BodyFault, BodyWatch, RequestBody};
+pub use connection::Connection;
+pub use drain::Drain;
+pub use framing::Refusal;
+pub use limits::Limits;
+pub use request_id::{RequestId, X_REQUEST_ID};
+pub use timer::Timer;
+
+use crate::log::Log;
+use crate::metrics::ServiceMetrics;
+use crate::{Clock, Random};
+use bytes::Bytes;
+use connection::Ending;
+use futures_util::FutureExt;
+use http::{Request, Response, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::convert::Infallible;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+use std::{collections::HashMap, io};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::task::TaskTracker;
+use track::{Tracked, Tracker};
+use wire::Wire;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a service answers.
+pub trait Handler: Clone + Send + Sync + 'static {
+    type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static;
+
+    fn handle(
+        &self,
+        request: Request<RequestBody>,
+        context: &RequestContext,
+    ) -> impl Future<Output = Response<Self::Body>> + Send;
+
+    /// The service's own error shape for what went wrong before or around [`Handler::handle`].
+    fn refuse(&self, refusal: Refusal, context: &RequestContext) -> Response<Self::Body>;
+}
+
+/// Who asks, and under which id.
+#[derive(Clone)]
+pub struct RequestContext {
+    pub request_id: RequestId,
+    pub connection: Arc<Connection>,
+}
+
+/// What the accept loop needs to know of the process that it serves in.
+pub struct Serving {
+    pub name: &'static str,
+    pub limits: Arc<Limits>,
+    pub drain: Drain,
+    pub log: Log,
+    pub metrics: ServiceMetrics,
+    pub clock: Clock,
+    pub random: Random,
+    connections: Mutex<HashMap<u64, Arc<Connection>>>,
+    next_connection: AtomicU64,
+}
+
+impl Serving {
+    pub fn new(
+        name: &'static str,
+        limits: Limits,
+        drain: Drain,
+        log: Log,
+        clock: Clock,
+        random: Random,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            limits: Arc::new(limits),
+            drain,
+            log,
+            metrics: ServiceMetrics::new(name),
+            clock,
+            random,
+            connections: Mutex::default(),
+            next_connection: AtomicU64::new(0),
+        })
+    }
+
+    fn connections(&self) -> MutexGuard<'_, HashMap<u64, Arc<Connection>>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// None when there are as many as the limit allows.
+    fn register(&self, connection: &Arc<Connection>) -> Option<u64> {
+        let mut connections = self.connections();
+        if connections.len() >= self.limits.max_connections {
+            return None;
+        }
+        let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
+        connections.insert(id, connection.clone());
+        self.metrics.connections.set(connections.len() as f64);
+        Some(id)
+    }
+
+    fn unregister(&self, id: u64) {
+        let mut connections = self.connections();
+        connections.remove(&id);
+        self.metrics.connections.set(connections.len() as f64);
+    }
+
+    fn end_all(&self, ending: Ending) {
+        self.connections().values().for_each(|connection| connection.end(ending));
+    }
+}
+
+/// Serves until the drain starts; comes back when the last connection has ended or the drain's time is over.
+pub async fn serve<H: Handler>(listener: TcpListener, handler: H, serving: Arc<Serving>) {
+    let tasks = TaskTracker::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = serving.drain.started() => break,
+        };
+        match accepted {
+            Ok((socket, peer)) => {
+                let connection = Arc::new(Connection::new(peer, serving.clone()));
+                match serving.register(&connection) {
+                    Some(id) => {
+                        let handler = handler.clone();
+                        tasks.spawn(async move {
+                            serve_connection(socket, connection.clone(), handler).await;
+                            connection.serving.unregister(id);
+                        });
+                    }
+                    None => turn_away(socket, &serving),
+                }
+            }
+            Err(error) => wait_out(error).await,
+        }
+    }
+    drop(listener);
+    tasks.close();
+    serving.end_all(Ending::AfterThisRequest);
+    if tokio::time::timeout(serving.limits.drain_timeout, tasks.wait()).await.is_err() {
+        serving.end_all(Ending::Now);
+        tasks.wait().await;
+    }
+}
+
+fn turn_away(socket: TcpStream, serving: &Serving) {
+    serving.metrics.refused_connections.increment(1);
+    // The socket is new, so its send buffer has room; if not, closing says enough.
+    let _ = socket.try_write(
+        b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+    );
+}
+
+/// Out of file descriptors, most likely: accepting again at once would only spin.
+async fn wait_out(error: io::Error) {
+    tracing::warn!(%error, "could not accept a connection");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
+
+async fn serve_connection<H: Handler>(socket: TcpStream, connection: Arc<Connection>, handler: H) {
+    // Without these two a connection works all the same, only slower to answer or to be noticed as dead.
+    let _ = socket.set_nodelay(true);
+    let _ = socket2::SockRef::from(&socket).set_keepalive(true);
+    let mut wire = Wire::new(socket, connection.clone(), connection.serving.limits.clone());
+    let http2 = wire.speaks_http2().await;
+    let service = {
+        let connection = connection.clone();
+        service_fn(move |request| respond(request, handler.clone(), connection.clone()))
+    };
+    if http2 {
+        let conn = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(256)
+            .max_header_list_size(Limits::MAX_HEAD_BYTES as u32)
+            .max_pending_accept_reset_streams(32)
+            .keep_alive_interval(Duration::from_secs(20))
+            .keep_alive_timeout(Duration::from_secs(20))
+            .serve_connection(wire, service);
+        drive(conn, http2::Connection::graceful_shutdown, &connection).await;
+    } else {
+        let conn = http1::Builder::new()
+            .header_read_timeout(None)
+            .max_buf_size(Limits::MAX_HEAD_BYTES * 2)
+            .serve_connection(wire, service)
+            .with_upgrades();
+        drive(conn, http1::UpgradeableConnection::graceful_shutdown, &connection).await;
+    }
+}
+
+/// Runs a connection to its end, or to the end that the server wants for it.
+async fn drive<C: Future>(conn: C, shut_down: fn(Pin<&mut C>), connection: &Connection) {
+    let mut conn = std::pin::pin!(conn);
+    let mut told = false;
+    std::future::poll_fn(|cx| {
+        connection.waker.register(cx.waker());
+        let ending = connection.ending();
+        if ending == Ending::Now {
+            return Poll::Ready(());
+        }
+        if ending == Ending::AfterThisRequest && !told {
+            told = true;
+            shut_down(conn.as_mut());
+        }
+        // How a connection ends (reset, timed out, protocol error) is the client's affair.
+        conn.as_mut().poll(cx).map(drop)
+    })
+    .await;
+}
+
+async fn respond<H: Handler>(
+    request: Request<Incoming>,
+    handler: H,
+    connection: Arc<Connection>,
+) -> Result<Response<Tracked<H::Body>>, Infallible> {
+    let request_id = RequestId::of(request.headers(), &connection.serving.random);
+    let context = RequestContext { request_id: request_id.clone(), connection: connection.clone() };
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let tracker = Tracker::start(connection.clone(), method, uri, request_id.clone());
+    let mut response = match connection.refusal() {
+        Some(refusal) => handler.refuse(refusal, &context),
+        None => {
+            let timeout = connection.serving.limits.body_timeout;
+            let request = request.map(|incoming| RequestBody::new(incoming, timeout));
+            let handling = AssertUnwindSafe(handler.handle(request, &context)).catch_unwind();
+            handling.await.unwrap_or_else(|_| handler.refuse(Refusal::Panicked, &context))
+        }
+    };
+    response.headers_mut().insert(&X_REQUEST_ID, request_id.into_header());
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        connection.upgrade();
+    }
+    Ok(tracker.answered(response))
+}

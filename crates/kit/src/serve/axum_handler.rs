@@ -1,0 +1,44 @@
+//! An axum router as a [`Handler`]: the workers' way to be served. Errors come in the workers' shape.
+
+use super::{Handler, Refusal, RequestBody, RequestContext};
+use crate::error::ApiError;
+use axum::Router;
+use axum::body::Body;
+use axum::response::IntoResponse;
+use http::{Request, Response, StatusCode};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+#[derive(Clone)]
+pub struct AxumHandler {
+    router: TowerToHyperService<Router>,
+}
+
+impl AxumHandler {
+    /// Unknown paths and wrong methods are answered in the workers' error shape.
+    pub fn new(router: Router) -> Self {
+        let router = router
+            .fallback(async || ApiError::not_found("no such path"))
+            .method_not_allowed_fallback(async || {
+                let message = "this path does not take that method: the `Allow` header names those it takes";
+                ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
+            });
+        Self { router: TowerToHyperService::new(router) }
+    }
+}
+
+impl Handler for AxumHandler {
+    type Body = Body;
+
+    async fn handle(&self, mut request: Request<RequestBody>, context: &RequestContext) -> Response<Body> {
+        request.extensions_mut().insert(context.clone());
+        match self.router.call(request.map(Body::new)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal, _: &RequestContext) -> Response<Body> {
+        ApiError::from(refusal).into_response()
+    }
+}

@@ -1,0 +1,173 @@
+//! A request's body: streamed, counted, and given up on when its client is too slow.
+
+use super::Limits;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep, sleep};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyFault {
+    #[error("the body came too slowly")]
+    TooSlow,
+    #[error("the body is larger than {limit} bytes", limit = .0)]
+    TooLarge(usize),
+    #[error("the body ended early or is malformed")]
+    Broken,
+}
+
+pub struct RequestBody {
+    incoming: Option<Incoming>,
+    patience: Patience,
+    received: u64,
+    progress: Option<Arc<Progress>>,
+}
+
+impl RequestBody {
+    pub(super) fn new(incoming: Incoming, timeout: Duration) -> Self {
+        let has_content = !incoming.is_end_stream();
+        Self {
+            incoming: has_content.then_some(incoming),
+            patience: Patience { timeout, waited: Duration::ZERO, waiting: None },
+            received: 0,
+            progress: has_content.then(Arc::default),
+        }
+    }
+
+    pub fn empty() -> Self {
+        let patience = Patience { timeout: Duration::ZERO, waited: Duration::ZERO, waiting: None };
+        Self { incoming: None, patience, received: 0, progress: None }
+    }
+
+    /// Tells of the body after it has been handed on.
+    pub fn watch(&self) -> BodyWatch {
+        BodyWatch(self.progress.clone())
+    }
+
+    /// The whole body, where it is at most `limit` bytes.
+    pub async fn collect(mut self, limit: usize) -> Result<Vec<u8>, BodyFault> {
+        if self.size_hint().lower() > limit as u64 {
+            return Err(BodyFault::TooLarge(limit));
+        }
+        let mut whole = Vec::new();
+        while let Some(frame) = std::future::poll_fn(|cx| Pin::new(&mut self).poll_frame(cx)).await {
+            if let Ok(data) = frame?.into_data() {
+                if whole.len() + data.len() > limit {
+                    return Err(BodyFault::TooLarge(limit));
+                }
+                whole.extend_from_slice(&data);
+            }
+        }
+        Ok(whole)
+    }
+
+    fn count(&mut self, bytes: u64) {
+        self.received += bytes;
+        if let Some(progress) = &self.progress {
+            progress.received.store(self.received, Ordering::Relaxed);
+        }
+    }
+
+    fn fail(&mut self, fault: BodyFault) -> Poll<Option<Result<Frame<Bytes>, BodyFault>>> {
+        self.incoming = None;
+        if let Some(progress) = &self.progress {
+            progress.set_fault(fault);
+        }
+        Poll::Ready(Some(Err(fault)))
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BodyFault;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyFault>>> {
+        let body = &mut *self;
+        let Some(incoming) = &mut body.incoming else { return Poll::Ready(None) };
+        match Pin::new(incoming).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                body.count(frame.data_ref().map_or(0, |data| data.len() as u64));
+                body.patience.rewarded();
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(Some(Err(_))) => body.fail(BodyFault::Broken),
+            Poll::Ready(None) => {
+                body.incoming = None;
+                Poll::Ready(None)
+            }
+            Poll::Pending if body.patience.exhausted(body.received, cx) => body.fail(BodyFault::TooSlow),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+/// How long we have waited for the client, not counting the time that we ourselves were busy.
+struct Patience {
+    timeout: Duration,
+    waited: Duration,
+    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
+}
+
+impl Patience {
+    fn rewarded(&mut self) {
+        if let Some((since, _)) = self.waiting.take() {
+            self.waited += since.elapsed();
+        }
+    }
+
+    fn exhausted(&mut self, received: u64, cx: &mut Context<'_>) -> bool {
+        let (_, sleep) = self.waiting.get_or_insert_with(|| {
+            let earned = Duration::from_secs(received / Limits::MIN_BODY_RATE);
+            let left = (self.timeout + earned).saturating_sub(self.waited);
+            (Instant::now(), Box::pin(sleep(left.min(self.timeout))))
+        });
+        sleep.as_mut().poll(cx).is_ready()
+    }
+}
+
+#[derive(Default)]
+struct Progress {
+    received: AtomicU64,
+    fault: AtomicU8,
+}
+
+impl Progress {
+    fn set_fault(&self, fault: BodyFault) {
+        let code = if fault == BodyFault::TooSlow { 1 } else { 2 };
+        self.fault.store(code, Ordering::Release);
+    }
+}
+
+/// How far a body has come, and whether it was the body that failed. Nothing to tell of an empty one.
+pub struct BodyWatch(Option<Arc<Progress>>);
+
+impl BodyWatch {
+    pub fn received(&self) -> u64 {
+        self.0.as_ref().map_or(0, |progress| progress.received.load(Ordering::Relaxed))
+    }
+
+    pub fn fault(&self) -> Option<BodyFault> {
+        match self.0.as_ref()?.fault.load(Ordering::Acquire) {
+            0 => None,
+            1 => Some(BodyFault::TooSlow),
+            _ => Some(BodyFault::Broken),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What the parts of one connection tell each other: its wire, its requests, and the server that may end it.
+
+use super::{Refusal, Serving};
+use futures_util::task::AtomicWaker;
+use http::HeaderValue;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+pub struct Connection {
+    pub peer: SocketAddr,
+    /// The peer's address as header text, made once for all the requests of the connection.
+    pub peer_ip: HeaderValue,
+    pub(super) serving: Arc<Serving>,
+    requests: AtomicUsize,
+    upgraded: AtomicBool,
+    refusal: OnceLock<Refusal>,
+    ending: AtomicU8,
+    pub(super) waker: AtomicWaker,
+}
+
+/// How urgently the server wants the connection gone.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+#[repr(u8)]
+pub(super) enum Ending {
+    No = 0,
+    AfterThisRequest = 1,
+    Now = 2,
+}
+
+impl Connection {
+    pub(super) fn new(peer: SocketAddr, serving: Arc<Serving>) -> Self {
+        let ip = canonical(peer.ip()).to_string();
+        Self {
+            peer,
+            peer_ip: HeaderValue::try_from(ip).unwrap_or(HeaderValue::from_static("unknown")),
+            serving,
+            requests: AtomicUsize::new(0),
+            upgraded: AtomicBool::new(false),
+            refusal: OnceLock::new(),
+            ending: AtomicU8::new(Ending::No as u8),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    pub(super) fn request_started(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn request_ended(&self) {
+        self.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) == 0
+    }
+
+    /// From here on the bytes are not HTTP any more.
+    pub(super) fn upgrade(&self) {
+        self.upgraded.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_upgraded(&self) -> bool {
+        self.upgraded.load(Ordering::Acquire)
+    }
+
+    /// The wire refuses what came: the next request that the service sees stands for it.
+    pub(super) fn refuse(&self, refusal: Refusal) {
+        self.refusal.get_or_init(|| refusal);
+    }
+
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        self.refusal.get().copied()
+    }
+
+    pub(super) fn end(&self, ending: Ending) {
+        self.ending.store(ending as u8, Ordering::Release);
+        self.waker.wake();
+    }
+
+    pub(super) fn ending(&self) -> Ending {
+        match self.ending.load(Ordering::Acquire) {
+            0 => Ending::No,
+            1 => Ending::AfterThisRequest,
+            _ => Ending::Now,
+        }
+    }
+}
+
+/// An IPv4 address that came through an IPv6 socket is the IPv4 address.
+fn canonical(ip: IpAddr) -> IpAddr {
+    ip.to_canonical()
+}

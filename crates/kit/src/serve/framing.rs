@@ -1,0 +1,335 @@
+//! Where an HTTP/1 message ends, read strictly. Pure: bytes in, verdict out.
+//!
+//! hyper reads leniently what a proxy must refuse: it drops a Content-Length beside a Transfer-Encoding and
+//! takes a bare line feed for a line's end. Two programs that disagree on where a request ends are how requests
+//! are smuggled, so every head passes here before hyper sees it.
+
+use super::Limits;
+use http::StatusCode;
+use memchr::memchr;
+
+/// Why a request is refused before any service sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    Malformed(&'static str),
+    HeadTooLarge,
+    HeadTimeout,
+    /// Not the client's fault: the handler broke.
+    Panicked,
+}
+
+impl Refusal {
+    /// Status, code and message, the same for every service.
+    pub fn describe(self) -> (StatusCode, &'static str, &'static str) {
+        match self {
+            Self::Malformed(why) => (StatusCode::BAD_REQUEST, "INVALID_REQUEST", why),
+            Self::HeadTooLarge => (
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "HEADERS_TOO_LARGE",
+                "the request's headers are more than 100 or longer than 32 KiB",
+            ),
+            Self::HeadTimeout => {
+                (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "the request's headers came too slowly")
+            }
+            Self::Panicked => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", "something went wrong inside")
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyLength {
+    Known(u64),
+    Chunked,
+}
+
+/// Reads a request's head line by line as it arrives.
+#[derive(Default)]
+pub struct HeadScanner {
+    line_start: usize,
+    lines: usize,
+    http_11: bool,
+    hosts: usize,
+    content_length: Option<u64>,
+    chunked: bool,
+}
+
+impl HeadScanner {
+    pub fn has_started(&self) -> bool {
+        self.lines > 0
+    }
+
+    /// `bytes` is all that has come of the head so far. Gives the head's length and its body's once it is whole.
+    pub fn advance(&mut self, bytes: &[u8]) -> Result<Option<(usize, BodyLength)>, Refusal> {
+        while let Some(offset) = memchr(b'\n', &bytes[self.line_start..]) {
+            let end = self.line_start + offset;
+            let Some(line) = bytes[self.line_start..end].strip_suffix(b"\r") else {
+                return Err(Refusal::Malformed("a line ends without a carriage return"));
+            };
+            self.line_start = end + 1;
+            if line.is_empty() {
+                return self.finish().map(|body| Some((self.line_start, body)));
+            }
+            self.lines += 1;
+            match self.lines {
+                1 => self.http_11 = line.ends_with(b" HTTP/1.1"),
+                lines if lines > Limits::MAX_HEADERS + 1 => return Err(Refusal::HeadTooLarge),
+                _ => self.header(line)?,
+            }
+        }
+        if bytes.len() > Limits::MAX_HEAD_BYTES { Err(Refusal::HeadTooLarge) } else { Ok(None) }
+    }
+
+    fn header(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        if matches!(line[0], b' ' | b'\t') {
+            return Err(Refusal::Malformed("a header is folded over two lines"));
+        }
+        let Some(colon) = memchr(b':', line) else {
+            return Err(Refusal::Malformed("a header has no colon"));
+        };
+        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        if name.ends_with(b" ") || name.ends_with(b"\t") {
+            return Err(Refusal::Malformed("a header's name is followed by a space"));
+        }
+        match name.len() {
+            4 if name.eq_ignore_ascii_case(b"host") => self.hosts += 1,
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.set_content_length(value)?,
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(Refusal::Malformed("`Transfer-Encoding` is not just `chunked`"));
+                }
+                self.chunked = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn set_content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        match self.content_length.replace(decimal(value)?) {
+            None => Ok(()),
+            Some(_) => Err(Refusal::Malformed("`Content-Length` is given twice")),
+        }
+    }
+
+    fn finish(&self) -> Result<BodyLength, Refusal> {
+        if self.http_11 && self.hosts != 1 {
+            return Err(Refusal::Malformed("`Host` is not given exactly once"));
+        }
+        match (self.chunked, self.content_length) {
+            (true, Some(_)) => {
+                Err(Refusal::Malformed("both `Content-Length` and `Transfer-Encoding` are given"))
+            }
+            (true, None) => Ok(BodyLength::Chunked),
+            (false, length) => Ok(BodyLength::Known(length.unwrap_or(0))),
+        }
+    }
+}
+
+fn decimal(value: &[u8]) -> Result<u64, Refusal> {
+    let digits =
+        std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = digits.and_then(|text| text.parse().ok());
+    number.ok_or(Refusal::Malformed("`Content-Length` is not a number"))
+}
+
+/// Follows a chunked body to its end.
+#[derive(Default)]
+pub struct ChunkScanner {
+    state: Chunk,
+    /// Of the size being read, or left in the chunk.
+    size: u64,
+    digits: u32,
+    /// Bytes of extensions and trailers so far: they carry nothing, so they may not go on for ever.
+    overhead: usize,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Chunk {
+    #[default]
+    Size,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    TrailerStart,
+    Trailer,
+    TrailerLf,
+    LastLf,
+    Done,
+}
+
+impl ChunkScanner {
+    const MAX_OVERHEAD: usize = 16 * 1024;
+
+    pub fn is_done(&self) -> bool {
+        self.state == Chunk::Done
+    }
+
+    /// How many of `bytes` belong to the body.
+    pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
+        let mut at = 0;
+        while at < bytes.len() && !self.is_done() {
+            if self.state == Chunk::Data {
+                let take = self.size.min((bytes.len() - at) as u64);
+                self.size -= take;
+                at += take as usize;
+                if self.size == 0 {
+                    self.state = Chunk::DataCr;
+                }
+                continue;
+            }
+            self.state = self.step(bytes[at])?;
+            at += 1;
+        }
+        Ok(at)
+    }
+
+    fn step(&mut self, byte: u8) -> Result<Chunk, Refusal> {
+        const BAD: Refusal = Refusal::Malformed("the body is not well chunked");
+        if matches!(self.state, Chunk::Extension | Chunk::Trailer) {
+            self.overhead += 1;
+            if self.overhead > Self::MAX_OVERHEAD {
+                return Err(BAD);
+            }
+        }
+        match (self.state, byte) {
+            (Chunk::Size, b'\r' | b';') if self.digits > 0 => {
+                self.digits = 0;
+                Ok(if byte == b';' { Chunk::Extension } else { Chunk::SizeLf })
+            }
+            (Chunk::Size, _) => {
+                let digit = char::from(byte).to_digit(16).ok_or(BAD)?;
+                self.digits += 1;
+                self.size =
+                    if self.digits <= 15 { self.size * 16 + u64::from(digit) } else { return Err(BAD) };
+                Ok(Chunk::Size)
+            }
+            (Chunk::Extension, b'\r') => Ok(Chunk::SizeLf),
+            (Chunk::Extension, b'\n') => Err(BAD),
+            (Chunk::Extension, _) => Ok(Chunk::Extension),
+            (Chunk::SizeLf, b'\n') if self.size == 0 => Ok(Chunk::TrailerStart),
+            (Chunk::SizeLf, b'\n') => Ok(Chunk::Data),
+            (Chunk::DataCr, b'\r') => Ok(Chunk::DataLf),
+            (Chunk::DataLf, b'\n') => Ok(Chunk::Size),
+            (Chunk::TrailerStart, b'\r') => Ok(Chunk::LastLf),
+            (Chunk::TrailerStart | Chunk::Trailer, b'\n') => Err(BAD),
+            (Chunk::Trailer, b'\r') => Ok(Chunk::TrailerLf),
+            (Chunk::TrailerStart | Chunk::Trailer, _) => Ok(Chunk::Trailer),
+            (Chunk::TrailerLf, b'\n') => Ok(Chunk::TrailerStart),
+            (Chunk::LastLf, b'\n') => Ok(Chunk::Done),
+            _ => Err(BAD),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(head: &str) -> Result<Option<(usize, BodyLength)>, Refusal> {
+        HeadScanner::default().advance(head.as_bytes())
+    }
+
+    fn refused(headers: &str) -> &'static str {
+        match scan(&format!("POST / HTTP/1.1\r\nHost: a\r\n{headers}\r\n")) {
+            Err(Refusal::Malformed(why)) => why,
+            other => panic!("{headers:?} gave {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_head_ends_at_its_empty_line_and_says_its_body_length() {
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n";
+        assert_eq!(scan(&format!("{head}hello")), Ok(Some((head.len(), BodyLength::Known(12)))));
+        let chunked = "POST / HTTP/1.1\r\nhost: a\r\ntransfer-ENCODING: Chunked\r\n\r\n";
+        assert_eq!(scan(chunked), Ok(Some((chunked.len(), BodyLength::Chunked))));
+        assert_eq!(scan("GET / HTTP/1.0\r\n\r\n"), Ok(Some((18, BodyLength::Known(0)))));
+    }
+
+    #[test]
+    fn a_head_may_come_byte_by_byte() {
+        let head = b"GET / HTTP/1.1\r\nHost: a\r\nAccept: */*\r\n\r\n";
+        let mut scanner = HeadScanner::default();
+        for end in 1..head.len() {
+            assert_eq!(scanner.advance(&head[..end]), Ok(None), "at {end}");
+        }
+        assert_eq!(scanner.advance(head), Ok(Some((head.len(), BodyLength::Known(0)))));
+    }
+
+    #[test]
+    fn forms_that_smuggle_are_refused() {
+        assert!(refused("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n").contains("both"));
+        assert!(refused("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n").contains("both"));
+        assert!(refused("Content-Length: 5\r\nContent-Length: 6\r\n").contains("twice"));
+        assert!(refused("Content-Length: 5\r\nContent-Length: 5\r\n").contains("twice"));
+        for length in ["5, 5", "+5", "-1", "0x5", "5 5", "", "18446744073709551616"] {
+            assert!(refused(&format!("Content-Length: {length}\r\n")).contains("not a number"), "{length}");
+        }
+        for coding in ["xchunked", "gzip, chunked", "chunked, chunked", "identity", ""] {
+            assert!(refused(&format!("Transfer-Encoding: {coding}\r\n")).contains("not just"), "{coding}");
+        }
+        assert!(refused("X: 1\r\n folded\r\n").contains("folded"));
+        assert!(refused("Content-Length : 5\r\n").contains("space"));
+        assert!(refused("nonsense\r\n").contains("colon"));
+        assert!(refused("Host: b\r\n").contains("Host"));
+        assert_eq!(
+            scan("GET / HTTP/1.1\nHost: a\n\n"),
+            Err(Refusal::Malformed("a line ends without a carriage return"))
+        );
+        assert!(matches!(scan("GET / HTTP/1.1\r\n\r\n"), Err(Refusal::Malformed(_))));
+    }
+
+    #[test]
+    fn floods_are_refused() {
+        let many = "X: 1\r\n".repeat(Limits::MAX_HEADERS + 1);
+        assert_eq!(scan(&format!("GET / HTTP/1.1\r\n{many}")), Err(Refusal::HeadTooLarge));
+        let long = "x".repeat(Limits::MAX_HEAD_BYTES + 1);
+        assert_eq!(scan(&format!("GET /{long}")), Err(Refusal::HeadTooLarge));
+    }
+
+    fn chunks(body: &str) -> Result<Option<usize>, Refusal> {
+        let mut scanner = ChunkScanner::default();
+        let taken = scanner.advance(body.as_bytes())?;
+        Ok(scanner.is_done().then_some(taken))
+    }
+
+    #[test]
+    fn a_chunked_body_ends_after_its_trailers() {
+        for body in ["0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", "5;a=b\r\nhello\r\n0\r\nX: y\r\n\r\n"] {
+            assert_eq!(chunks(&format!("{body}GET /next")), Ok(Some(body.len())), "{body:?}");
+        }
+        assert_eq!(chunks("5\r\nhel"), Ok(None));
+        let mut scanner = ChunkScanner::default();
+        for byte in b"A\r\n0123456789\r\n0\r\n\r\n" {
+            assert_eq!(scanner.advance(&[*byte]), Ok(1));
+        }
+        assert!(scanner.is_done());
+    }
+
+    #[test]
+    fn bad_chunks_are_refused() {
+        for body in [
+            "\r\n",
+            "g\r\n",
+            "-1\r\n",
+            "0x5\r\nhello",
+            " 5\r\nhello",
+            "5 \r\nhello",
+            "5\nhello",
+            "5\r\nhelloX",
+            "5\r\nhello\n",
+            "5;a\nhello",
+            "0\r\n\n",
+            "0\r\nX: y\n\r\n",
+            "fffffffffffffffff\r\n",
+            "5\rhello",
+        ] {
+            assert!(chunks(body).is_err(), "{body:?}");
+        }
+        let extension = "x".repeat(ChunkScanner::MAX_OVERHEAD + 1);
+        assert!(chunks(&format!("5;{extension}")).is_err());
+    }
+}

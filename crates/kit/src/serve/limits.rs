@@ -1,0 +1,39 @@
+//! What a client may cost: times, sizes and numbers, the same for every service.
+
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// From the first byte of a request (or the connection's start) to the end of its headers.
+    pub header_timeout: Duration,
+    /// How long a connection may stay open between requests.
+    pub idle_timeout: Duration,
+    /// How long a body may keep us waiting beyond [`Limits::MIN_BODY_RATE`], and the longest silence in it.
+    pub body_timeout: Duration,
+    /// How long a client may leave a response unread.
+    pub write_timeout: Duration,
+    /// How long connections get to finish once the process is asked to stop.
+    pub drain_timeout: Duration,
+    pub max_connections: usize,
+}
+
+impl Limits {
+    pub const MAX_HEAD_BYTES: usize = 32 * 1024;
+    /// The parser behind us has room for this many on its stack.
+    pub const MAX_HEADERS: usize = 100;
+    /// Bytes a second that a body must bring on average; slower ones use up `body_timeout`.
+    pub const MIN_BODY_RATE: u64 = 512;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
+            body_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(60),
+            drain_timeout: Duration::from_secs(10),
+            max_connections: 8192,
+        }
+    }
+}

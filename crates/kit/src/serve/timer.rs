@@ -1,0 +1,29 @@
+//! Deadlines that are set often and reached seldom.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Context;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A timer that costs nothing while deadlines only move forward: it is set again when it fires too early.
+#[derive(Default)]
+pub struct Timer {
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Timer {
+    /// Whether `deadline` has passed; if not, the task is woken when it has.
+    pub fn expired(&mut self, deadline: Instant, cx: &mut Context<'_>) -> bool {
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if deadline < sleep.deadline() {
+            sleep.as_mut().reset(deadline);
+        }
+        while sleep.as_mut().poll(cx).is_ready() {
+            if Instant::now() >= deadline {
+                return true;
+            }
+            sleep.as_mut().reset(deadline);
+        }
+        false
+    }
+}

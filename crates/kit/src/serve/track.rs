@@ -1,0 +1,88 @@
+//! One request from its arrival to the last byte of its answer: counted, timed, logged once.
+
+use super::RequestId;
+use super::connection::Connection;
+use crate::log::Access;
+use bytes::Bytes;
+use http::{Method, StatusCode, Uri};
+use http_body::{Body, Frame, SizeHint};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::time::Instant;
+
+/// Logs when it is dropped: after the body's last byte, or when the client leaves.
+pub(super) struct Tracker {
+    connection: Arc<Connection>,
+    method: Method,
+    uri: Uri,
+    request_id: RequestId,
+    started: Instant,
+    status: Option<StatusCode>,
+    bytes: u64,
+}
+
+impl Tracker {
+    pub fn start(connection: Arc<Connection>, method: Method, uri: Uri, request_id: RequestId) -> Self {
+        connection.request_started();
+        connection.serving.metrics.in_flight.increment(1.0);
+        let started = Instant::now();
+        Self { connection, method, uri, request_id, started, status: None, bytes: 0 }
+    }
+
+    pub fn answered<B>(mut self, response: http::Response<B>) -> http::Response<Tracked<B>> {
+        self.status = Some(response.status());
+        response.map(|inner| Tracked { inner, tracker: self })
+    }
+}
+
+impl Drop for Tracker {
+    fn drop(&mut self) {
+        self.connection.request_ended();
+        let elapsed = self.started.elapsed();
+        let serving = &self.connection.serving;
+        let metrics = &serving.metrics;
+        metrics.in_flight.decrement(1.0);
+        metrics.answered(self.status.map_or(0, |status| status.as_u16()), elapsed.as_secs_f64());
+        serving.log.access(&Access {
+            service: serving.name,
+            at_ms: serving.clock.now_ms(),
+            method: self.method.as_str(),
+            path: self.uri.path(),
+            status: self.status.map_or(499, |status| status.as_u16()),
+            bytes: self.bytes,
+            micros: elapsed.as_micros() as u64,
+            peer: self.connection.peer_ip.to_str().unwrap_or_default(),
+            request_id: self.request_id.as_str(),
+        });
+    }
+}
+
+pub struct Tracked<B> {
+    inner: B,
+    tracker: Tracker,
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Tracked<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            self.tracker.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,42 @@
+//! What a person sees at the start, and what a script reads: the banner and `listen.json`.
+
+use crate::config::Config;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+/// Service and address, in the order of the banner.
+pub type Addresses = Vec<(&'static str, SocketAddr)>;
+
+pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<&str>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "stoa {}\n", env!("CARGO_PKG_VERSION"))?;
+    for (name, address) in addresses {
+        let note = if *name == "ops" { "   /livez  /readyz  /metrics" } else { "" };
+        writeln!(out, "  {name:<14} http://{address}{note}")?;
+    }
+    let folder = fs::canonicalize(&config.data_dir).unwrap_or(config.data_dir.clone());
+    writeln!(out, "  {:<14} {}", "data", folder.display())?;
+    if let Some(password) = generated_password {
+        writeln!(out, "\n  {:<14} {}", "administrator", config.admin_username)?;
+        writeln!(out, "  {:<14} {password}", "password")?;
+        writeln!(out, "  {:<14} shown this once; to set another: stoa admin create NAME", "")?;
+    }
+    writeln!(out)?;
+    out.flush()
+}
+
+/// Replaced as a whole, so that a script never reads half of it.
+pub fn write_listen_json(config: &Config, addresses: &Addresses) -> io::Result<()> {
+    let map: serde_json::Map<String, serde_json::Value> =
+        addresses.iter().map(|(name, address)| ((*name).to_owned(), address.to_string().into())).collect();
+    let draft = config.data_dir.join("listen.json.tmp");
+    let mut file = File::create(&draft)?;
+    file.write_all(serde_json::Value::from(map).to_string().as_bytes())?;
+    fs::rename(draft, config.data_dir.join("listen.json"))
+}
+
+pub fn remove_listen_json(config: &Config) {
+    // Missing is what we want.
+    let _ = fs::remove_file(config.data_dir.join("listen.json"));
+}

@@ -1,0 +1,103 @@
+//! The command line itself: commands, flags, help. Every setting is also a flag.
+
+use crate::config::settings;
+use clap::{Arg, ArgMatches, Command, value_parser};
+use clap_complete::Shell;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The services that this program can run.
+pub const ROLES: [&str; 1] = ["gateway"];
+
+pub fn command() -> Command {
+    Command::new("stoa")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A self-hosted AI workspace in one program")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_settings(
+            Command::new("serve").about("Start everything in one process, or some of its services").arg(
+                Arg::new("only")
+                    .long("only")
+                    .value_name("SERVICES")
+                    .value_delimiter(',')
+                    .value_parser(ROLES)
+                    .help("Start only these, separated by commas"),
+            ),
+        ))
+        .subcommand(with_settings(
+            Command::new("check").about("Validate the configuration and reach every dependency"),
+        ))
+        .subcommand(with_settings(
+            Command::new("admin").about("Manage administrators").subcommand_required(true).subcommand(
+                Command::new("create")
+                    .about("Create or replace an administrator; the password is read from standard input")
+                    .arg(Arg::new("name").value_name("NAME").required(true)),
+            ),
+        ))
+        .subcommand(
+            Command::new("openapi")
+                .about("Print the OpenAPI document of a service")
+                .arg(Arg::new("service").value_name("SERVICE").required(true).value_parser(ROLES)),
+        )
+        .subcommand(
+            Command::new("completions")
+                .about("Print a completion script for a shell")
+                .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell))),
+        )
+}
+
+fn with_settings(command: Command) -> Command {
+    let config = Arg::new("config")
+        .long("config")
+        .value_name("FILE")
+        .value_parser(value_parser!(PathBuf))
+        .global(true)
+        .help("Read settings from this file instead of ./stoa.toml");
+    let flags = settings().iter().map(|setting| {
+        Arg::new(setting.name)
+            .long(setting.name.replace('_', "-"))
+            .value_name("VALUE")
+            .global(true)
+            .help(format!("{} [env: {}]", setting.help, setting.environment_name()))
+            .help_heading("Settings")
+    });
+    command.arg(config).args(flags)
+}
+
+pub fn config_file(matches: &ArgMatches) -> Option<PathBuf> {
+    matches.get_one::<PathBuf>("config").cloned()
+}
+
+pub fn settings_given(matches: &ArgMatches) -> BTreeMap<String, String> {
+    let given = settings().iter().filter_map(|setting| {
+        matches.get_one::<String>(setting.name).map(|value| (setting.name.to_owned(), value.clone()))
+    });
+    given.collect()
+}
+
+pub fn roles(matches: &ArgMatches) -> Vec<String> {
+    match matches.get_many::<String>("only") {
+        Some(only) => only.cloned().collect(),
+        None => ROLES.map(str::to_owned).into(),
+    }
+}
+
+pub fn username(matches: &ArgMatches) -> String {
+    matches.get_one::<String>("name").cloned().unwrap_or_default()
+}
+
+pub fn print_completions(matches: &ArgMatches) -> ExitCode {
+    let Some(shell) = matches.get_one::<Shell>("shell") else { return ExitCode::FAILURE };
+    clap_complete::generate(*shell, &mut command(), "stoa", &mut std::io::stdout());
+    ExitCode::SUCCESS
+}
+
+pub fn print_openapi(_: &ArgMatches) -> ExitCode {
+    match std::io::stdout().write_all(gateway::OPENAPI.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,151 @@
+//! What the person who starts Stoa has set, checked as a whole. The only place that reads the environment.
+
+mod layers;
+mod parse;
+mod secrets;
+
+pub use layers::settings;
+pub use secrets::Secrets;
+
+use gateway::{Cors, TargetUrl, TrustedProxies, is_username};
+use kit::log::LogFormat;
+use kit::serve::Limits;
+use layers::Layers;
+use parse::{duration, list, listen_address, one_of};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use store::S3Settings;
+
+pub struct Config {
+    pub data_dir: PathBuf,
+    pub database_url: String,
+    pub object_store_url: String,
+    pub s3: S3Settings,
+    pub gateway_listen: String,
+    pub ops_listen: String,
+    pub build_targets: Vec<TargetUrl>,
+    pub kv_targets: Vec<TargetUrl>,
+    pub core_targets: Vec<TargetUrl>,
+    pub jwt_secret: Option<String>,
+    pub jwt_issuer: String,
+    pub jwt_audience: String,
+    pub jwt_ttl: Duration,
+    pub environment: &'static str,
+    pub admin_username: String,
+    pub admin_password: Option<String>,
+    pub cors: Cors,
+    pub trusted_proxies: TrustedProxies,
+    pub limits: Limits,
+    pub upstream_timeout: Duration,
+    pub log_level: &'static str,
+    pub log_format: LogFormat,
+    pub access_log: bool,
+}
+
+/// All that is wrong, each by the name of its setting with what would be accepted.
+#[derive(Debug)]
+pub struct Faults(pub Vec<String>);
+
+impl Config {
+    /// `file` is the one named by a flag; `flags` are settings given on the command line.
+    pub fn load(file: Option<PathBuf>, flags: BTreeMap<String, String>) -> Result<Self, Faults> {
+        Self::from_layers(Layers::gather(file, flags))
+    }
+
+    fn from_layers(mut layers: Layers) -> Result<Self, Faults> {
+        let data_dir = PathBuf::from(layers.text("data_dir"));
+        let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
+        let config = Self {
+            database_url: layers.read_or("database_url", in_data_dir("sqlite", "stoa.db"), database_url),
+            object_store_url: layers.read_or(
+                "object_store_url",
+                in_data_dir("file", "objects"),
+                object_store,
+            ),
+            s3: S3Settings {
+                endpoint: layers.optional("aws_endpoint_url"),
+                region: layers.optional("aws_region"),
+                access_key_id: layers.optional("aws_access_key_id"),
+                secret_access_key: layers.optional("aws_secret_access_key"),
+                session_token: layers.optional("aws_session_token"),
+                allow_http: layers.text("aws_endpoint_url").starts_with("http://"),
+            },
+            gateway_listen: layers.read("gateway_listen", listen_address),
+            ops_listen: layers.read("ops_listen", listen_address),
+            build_targets: layers.read("build_service_url", list),
+            kv_targets: layers.read("kv_service_url", list),
+            core_targets: layers.read("core_service_url", list),
+            jwt_secret: layers.read("jwt_secret", secret),
+            jwt_issuer: layers.read("jwt_issuer", not_empty),
+            jwt_audience: layers.read("jwt_audience", not_empty),
+            jwt_ttl: layers.read("jwt_ttl", at_least_a_second),
+            environment: layers.read("environment", |text| one_of(text, &["staging", "production"])),
+            admin_username: layers.read("admin_username", username),
+            admin_password: layers.optional("admin_password"),
+            cors: layers.read("cors_origins", |text| text.parse()),
+            trusted_proxies: layers.read("trusted_proxies", |text| text.parse()),
+            limits: Limits {
+                header_timeout: layers.read("header_timeout", duration),
+                idle_timeout: layers.read("idle_timeout", duration),
+                body_timeout: layers.read("body_timeout", duration),
+                write_timeout: layers.read("write_timeout", duration),
+                max_connections: layers.read("max_connections", connections),
+                ..Limits::default()
+            },
+            upstream_timeout: layers.read("upstream_timeout", duration),
+            log_level: layers
+                .read("log_level", |text| one_of(text, &["error", "warn", "info", "debug", "trace"])),
+            log_format: layers.read("log_format", log_format),
+            access_log: layers.read("access_log", |text| one_of(text, &["on", "off"])) == "on",
+            data_dir,
+        };
+        layers.finish(config)
+    }
+}
+
+fn database_url(text: &str) -> Result<String, String> {
+    let known = ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+    // Not repeated in the message: it may hold a password.
+    known.then(|| text.to_owned()).ok_or("expected `sqlite://PATH` or `postgres://…`".to_owned())
+}
+
+fn object_store(text: &str) -> Result<String, String> {
+    let known =
+        ["file://", "s3://"].iter().any(|scheme| text.len() > scheme.len() && text.starts_with(scheme));
+    known.then(|| text.to_owned()).ok_or_else(|| {
+        format!("`{text}` is not an object store: expected `file://PATH` or `s3://BUCKET/PREFIX`")
+    })
+}
+
+fn secret(text: &str) -> Result<Option<String>, String> {
+    match text.len() {
+        0 => Ok(None),
+        32.. => Ok(Some(text.to_owned())),
+        short => Err(format!("{short} bytes are too short: expected at least 32")),
+    }
+}
+
+fn username(text: &str) -> Result<String, String> {
+    is_username(text)
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("`{text}` is not a username: expected 1 to 64 of A-Z a-z 0-9 . _ @ -"))
+}
+
+fn not_empty(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("expected a text that is not empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn at_least_a_second(text: &str) -> Result<Duration, String> {
+    let long_enough = |ttl: &Duration| *ttl >= Duration::from_secs(1);
+    duration(text).ok().filter(long_enough).ok_or(format!("`{text}` is no time of at least 1s: such as `1h`"))
+}
+
+fn connections(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number of connections: expected 1 to 1000000"))
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    Ok(if one_of(text, &["text", "json"])? == "json" { LogFormat::Json } else { LogFormat::Text })
+}

@@ -1,0 +1,70 @@
+//! Settings from text. Each fault says what would be accepted.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// `250ms`, `30s`, `15m`, `1h`, `7d`; never zero.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wanted = || {
+        format!(
+            "`{text}` is not a time: expected a whole number and a unit, such as `250ms`, `30s`, `15m`, `1h`, `7d`"
+        )
+    };
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().ok().filter(|number| *number > 0).ok_or_else(wanted)?;
+    let unit_ms: u64 = match &text[digits..] {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wanted()),
+    };
+    let within_a_century = |ms: &u64| *ms <= 36_525 * 86_400_000;
+    number.checked_mul(unit_ms).filter(within_a_century).map(Duration::from_millis).ok_or_else(wanted)
+}
+
+pub fn listen_address(text: &str) -> Result<String, String> {
+    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    match parts {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(format!("`{text}` is not an address: expected `host:port`, such as `127.0.0.1:8080`")),
+    }
+}
+
+pub fn one_of(text: &str, accepted: &[&'static str]) -> Result<&'static str, String> {
+    let found = accepted.iter().find(|word| **word == text);
+    found.copied().ok_or_else(|| format!("`{text}` is not known: one of {}", accepted.join(", ")))
+}
+
+/// Separated by commas; empty parts do not count.
+pub fn list<T: FromStr<Err = String>>(text: &str) -> Result<Vec<T>, String> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_need_a_number_and_a_unit() {
+        for (text, ms) in
+            [("250ms", 250), ("30s", 30_000), ("15m", 900_000), ("1h", 3_600_000), ("7d", 604_800_000)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
+        }
+        for text in ["", "1", "h", "0s", "-1s", "1.5h", "1 h", "1y", "99999999999999999999s", "40000d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_need_host_and_port() {
+        for text in ["127.0.0.1:8080", "[::1]:0", "localhost:80", "0.0.0.0:65535"] {
+            assert!(listen_address(text).is_ok(), "{text}");
+        }
+        for text in ["", "8080", ":8080", "host", "host:", "host:65536", "host:http"] {
+            assert!(listen_address(text).is_err(), "{text}");
+        }
+    }
+}

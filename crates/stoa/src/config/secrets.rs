@@ -1,0 +1,84 @@
+//! Secrets that nobody gave: made at the first start and kept in the data folder, readable by its owner only.
+
+use kit::Random;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+pub struct Secrets {
+    pub jwt_secret: String,
+}
+
+impl Secrets {
+    /// Several processes may start at once on one folder: all end with the same secret.
+    pub fn load_or_create(data_dir: &Path, random: &Random) -> io::Result<Self> {
+        let path = data_dir.join("secrets.toml");
+        match fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text, &path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                create_whole(data_dir, &path, random)?;
+                Self::parse(&fs::read_to_string(&path)?, &path)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn parse(text: &str, path: &Path) -> io::Result<Self> {
+        let table = text.parse::<toml::Table>().ok();
+        let secret = table.as_ref().and_then(|table| table.get("jwt_secret")?.as_str());
+        match secret.filter(|secret| secret.len() >= 32) {
+            Some(secret) => Ok(Self { jwt_secret: secret.to_owned() }),
+            None => {
+                let shown = path.display();
+                Err(io::Error::other(format!(
+                    "{shown} holds no `jwt_secret` of at least 32 bytes: mend or remove it"
+                )))
+            }
+        }
+    }
+}
+
+/// A link is made only where there is no file yet, and only of one that is whole and on disk.
+fn create_whole(data_dir: &Path, path: &Path, random: &Random) -> io::Result<()> {
+    let draft = data_dir.join(format!("secrets.{}.tmp", random.hex::<8>()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    writeln!(file, "# Made at the first start. Whoever has this can make tokens.")?;
+    writeln!(file, "jwt_secret = \"{}\"", random.hex::<32>())?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&draft, path);
+    fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => File::open(data_dir)?.sync_all(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_secret_is_made_once_and_kept_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let made: Vec<String> = std::thread::scope(|scope| {
+            let start = || Secrets::load_or_create(folder.path(), &Random::system()).unwrap().jwt_secret;
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(made[0].len(), 64);
+        assert!(made.iter().all(|secret| *secret == made[0]));
+        let file = fs::metadata(folder.path().join("secrets.toml")).unwrap();
+        assert_eq!(file.permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+    }
+
+    #[test]
+    fn a_broken_file_is_named_and_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("secrets.toml"), "jwt_secret = \"short\"").unwrap();
+        let fault = Secrets::load_or_create(folder.path(), &Random::system()).err().unwrap();
+        assert!(fault.to_string().contains("secrets.toml"), "{fault}");
+    }
+}

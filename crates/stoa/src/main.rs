@@ -1,0 +1,69 @@
+//! `stoa`: the command line. Parses what is asked, and leaves the doing to its modules.
+
+mod admin;
+mod banner;
+mod check;
+mod cli;
+mod config;
+mod serve;
+
+use config::{Config, Faults};
+use std::io::Write;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The caller's mistake, as opposed to something that failed.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let matches = cli::command().get_matches();
+    let Some((name, matches)) = matches.subcommand() else { return ExitCode::from(EXIT_USAGE) };
+    match name {
+        "completions" => cli::print_completions(matches),
+        "openapi" => cli::print_openapi(matches),
+        _ => with_config(name, matches),
+    }
+}
+
+fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
+    let config = match Config::load(cli::config_file(matches), cli::settings_given(matches)) {
+        Ok(config) => config,
+        Err(Faults(faults)) => {
+            let number = faults.len();
+            say(&format!("stoa: {number} setting{} wrong:", if number == 1 { " is" } else { "s are" }));
+            faults.iter().for_each(|fault| say(&format!("  {fault}")));
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&format!("cannot start: {error}")),
+    };
+    let done = match name {
+        "serve" => runtime.block_on(serve::run(config, cli::roles(matches))),
+        "check" => runtime.block_on(check::run(config)),
+        "admin" => match matches.subcommand() {
+            Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),
+            _ => return ExitCode::from(EXIT_USAGE),
+        },
+        _ => return ExitCode::from(EXIT_USAGE),
+    };
+    // Whatever still blocks a thread (a password being hashed, a file being written) must not hold up the end.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => failed(&reason),
+    }
+}
+
+fn failed(reason: &str) -> ExitCode {
+    say(&format!("stoa: {reason}"));
+    ExitCode::FAILURE
+}
+
+/// To standard error; when that is gone, nobody is left to tell.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

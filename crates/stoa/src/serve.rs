@@ -1,0 +1,190 @@
+//! `stoa serve`: opens what is shared, starts each service on its listener, and ends them together.
+
+use crate::banner::{self, Addresses};
+use crate::config::{Config, Secrets};
+use crate::{admin, say};
+use gateway::{Gateway, GatewaySettings};
+use kit::health::Health;
+use kit::log::Log;
+use kit::metrics::Metrics;
+use kit::ops;
+use kit::serve::{Drain, Handler, Serving, serve};
+use kit::token::Tokens;
+use kit::{Clock, Random};
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::Arc;
+use store::{Blobs, Db};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+
+/// Everything that services share.
+struct Process {
+    config: Config,
+    db: Db,
+    blobs: Blobs,
+    tokens: Arc<Tokens>,
+    clock: Clock,
+    random: Random,
+    drain: Drain,
+    log: Log,
+    health: Health,
+    services: JoinSet<()>,
+    addresses: Addresses,
+}
+
+pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
+    let log = Log::start(config.log_format, config.log_level, config.access_log);
+    let log = log.map_err(|error| format!("cannot start the log: {error}"))?;
+    let metrics = Metrics::install().map_err(|error| format!("cannot start the metrics: {error}"))?;
+    raise_file_limit();
+    make_data_dir(&config)?;
+    banner::remove_listen_json(&config);
+
+    let mut process = Process::open(config, log).await?;
+    if roles.iter().any(|role| role == "gateway") {
+        process.start_gateway().await?;
+    }
+    process.start_ops(metrics).await?;
+
+    let blobs = process.blobs.clone();
+    let password = admin::ensure_first(&process.config, blobs, &process.random).await;
+    let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
+    let announced = banner::write_listen_json(&process.config, &process.addresses)
+        .and_then(|()| banner::print(&process.config, &process.addresses, password.as_deref()));
+    announced.map_err(|error| format!("cannot announce the addresses: {error}"))?;
+
+    let signal = asked_to_stop().await.map_err(|error| format!("cannot wait for signals: {error}"))?;
+    process.stop(signal).await;
+    Ok(())
+}
+
+impl Process {
+    async fn open(config: Config, log: Log) -> Result<Self, String> {
+        let (clock, random) = (Clock::system(), Random::system());
+        let db = Db::open(&config.database_url, clock.clone(), random.clone()).await;
+        let db = db.map_err(|error| format!("cannot open the database: {error}"))?;
+        let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await;
+        let blobs = blobs.map_err(|error| format!("cannot open the object store: {error}"))?;
+        let secret = match &config.jwt_secret {
+            Some(secret) => secret.clone(),
+            None => {
+                let secrets = Secrets::load_or_create(&config.data_dir, &random);
+                secrets.map_err(|error| format!("cannot keep the generated secret: {error}"))?.jwt_secret
+            }
+        };
+        let tokens = Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, clock.clone());
+        let mut health = Health::default();
+        let (asked_db, asked_blobs) = (db.clone(), blobs.clone());
+        health.add("database", move || {
+            let db = asked_db.clone();
+            async move { db.ping().await.map_err(|error| error.to_string()) }
+        });
+        health.add("objects", move || {
+            let blobs = asked_blobs.clone();
+            async move { blobs.ping().await.map_err(|error| error.to_string()) }
+        });
+        Ok(Self {
+            config,
+            db,
+            blobs,
+            tokens: Arc::new(tokens),
+            clock,
+            random,
+            drain: Drain::default(),
+            log,
+            health,
+            services: JoinSet::new(),
+            addresses: Vec::new(),
+        })
+    }
+
+    async fn start_gateway(&mut self) -> Result<(), String> {
+        let config = &self.config;
+        let settings = GatewaySettings {
+            build_targets: config.build_targets.clone(),
+            kv_targets: config.kv_targets.clone(),
+            core_targets: config.core_targets.clone(),
+            token_ttl: config.jwt_ttl,
+            environment: config.environment,
+            upstream_timeout: config.upstream_timeout,
+            trusted_proxies: config.trusted_proxies.clone(),
+            cors: config.cors.clone(),
+        };
+        let gateway = Gateway::new(
+            settings,
+            self.tokens.clone(),
+            self.db.clone(),
+            self.blobs.clone(),
+            self.clock.clone(),
+            self.drain.clone(),
+        );
+        tokio::spawn(gateway.clone().close_old_connections());
+        let address = self.config.gateway_listen.clone();
+        self.start("gateway", &address, gateway).await
+    }
+
+    async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {
+        tokio::spawn(metrics.clone().upkeep());
+        let handler = ops::handler(self.health.clone(), metrics);
+        let address = self.config.ops_listen.clone();
+        self.start("ops", &address, handler).await
+    }
+
+    async fn start<H: Handler>(
+        &mut self,
+        name: &'static str,
+        address: &str,
+        handler: H,
+    ) -> Result<(), String> {
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|error| format!("{name} cannot listen on {address}: {error}"))?;
+        let bound: SocketAddr = listener.local_addr().map_err(|error| error.to_string())?;
+        self.addresses.push((name, bound));
+        let serving = Serving::new(
+            name,
+            self.config.limits.clone(),
+            self.drain.clone(),
+            self.log.clone(),
+            self.clock.clone(),
+            self.random.clone(),
+        );
+        self.services.spawn(serve(listener, handler, serving));
+        Ok(())
+    }
+
+    async fn stop(mut self, signal: &str) {
+        tracing::info!(signal, "stopping: no new connections, running requests get 10 s");
+        self.drain.start();
+        while self.services.join_next().await.is_some() {}
+        banner::remove_listen_json(&self.config);
+        self.db.close().await;
+        tracing::info!("stopped");
+        self.log.flush();
+    }
+}
+
+/// The folder holds secrets: nobody else may look inside.
+pub fn make_data_dir(config: &Config) -> Result<(), String> {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data_dir);
+    made.map_err(|error| format!("cannot make the data folder {}: {error}", config.data_dir.display()))
+}
+
+/// Each connection is a file to the system, and its usual limit is too low for us.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if setrlimit(Resource::Nofile, limit).is_err() {
+        say("stoa: cannot raise the limit on open files");
+    }
+}
+
+async fn asked_to_stop() -> std::io::Result<&'static str> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    })
+}

@@ -1,0 +1,10 @@
+CREATE TABLE kv (
+    namespace TEXT NOT NULL,
+    key TEXT COLLATE "C" NOT NULL,
+    value TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (namespace, key)
+);
+-- One counter for all keys: a version never comes back, also not after a key was deleted and made again.
+CREATE SEQUENCE kv_last_version;

@@ -1,0 +1,174 @@
+//! Blobs: whole objects under keys, in a folder or in an S3 bucket, chosen by URL. An object is there in
+//! full or not at all, and is durable when the call that wrote it returns.
+
+mod error;
+mod files;
+mod key;
+mod s3;
+
+pub use error::BlobError;
+pub use s3::S3Settings;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt, TryStreamExt};
+use object_store::{GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use std::sync::Arc;
+
+use files::{Files, Publish};
+
+#[derive(Clone)]
+pub struct Blobs {
+    /// All reading, and for S3 the writing.
+    objects: Arc<dyn ObjectStore>,
+    /// For a folder, the writing: object_store's own knows no modes and leaves a killed process's staging
+    /// files among the objects.
+    files: Option<Arc<Files>>,
+}
+
+/// An object on its way out, piece by piece.
+pub struct BlobStream {
+    pub size: u64,
+    pub bytes: BoxStream<'static, Result<Bytes, BlobError>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub key: String,
+    pub size: u64,
+    pub modified_at: i64,
+}
+
+impl Blobs {
+    /// `file:///folder` (made if missing) or `s3://bucket/prefix`.
+    pub async fn open(url: &str, s3: S3Settings) -> Result<Blobs, BlobError> {
+        if let Some(path) = url.strip_prefix("file://") {
+            let (files, objects) = Files::open(path).await?;
+            return Ok(Blobs { objects: Arc::new(objects), files: Some(Arc::new(files)) });
+        }
+        if let Some(place) = url.strip_prefix("s3://") {
+            return Ok(Blobs { objects: s3::connect(place, s3)?, files: None });
+        }
+        let scheme = url.split(':').next().unwrap_or_default();
+        Err(BlobError::Url(format!(
+            "unknown object store scheme `{scheme}`: one of file:///folder, s3://bucket/prefix"
+        )))
+    }
+
+    /// Writes an object, in place of the one that may be there.
+    pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), BlobError> {
+        let location = key::encode(key)?;
+        match &self.files {
+            Some(files) => files.put(&location, bytes, Publish::Replace).await?,
+            None => drop(self.objects.put(&location, PutPayload::from_bytes(bytes)).await?),
+        }
+        Ok(())
+    }
+
+    /// Whether it was written: `false` where there is one already.
+    pub async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, BlobError> {
+        let location = key::encode(key)?;
+        let Some(files) = &self.files else {
+            let put = self.objects.put_opts(&location, PutPayload::from_bytes(bytes), PutMode::Create.into());
+            return match put.await {
+                Ok(_) => Ok(true),
+                Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
+                Err(error) => Err(error.into()),
+            };
+        };
+        match files.put(&location, bytes, Publish::Create).await {
+            Ok(()) => Ok(true),
+            Err(BlobError::Io(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes an object as it comes, holding only a piece of it, and returns its size. More than `limit`
+    /// bytes are [`BlobError::TooLarge`]. When this fails or is dropped, nothing is left behind and what was
+    /// there stays.
+    pub async fn put_stream<S, E>(&self, key: &str, source: S, limit: u64) -> Result<u64, BlobError>
+    where
+        S: Stream<Item = Result<Bytes, E>> + Send,
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let location = key::encode(key)?;
+        let mut size = 0;
+        let source = source.map(|piece| {
+            let piece = piece.map_err(|error| BlobError::Source(error.into()))?;
+            size += piece.len() as u64;
+            if size > limit { Err(BlobError::TooLarge { limit }) } else { Ok(piece) }
+        });
+        let source = std::pin::pin!(source);
+        match &self.files {
+            Some(files) => files.put_stream(&location, source).await?,
+            None => s3::put_stream(self.objects.as_ref(), &location, source).await?,
+        }
+        Ok(size)
+    }
+
+    /// The whole object, or [`BlobError::TooLarge`] where it has more than `limit` bytes.
+    pub async fn get(&self, key: &str, limit: u64) -> Result<Option<Bytes>, BlobError> {
+        match self.find(key).await? {
+            Some(found) if found.meta.size > limit => Err(BlobError::TooLarge { limit }),
+            Some(found) => Ok(Some(found.bytes().await?)),
+            None => Ok(None),
+        }
+    }
+
+    pub async fn get_stream(&self, key: &str) -> Result<Option<BlobStream>, BlobError> {
+        let found = self.find(key).await?;
+        Ok(found.map(|found| BlobStream {
+            size: found.meta.size,
+            bytes: found.into_stream().map_err(BlobError::from).boxed(),
+        }))
+    }
+
+    /// Removes an object. That there is none is fine.
+    pub async fn delete(&self, key: &str) -> Result<(), BlobError> {
+        let location = key::encode(key)?;
+        if let Some(files) = &self.files {
+            return files.delete(&location).await;
+        }
+        match self.objects.delete(&location).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The objects whose keys begin with `prefix`, in no promised order.
+    pub fn list(&self, prefix: &str) -> BoxStream<'static, Result<Listed, BlobError>> {
+        let prefix = prefix.to_owned();
+        let folder = key::encode_folder_of(&prefix);
+        let listing = self.objects.list(folder.as_ref());
+        let listed = listing.try_filter_map(|meta| async move {
+            Ok(key::decode(&meta.location).map(|key| Listed {
+                key,
+                size: meta.size,
+                modified_at: meta.last_modified.timestamp_millis(),
+            }))
+        });
+        let matching = listed.try_filter(move |listed| {
+            let matches = listed.key.starts_with(&prefix);
+            async move { matches }
+        });
+        matching.map_err(BlobError::from).boxed()
+    }
+
+    /// Whether the folder or the bucket can be reached.
+    pub async fn ping(&self) -> Result<(), BlobError> {
+        if let Some(files) = &self.files {
+            return files.ping().await;
+        }
+        let nowhere = object_store::path::Path::from("ping");
+        self.objects.list(Some(&nowhere)).next().await.transpose()?;
+        Ok(())
+    }
+
+    async fn find(&self, key: &str) -> Result<Option<GetResult>, BlobError> {
+        match self.objects.get(&key::encode(key)?).await {
+            Ok(found) => Ok(Some(found)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Objects in an S3 bucket. Credentials and endpoint come from the caller; nothing is read from the
+//! environment.
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use object_store::aws::AmazonS3Builder;
+use object_store::path::Path;
+use object_store::prefix::PrefixStore;
+use object_store::{ClientOptions, MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload, RetryConfig};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::BlobError;
+
+/// At least 5 MiB by S3's rules; with 10,000 parts at most, this allows 80 GiB.
+const PART_BYTES: usize = 8 * 1024 * 1024;
+
+#[derive(Clone, Default)]
+pub struct S3Settings {
+    pub endpoint: Option<String>,
+    pub region: Option<String>,
+    pub access_key_id: Option<String>,
+    pub secret_access_key: Option<String>,
+    pub session_token: Option<String>,
+    pub allow_http: bool,
+}
+
+/// `place` is `bucket` or `bucket/prefix`.
+pub(super) fn connect(place: &str, settings: S3Settings) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+    if bucket.is_empty() {
+        return Err(BlobError::Url("the object store URL names no bucket: s3://bucket/prefix".into()));
+    }
+    // A limit on silence rather than on the whole: large objects take their time.
+    let client = ClientOptions::new()
+        .with_timeout_disabled()
+        .with_connect_timeout(Duration::from_secs(5))
+        .with_read_timeout(Duration::from_secs(30))
+        .with_allow_http(settings.allow_http);
+    let retry = RetryConfig { max_retries: 3, retry_timeout: Duration::from_secs(30), ..Default::default() };
+    let mut builder = AmazonS3Builder::new().with_bucket_name(bucket).with_client_options(client);
+    builder = builder.with_retry(retry).with_region(settings.region.as_deref().unwrap_or("us-east-1"));
+    if let Some(endpoint) = settings.endpoint {
+        builder = builder.with_endpoint(endpoint);
+    }
+    if let Some(id) = settings.access_key_id {
+        builder = builder.with_access_key_id(id);
+    }
+    if let Some(secret) = settings.secret_access_key {
+        builder = builder.with_secret_access_key(secret);
+    }
+    if let Some(token) = settings.session_token {
+        builder = builder.with_token(token);
+    }
+    let bucket = builder.build()?;
+    match Path::parse(prefix) {
+        Ok(prefix) if prefix.is_root() => Ok(Arc::new(bucket)),
+        Ok(prefix) => Ok(Arc::new(PrefixStore::new(bucket, prefix))),
+        Err(error) => Err(BlobError::Url(format!("the object store URL has a bad prefix: {error}"))),
+    }
+}
+
+/// One request for a small object, parts for a large one.
+pub(super) async fn put_stream<S>(
+    objects: &dyn ObjectStore,
+    location: &Path,
+    mut source: Pin<&mut S>,
+) -> Result<(), BlobError>
+where
+    S: Stream<Item = Result<Bytes, BlobError>> + Send,
+{
+    let mut part = BytesMut::new();
+    let mut upload: Option<Upload> = None;
+    while let Some(piece) = source.next().await {
+        part.extend_from_slice(&piece?);
+        while part.len() >= PART_BYTES {
+            if upload.is_none() {
+                upload = Some(Upload::start(objects, location).await?);
+            }
+            if let Some(upload) = &mut upload {
+                upload.put_part(part.split_to(PART_BYTES).freeze()).await?;
+            }
+        }
+    }
+    match upload {
+        None => drop(objects.put(location, PutPayload::from_bytes(part.freeze())).await?),
+        Some(upload) => upload.finish(part.freeze()).await?,
+    }
+    Ok(())
+}
+
+/// Parts that are taken back unless they are made an object. Those of a process that was killed are the
+/// bucket's to expire, by a lifecycle rule.
+struct Upload {
+    parts: Option<Box<dyn MultipartUpload>>,
+}
+
+impl Upload {
+    async fn start(objects: &dyn ObjectStore, location: &Path) -> Result<Upload, BlobError> {
+        Ok(Upload { parts: Some(objects.put_multipart(location).await?) })
+    }
+
+    async fn put_part(&mut self, bytes: Bytes) -> Result<(), BlobError> {
+        if let Some(parts) = &mut self.parts {
+            parts.put_part(PutPayload::from_bytes(bytes)).await?;
+        }
+        Ok(())
+    }
+
+    async fn finish(mut self, rest: Bytes) -> Result<(), BlobError> {
+        if !rest.is_empty() {
+            self.put_part(rest).await?;
+        }
+        if let Some(parts) = &mut self.parts {
+            parts.complete().await?;
+        }
+        self.parts = None;
+        Ok(())
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let Some(mut parts) = self.parts.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            if let Err(error) = parts.abort().await {
+                tracing::warn!(%error, "cannot take back the parts of an upload");
+            }
+        });
+    }
+}

@@ -1,0 +1,32 @@
+//! What can go wrong in the database half of the store. Blobs have their own: `blobs::BlobError`.
+
+/// No message holds the database URL: it may carry a password.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("{0}")]
+    Url(String),
+
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+
+    #[error("cannot prepare the database file `{path}`: {source}")]
+    File { path: String, source: std::io::Error },
+
+    #[error("{0}")]
+    Migration(String),
+
+    #[error("the lease of job `{job}` is lost: attempt {attempt} is not the current one")]
+    LeaseLost { job: i64, attempt: i64 },
+
+    #[error("`{key}` is not as expected: somebody else changed it")]
+    Conflict { key: String },
+
+    #[error("{0}")]
+    InvalidKey(String),
+
+    #[error("what is stored in {what} cannot be read: {reason}")]
+    Corrupt { what: String, reason: String },
+
+    #[error("the process is stopping: whether the transaction was committed is unknown")]
+    Stopping,
+}

@@ -1,0 +1,226 @@
+//! Jobs: work that is remembered in the transaction that calls for it, and done at least once.
+//!
+//! This file has what everybody uses; `lease` what a worker does to a job, `worker` the loop that does it.
+
+mod lease;
+mod worker;
+
+pub use lease::{Heartbeat, claim, complete, fail, heartbeat, release, settle_abandoned};
+pub use worker::{Handler, Worker};
+
+use serde_json::Value;
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use std::time::Duration;
+
+use crate::{Db, StoreError, Tx};
+
+/// Woken by every new job.
+const TOPIC: &str = "jobs";
+const COLUMNS: &str = "id, kind, payload, priority, state, attempt, released, max_attempts, due_at, error, \
+                       created_at, finished_at";
+const PRUNE_BATCH: i64 = 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    Queued,
+    Running,
+    Done,
+    Failed,
+    Cancelled,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Queued => "queued",
+            State::Running => "running",
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Cancelled => "cancelled",
+        }
+    }
+
+    fn parse(text: &str) -> Result<State, StoreError> {
+        let all = [State::Queued, State::Running, State::Done, State::Failed, State::Cancelled];
+        all.into_iter().find(|state| state.as_str() == text).ok_or_else(|| StoreError::Corrupt {
+            what: "a job's state".into(),
+            reason: format!("unknown state `{text}`"),
+        })
+    }
+}
+
+pub struct NewJob {
+    pub kind: String,
+    pub payload: Value,
+    /// Higher goes first.
+    pub priority: i64,
+    pub max_attempts: i64,
+    /// Milliseconds since 1970; at once where absent.
+    pub run_at: Option<i64>,
+}
+
+impl NewJob {
+    pub fn new(kind: &str, payload: Value) -> Self {
+        Self { kind: kind.to_owned(), payload, priority: 0, max_attempts: 5, run_at: None }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub id: i64,
+    pub kind: String,
+    pub payload: Value,
+    pub priority: i64,
+    pub state: State,
+    /// Rises with each claim: whoever holds an older number has lost the job.
+    pub attempt: i64,
+    pub max_attempts: i64,
+    /// When a queued job may run, or when the lease of a running one ends.
+    pub due_at: i64,
+    pub error: Option<String>,
+    pub created_at: i64,
+    pub finished_at: Option<i64>,
+    released: i64,
+}
+
+/// Why an attempt did not succeed, and what should come of the job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobError {
+    pub message: String,
+    pub retry: Retry,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Retry {
+    /// Later each time.
+    Backoff,
+    After(Duration),
+    Never,
+}
+
+impl JobError {
+    pub fn retry(message: impl Into<String>) -> Self {
+        Self { message: message.into(), retry: Retry::Backoff }
+    }
+
+    pub fn never(message: impl Into<String>) -> Self {
+        Self { message: message.into(), retry: Retry::Never }
+    }
+}
+
+impl From<StoreError> for JobError {
+    fn from(error: StoreError) -> Self {
+        Self::retry(error.to_string())
+    }
+}
+
+/// Remembers a job with the rest of `tx`, and returns its id.
+pub async fn enqueue(tx: &mut Tx, job: NewJob) -> Result<i64, StoreError> {
+    let now = tx.now_ms();
+    let insert = "INSERT INTO jobs (kind, payload, priority, state, max_attempts, due_at, created_at)
+        VALUES ($1, $2, $3, 'queued', $4, $5, $6) RETURNING id";
+    let query = sqlx::query(insert).bind(job.kind).bind(job.payload.to_string()).bind(job.priority);
+    let query = query.bind(job.max_attempts).bind(job.run_at.unwrap_or(now)).bind(now);
+    let id = query.fetch_one(tx.conn()).await?.try_get(0)?;
+    tx.wake(TOPIC);
+    Ok(id)
+}
+
+pub async fn get(db: &Db, id: i64) -> Result<Option<Job>, StoreError> {
+    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM jobs WHERE id = $1"));
+    let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
+    row.as_ref().map(job_of).transpose()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancel {
+    /// It had not started, and never will.
+    Cancelled,
+    /// It runs; its worker is told.
+    Requested,
+    /// It had ended before, or never was.
+    Ended,
+}
+
+pub async fn cancel(tx: &mut Tx, id: i64) -> Result<Cancel, StoreError> {
+    let now = tx.now_ms();
+    let update = "UPDATE jobs SET cancel_requested = 1,
+            finished_at = CASE WHEN state = 'queued' THEN $2 ELSE finished_at END,
+            state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END
+        WHERE id = $1 AND state IN ('queued', 'running') RETURNING state";
+    let row = sqlx::query(update).bind(id).bind(now).fetch_optional(tx.conn()).await?;
+    let Some(row) = row else { return Ok(Cancel::Ended) };
+    match State::parse(&row.try_get::<String, _>(0)?)? {
+        State::Cancelled => Ok(Cancel::Cancelled),
+        _ => {
+            tx.wake(&cancel_topic(id));
+            Ok(Cancel::Requested)
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    pub kind: String,
+    pub state: State,
+    pub jobs: i64,
+}
+
+/// How many jobs there are of each kind in each state.
+pub async fn counts(db: &Db) -> Result<Vec<Count>, StoreError> {
+    let select = "SELECT kind, state, COUNT(*) FROM jobs GROUP BY kind, state ORDER BY kind, state";
+    let rows = sqlx::query(select).fetch_all(db.read()).await?;
+    let counts = rows.iter().map(|row| {
+        let state = State::parse(&row.try_get::<String, _>(1)?)?;
+        Ok(Count { kind: row.try_get(0)?, state, jobs: row.try_get(2)? })
+    });
+    counts.collect()
+}
+
+/// Removes the jobs that ended longer than `age` ago, in small transactions, and returns how many.
+pub async fn prune(db: &Db, age: Duration) -> Result<u64, StoreError> {
+    let cutoff = db.now_ms().saturating_sub(milliseconds(age));
+    let delete = "DELETE FROM jobs WHERE id IN
+        (SELECT id FROM jobs WHERE finished_at IS NOT NULL AND finished_at < $1 LIMIT $2)";
+    let mut removed = 0;
+    loop {
+        let mut tx = db.begin().await?;
+        let query = sqlx::query(delete).bind(cutoff).bind(PRUNE_BATCH);
+        let batch = query.execute(tx.conn()).await?.rows_affected();
+        tx.commit().await?;
+        removed += batch;
+        if batch < PRUNE_BATCH.unsigned_abs() {
+            return Ok(removed);
+        }
+    }
+}
+
+fn cancel_topic(id: i64) -> String {
+    format!("jobs/cancel/{id}")
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn job_of(row: &AnyRow) -> Result<Job, StoreError> {
+    let id: i64 = row.try_get("id")?;
+    let payload: String = row.try_get("payload")?;
+    let payload = serde_json::from_str(&payload)
+        .map_err(|error| StoreError::Corrupt { what: format!("job `{id}`"), reason: error.to_string() })?;
+    Ok(Job {
+        id,
+        kind: row.try_get("kind")?,
+        payload,
+        priority: row.try_get("priority")?,
+        state: State::parse(&row.try_get::<String, _>("state")?)?,
+        attempt: row.try_get("attempt")?,
+        max_attempts: row.try_get("max_attempts")?,
+        due_at: row.try_get("due_at")?,
+        error: row.try_get("error")?,
+        created_at: row.try_get("created_at")?,
+        finished_at: row.try_get("finished_at")?,
+        released: row.try_get("released")?,
+    })
+}

@@ -1,0 +1,173 @@
+//! What a worker does to a job: take it for a while, keep it, end it, give it back. Every step names the
+//! attempt that it belongs to, so a worker that lost its lease changes nothing.
+
+use sqlx::{AssertSqlSafe, Row};
+use std::time::Duration;
+
+use super::{COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
+use crate::{Db, Dialect, StoreError, Tx};
+
+const FIRST_BACKOFF_MS: i64 = 1_000;
+const LONGEST_BACKOFF_MS: i64 = 10 * 60 * 1_000;
+const WORKER_DIED: &str = "its worker stopped without a word, too many times";
+
+/// Takes the most urgent job that is due: highest priority first, then the oldest. A running one whose lease
+/// has ended is due as well.
+pub async fn claim(
+    db: &Db,
+    kinds: &[String],
+    worker: &str,
+    lease: Duration,
+) -> Result<Option<Job>, StoreError> {
+    let now = db.now_ms();
+    let skip_locked = match db.dialect() {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "FOR UPDATE SKIP LOCKED",
+    };
+    let sql = format!(
+        "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $1, due_at = $2
+         WHERE id = (
+             SELECT id FROM jobs
+             WHERE state IN ('queued', 'running') AND kind IN ({kinds}) AND due_at <= $3
+                 AND (state = 'queued' OR (attempt - released < max_attempts AND cancel_requested = 0))
+             ORDER BY priority DESC, id LIMIT 1 {skip_locked})
+         RETURNING {COLUMNS}",
+        kinds = placeholders(4, kinds.len()),
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(worker).bind(now + milliseconds(lease)).bind(now);
+    for kind in kinds {
+        query = query.bind(kind);
+    }
+    let mut tx = db.begin().await?;
+    let row = query.fetch_optional(tx.conn()).await?;
+    tx.commit().await?;
+    row.as_ref().map(job_of).transpose()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heartbeat {
+    Continue,
+    /// Somebody asked for it to stop.
+    Cancelled,
+    /// Another worker has it, or it has ended.
+    Lost,
+}
+
+/// Extends the lease from now on.
+pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat, StoreError> {
+    let until = db.now_ms() + milliseconds(lease);
+    let extend = "UPDATE jobs SET due_at = $3 WHERE id = $1 AND attempt = $2 AND state = 'running'
+        RETURNING cancel_requested";
+    let mut tx = db.begin().await?;
+    let query = sqlx::query(extend).bind(job.id).bind(job.attempt).bind(until);
+    let row = query.fetch_optional(tx.conn()).await?;
+    tx.commit().await?;
+    let Some(row) = row else { return Ok(Heartbeat::Lost) };
+    match row.try_get::<i64, _>(0)? {
+        0 => Ok(Heartbeat::Continue),
+        _ => Ok(Heartbeat::Cancelled),
+    }
+}
+
+/// Ends a job in the transaction of its results. [`StoreError::LeaseLost`] must undo them: let `tx` drop.
+pub async fn complete(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
+    let now = tx.now_ms();
+    let update = "UPDATE jobs SET state = 'done', finished_at = $3, error = NULL
+        WHERE id = $1 AND attempt = $2 AND state = 'running'";
+    let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(now);
+    must_be_ours(job, query.execute(tx.conn()).await?.rows_affected())
+}
+
+/// Ends an attempt. The job goes back to the queue, or ends as failed, or as cancelled where that was asked
+/// for; returned is the job as it is now.
+pub async fn fail(tx: &mut Tx, job: &Job, error: &JobError) -> Result<Job, StoreError> {
+    let now = tx.now_ms();
+    let spent = job.attempt - job.released;
+    let delay = match error.retry {
+        Retry::Never => None,
+        _ if spent >= job.max_attempts => None,
+        Retry::After(delay) => Some(milliseconds(delay)),
+        Retry::Backoff => Some(backoff_ms(spent, tx.db().random().fraction())),
+    };
+    let (state, due_at, finished_at) = match delay {
+        Some(delay) => (State::Queued, now.saturating_add(delay), None),
+        None => (State::Failed, job.due_at, Some(now)),
+    };
+    let sql = format!(
+        "UPDATE jobs SET error = $4, due_at = $5,
+             state = CASE WHEN cancel_requested = 1 THEN 'cancelled' ELSE $3 END,
+             finished_at = CASE WHEN cancel_requested = 1 THEN $7 ELSE $6 END
+         WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING {COLUMNS}"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(job.id).bind(job.attempt).bind(state.as_str());
+    let query = query.bind(&error.message).bind(due_at).bind(finished_at).bind(now);
+    let row = query.fetch_optional(tx.conn()).await?;
+    match row {
+        Some(row) => job_of(&row),
+        None => Err(StoreError::LeaseLost { job: job.id, attempt: job.attempt }),
+    }
+}
+
+/// Hands a job back at once, without costing one of its attempts.
+pub async fn release(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
+    let now = tx.now_ms();
+    let update = "UPDATE jobs SET state = 'queued', released = released + 1, due_at = $3
+        WHERE id = $1 AND attempt = $2 AND state = 'running'";
+    let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(now);
+    must_be_ours(job, query.execute(tx.conn()).await?.rows_affected())?;
+    tx.wake(TOPIC);
+    Ok(())
+}
+
+/// Ends the jobs whose workers died and that [`claim`] does not give out again: their attempts are spent
+/// (`failed`), or somebody cancelled them (`cancelled`). Returned are the jobs that ended.
+pub async fn settle_abandoned(tx: &mut Tx, kinds: &[String]) -> Result<Vec<Job>, StoreError> {
+    let now = tx.now_ms();
+    let sql = format!(
+        "UPDATE jobs SET finished_at = $1, error = $2,
+             state = CASE WHEN cancel_requested = 1 THEN 'cancelled' ELSE 'failed' END
+         WHERE state IN ('queued', 'running') AND state = 'running' AND kind IN ({kinds}) AND due_at <= $1
+             AND (attempt - released >= max_attempts OR cancel_requested = 1)
+         RETURNING {COLUMNS}",
+        kinds = placeholders(3, kinds.len()),
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(now).bind(WORKER_DIED);
+    for kind in kinds {
+        query = query.bind(kind);
+    }
+    let rows = query.fetch_all(tx.conn()).await?;
+    rows.iter().map(job_of).collect()
+}
+
+fn must_be_ours(job: &Job, changed_rows: u64) -> Result<(), StoreError> {
+    match changed_rows {
+        0 => Err(StoreError::LeaseLost { job: job.id, attempt: job.attempt }),
+        _ => Ok(()),
+    }
+}
+
+/// Doubles with each attempt. Half of it is random, so that jobs that failed together do not come back
+/// together.
+fn backoff_ms(spent_attempts: i64, fraction: f64) -> i64 {
+    let doublings = u32::try_from(spent_attempts - 1).unwrap_or(0).min(20);
+    let longest = (FIRST_BACKOFF_MS << doublings).min(LONGEST_BACKOFF_MS);
+    longest / 2 + (longest as f64 / 2.0 * fraction) as i64
+}
+
+/// `$4, $5, $6`
+fn placeholders(first: usize, count: usize) -> String {
+    let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    numbers.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backoff_doubles_up_to_ten_minutes_and_half_of_it_is_random() {
+        assert_eq!((backoff_ms(1, 0.0), backoff_ms(1, 0.999)), (500, 999));
+        assert_eq!((backoff_ms(4, 0.0), backoff_ms(4, 0.5)), (4_000, 6_000));
+        assert_eq!(backoff_ms(60, 0.0), LONGEST_BACKOFF_MS / 2);
+    }
+}

@@ -1,0 +1,214 @@
+//! The loop that takes jobs and runs them: bounded, woken by new work, and drained at shutdown.
+
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Heartbeat, Job, JobError, State, TOPIC, cancel_topic, lease};
+use crate::{Db, StoreError, Tx};
+
+const FIRST_HEARTBEAT: Duration = Duration::from_millis(250);
+
+/// What is done with the jobs of a [`Worker`].
+pub trait Handler: Send + Sync + 'static {
+    /// Does the job and calls [`super::complete`] in the transaction of its results. `stop` fires when the
+    /// job is cancelled or its lease is lost: return soon then. Whatever is returned without having
+    /// completed the job counts as a failed attempt.
+    fn run(&self, job: Job, stop: CancellationToken) -> BoxFuture<'_, Result<(), JobError>>;
+
+    /// The job has ended as failed or cancelled, in `tx`: what belongs to that can be written with it.
+    fn given_up<'a>(&'a self, _tx: &'a mut Tx, _job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+pub struct Worker {
+    pub db: Db,
+    pub kinds: Vec<String>,
+    pub handler: Arc<dyn Handler>,
+    pub concurrency: usize,
+    /// How long a job stays with a worker that gives no sign of life.
+    pub lease: Duration,
+    /// How often to look for jobs that have become due.
+    pub poll: Duration,
+    /// How long running handlers may go on after the shutdown or after `stop`.
+    pub grace: Duration,
+}
+
+impl Worker {
+    pub fn new(db: Db, kinds: &[&str], handler: Arc<dyn Handler>) -> Self {
+        Self {
+            db,
+            kinds: kinds.iter().map(ToString::to_string).collect(),
+            handler,
+            concurrency: 1,
+            lease: Duration::from_secs(30),
+            poll: Duration::from_secs(1),
+            grace: Duration::from_secs(5),
+        }
+    }
+
+    /// Runs until `shutdown`, then waits for the running handlers and hands back what they leave undone.
+    pub async fn run(self, shutdown: CancellationToken) {
+        let name = self.db.random().hex::<8>();
+        let worker = Arc::new(self);
+        let mut wakeup = worker.db.subscribe(TOPIC);
+        let mut poll = tokio::time::interval(worker.poll);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut running = JoinSet::new();
+        let give_back = CancellationToken::new();
+        while !shutdown.is_cancelled() {
+            if running.len() < worker.concurrency
+                && let Some(job) = worker.claim(&name).await
+            {
+                running.spawn(attend(worker.clone(), job, give_back.clone()));
+                continue;
+            }
+            tokio::select! {
+                () = shutdown.cancelled() => {}
+                Some(_) = running.join_next() => {}
+                () = wakeup.notified(), if running.len() < worker.concurrency => {}
+                _ = poll.tick() => worker.settle_abandoned().await,
+            }
+        }
+        let drained = async { while running.join_next().await.is_some() {} };
+        if timeout(worker.grace, drained).await.is_err() {
+            give_back.cancel();
+            while running.join_next().await.is_some() {}
+        }
+    }
+
+    async fn claim(&self, name: &str) -> Option<Job> {
+        match lease::claim(&self.db, &self.kinds, name, self.lease).await {
+            Ok(job) => job,
+            Err(error) => {
+                tracing::error!(%error, "cannot take jobs");
+                None
+            }
+        }
+    }
+
+    async fn settle_abandoned(&self) {
+        if let Err(error) = self.try_settle_abandoned().await {
+            tracing::error!(%error, "cannot end the jobs of dead workers");
+        }
+    }
+
+    async fn try_settle_abandoned(&self) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        for job in lease::settle_abandoned(&mut tx, &self.kinds).await? {
+            tracing::warn!(
+                job = job.id,
+                kind = job.kind,
+                state = job.state.as_str(),
+                "a dead worker's job ends"
+            );
+            self.handler.given_up(&mut tx, &job).await?;
+        }
+        tx.commit().await
+    }
+}
+
+/// Runs one job to its end, whichever that is.
+async fn attend(worker: Arc<Worker>, job: Job, give_back: CancellationToken) {
+    let stop = CancellationToken::new();
+    let mut handling = {
+        let (worker, job, stop) = (worker.clone(), job.clone(), stop.clone());
+        AbortOnDropHandle::new(tokio::spawn(async move { worker.handler.run(job, stop).await }))
+    };
+    let settled = tokio::select! {
+        // A panic ends up here too, as the task's error.
+        result = &mut handling => {
+            let result = result.unwrap_or_else(|error| Err(JobError::retry(format!("the handler stopped: {error}"))));
+            settle(&worker, &job, result).await
+        }
+        lost_or_cancelled = keep(&worker, &job) => {
+            stop.cancel();
+            end_within(worker.grace, &mut handling).await;
+            match lost_or_cancelled {
+                Heartbeat::Cancelled => settle(&worker, &job, Err(JobError::never("cancelled"))).await,
+                _ => Ok(()),
+            }
+        }
+        () = give_back.cancelled() => {
+            end_within(Duration::ZERO, &mut handling).await;
+            hand_back(&worker.db, &job).await
+        }
+    };
+    if let Err(error) = settled {
+        tracing::error!(job = job.id, kind = job.kind, %error, "cannot end an attempt: its lease will");
+    }
+}
+
+/// Keeps the lease for as long as there is nothing to say.
+async fn keep(worker: &Worker, job: &Job) -> Heartbeat {
+    let mut asked = worker.db.subscribe(&cancel_topic(job.id));
+    let mut lease_ends = Instant::now() + worker.lease;
+    // The first look is an early one: a request from before the subscription woke nobody.
+    let mut pause = FIRST_HEARTBEAT.min(worker.lease / 3);
+    loop {
+        let _ = timeout(pause, asked.notified()).await;
+        pause = worker.lease / 3;
+        let beat = Instant::now();
+        match lease::heartbeat(&worker.db, job, worker.lease).await {
+            Ok(Heartbeat::Continue) => lease_ends = beat + worker.lease,
+            Ok(over) => return over,
+            Err(error) if beat < lease_ends => tracing::warn!(job = job.id, %error, "no heartbeat"),
+            Err(_) => return Heartbeat::Lost,
+        }
+    }
+}
+
+async fn end_within(grace: Duration, handling: &mut AbortOnDropHandle<Result<(), JobError>>) {
+    if timeout(grace, &mut *handling).await.is_err() {
+        handling.abort();
+        let _ = handling.await;
+    }
+}
+
+async fn settle(worker: &Worker, job: &Job, result: Result<(), JobError>) -> Result<(), StoreError> {
+    let error = match result {
+        Ok(()) if is_still_running(&worker.db, job).await? => {
+            JobError::retry("the handler returned without completing the job")
+        }
+        Ok(()) => return Ok(()),
+        Err(error) => error,
+    };
+    let mut tx = worker.db.begin().await?;
+    let now = match lease::fail(&mut tx, job, &error).await {
+        Ok(now) => now,
+        // Completed after all, or somebody else's by now.
+        Err(StoreError::LeaseLost { .. }) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    tracing::warn!(
+        job = job.id,
+        kind = job.kind,
+        attempt = job.attempt,
+        state = now.state.as_str(),
+        error = error.message,
+        "a job did not succeed"
+    );
+    if now.state != State::Queued {
+        worker.handler.given_up(&mut tx, &now).await?;
+    }
+    tx.commit().await
+}
+
+async fn is_still_running(db: &Db, job: &Job) -> Result<bool, StoreError> {
+    let now = super::get(db, job.id).await?;
+    Ok(now.is_some_and(|now| now.state == State::Running && now.attempt == job.attempt))
+}
+
+async fn hand_back(db: &Db, job: &Job) -> Result<(), StoreError> {
+    let mut tx = db.begin().await?;
+    match lease::release(&mut tx, job).await {
+        Ok(()) => tx.commit().await,
+        Err(StoreError::LeaseLost { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

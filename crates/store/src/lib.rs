@@ -1,0 +1,20 @@
+//! What Stoa keeps: SQL on SQLite or PostgreSQL, blobs in files or S3, and on top of them key-value
+//! namespaces, jobs, event streams and rate windows. Knows no service; reads no environment.
+
+pub mod blobs;
+mod db;
+mod error;
+pub mod events;
+pub mod jobs;
+pub mod kv;
+mod migrate;
+pub mod rate;
+mod schema;
+mod sqlite;
+mod wake;
+
+pub use blobs::{BlobError, Blobs, S3Settings};
+pub use db::{Db, Dialect, Tx};
+pub use error::StoreError;
+pub use migrate::Migration;
+pub use wake::Wakeup;

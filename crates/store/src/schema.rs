@@ -1,0 +1,28 @@
+//! The store's own tables, as migrations of the scope `store`.
+
+use crate::Migration;
+
+pub(crate) const SCOPE: &str = "store";
+
+pub(crate) const MIGRATIONS: &[Migration] = &[
+    Migration::portable(1, "events", include_str!("../migrations/0001_events.sql")),
+    Migration {
+        version: 2,
+        name: "jobs",
+        sqlite: include_str!("../migrations/0002_jobs.sqlite.sql"),
+        postgres: include_str!("../migrations/0002_jobs.postgres.sql"),
+    },
+    Migration {
+        version: 3,
+        name: "kv",
+        sqlite: include_str!("../migrations/0003_kv.sqlite.sql"),
+        postgres: include_str!("../migrations/0003_kv.postgres.sql"),
+    },
+    Migration::portable(4, "rate windows", include_str!("../migrations/0004_rate_windows.sql")),
+    Migration {
+        version: 5,
+        name: "wake log",
+        sqlite: include_str!("../migrations/0005_wake_log.sqlite.sql"),
+        postgres: "",
+    },
+];

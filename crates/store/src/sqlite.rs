@@ -1,0 +1,135 @@
+//! Opening an SQLite file so that a commit is durable and several processes can share it.
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Row};
+use std::fmt::Write;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use crate::StoreError;
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECTION_PRAGMAS: &str = "
+    PRAGMA busy_timeout = 10000;
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+";
+
+/// Makes the file where it is missing and puts it in write-ahead mode, which it then keeps.
+pub(crate) async fn prepare_file(url: &str) -> Result<AnyConnectOptions, StoreError> {
+    let path = path_of(url)?;
+    make_private_file(&path)
+        .map_err(|source| StoreError::File { path: path.display().to_string(), source })?;
+    let options = AnyConnectOptions::from_str(&connect_url(&path))?;
+    let mut connection = options.connect().await?;
+    enter_wal_mode(&mut connection).await?;
+    connection.close().await?;
+    Ok(options)
+}
+
+/// A few connections that read, and exactly one that writes.
+pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPool), StoreError> {
+    let reader_count = std::thread::available_parallelism().map_or(4, |cores| cores.get().clamp(4, 16));
+    let readers = pool(reader_count as u32)
+        .after_connect(|connection, _| {
+            Box::pin(async move {
+                sqlx::raw_sql(CONNECTION_PRAGMAS).execute(&mut *connection).await?;
+                sqlx::raw_sql("PRAGMA query_only = ON").execute(connection).await?;
+                Ok(())
+            })
+        })
+        .connect_with(options.clone())
+        .await?;
+    let writers = pool(1)
+        .after_connect(|connection, _| {
+            Box::pin(async move {
+                sqlx::raw_sql(CONNECTION_PRAGMAS).execute(connection).await?;
+                Ok(())
+            })
+        })
+        .connect_with(options.clone())
+        .await?;
+    Ok((readers, writers))
+}
+
+fn pool(connections: u32) -> AnyPoolOptions {
+    // A file does not go away between two statements, as a server may: no ping, no renewal.
+    AnyPoolOptions::new()
+        .max_connections(connections)
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+}
+
+/// All after `sqlite://` is the path, taken literally: a data folder may have any name.
+fn path_of(url: &str) -> Result<PathBuf, StoreError> {
+    let rest = url.strip_prefix("sqlite:").unwrap_or(url);
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    if path.is_empty() || path == ":memory:" {
+        return Err(StoreError::Url("the SQLite URL names no file: sqlite://path".into()));
+    }
+    if path.contains('?') {
+        return Err(StoreError::Url("the SQLite URL takes no parameters after `?`: sqlite://path".into()));
+    }
+    std::path::absolute(path).map_err(|source| StoreError::File { path: path.into(), source })
+}
+
+fn make_private_file(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // SQLite gives its side files (-wal, -shm) the mode of this one.
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => file.sync_all()?,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    File::open(folder)?.sync_all()
+}
+
+fn connect_url(path: &Path) -> String {
+    let mut url = String::from("sqlite://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
+                url.push(char::from(*byte))
+            }
+            other => {
+                let _ = write!(url, "%{other:02X}");
+            }
+        }
+    }
+    url
+}
+
+/// Several processes may start on a new file at once, and this one change of mode does not wait for the
+/// others by itself: SQLite may answer "locked" at once, whatever the busy timeout.
+async fn enter_wal_mode(connection: &mut AnyConnection) -> Result<(), StoreError> {
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        let answer = sqlx::query("PRAGMA journal_mode = WAL").fetch_one(&mut *connection).await;
+        match answer {
+            Ok(row) => {
+                let mode: String = row.try_get(0)?;
+                if mode == "wal" {
+                    return Ok(());
+                }
+                return Err(StoreError::Url(format!(
+                    "SQLite cannot keep a write-ahead log here (its journal mode is `{mode}`): use a local disk"
+                )));
+            }
+            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|database| database.code());
+    // SQLITE_BUSY and its extended codes: the low byte is 5.
+    code.and_then(|code| code.parse::<u32>().ok()).is_some_and(|code| code & 0xFF == 5)
+}

@@ -1,0 +1,101 @@
+//! Other processes on the same file: each waking commit adds a row to `wake_log`, and a connection of its
+//! own sees from `PRAGMA data_version`, which costs next to nothing, when it is worth looking.
+
+use sqlx::any::AnyConnectOptions;
+use sqlx::{AnyConnection, ConnectOptions, Row};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+use super::{Hub, decode, encode};
+
+const POLL: Duration = Duration::from_millis(100);
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
+/// More than ever come between two polls; whoever was away for longer wakes everybody.
+const KEPT_ROWS: i64 = 1_000;
+const PRUNE_EVERY: i64 = 256;
+
+pub(crate) fn listen(options: AnyConnectOptions, hub: Arc<Hub>, stopped: CancellationToken) {
+    tokio::spawn(async move {
+        tokio::select! {
+            () = stopped.cancelled() => {}
+            () = forward(&options, &hub) => {}
+        }
+    });
+}
+
+async fn forward(options: &AnyConnectOptions, hub: &Hub) {
+    loop {
+        hub.until_someone_waits().await;
+        if let Err(error) = poll(options, hub).await {
+            tracing::warn!(%error, "cannot watch the database file, trying again");
+            tokio::time::sleep(RECONNECT_PAUSE).await;
+        }
+    }
+}
+
+async fn poll(options: &AnyConnectOptions, hub: &Hub) -> Result<(), sqlx::Error> {
+    let mut connection = options.connect().await?;
+    let mut seen_version = data_version(&mut connection).await?;
+    let mut seen_row = newest_row(&mut connection).await?;
+    // What was committed between a subscription and this line.
+    hub.publish_all();
+    loop {
+        tokio::time::sleep(POLL).await;
+        hub.until_someone_waits().await;
+        let version = data_version(&mut connection).await?;
+        if version == seen_version {
+            continue;
+        }
+        seen_row = forward_rows_after(&mut connection, hub, seen_row).await?;
+        seen_version = version;
+    }
+}
+
+async fn data_version(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query("PRAGMA data_version").fetch_one(connection).await?.try_get(0)
+}
+
+async fn newest_row(connection: &mut AnyConnection) -> Result<i64, sqlx::Error> {
+    let select = sqlx::query("SELECT COALESCE(MAX(id), 0) FROM wake_log");
+    select.fetch_one(connection).await?.try_get(0)
+}
+
+async fn forward_rows_after(
+    connection: &mut AnyConnection,
+    hub: &Hub,
+    seen_row: i64,
+) -> Result<i64, sqlx::Error> {
+    let own = encode(&[hub.id()]);
+    let select = sqlx::query("SELECT id, sender, topics FROM wake_log WHERE id > $1 ORDER BY id");
+    let rows = select.bind(seen_row).fetch_all(connection).await?;
+    let mut newest = seen_row;
+    for row in &rows {
+        let id: i64 = row.try_get(0)?;
+        if id != newest + 1 {
+            hub.publish_all();
+        }
+        newest = id;
+        if row.try_get::<String, _>(1)? != own {
+            hub.publish(&decode(&row.try_get::<String, _>(2)?));
+        }
+    }
+    Ok(newest)
+}
+
+pub(crate) async fn record(
+    connection: &mut AnyConnection,
+    sender: u64,
+    topics: &[u64],
+) -> Result<(), sqlx::Error> {
+    if topics.is_empty() {
+        return Ok(());
+    }
+    let insert = sqlx::query("INSERT INTO wake_log (sender, topics) VALUES ($1, $2) RETURNING id");
+    let row = insert.bind(encode(&[sender])).bind(encode(topics)).fetch_one(&mut *connection).await?;
+    let id: i64 = row.try_get(0)?;
+    if id % PRUNE_EVERY == 0 {
+        sqlx::query("DELETE FROM wake_log WHERE id <= $1").bind(id - KEPT_ROWS).execute(connection).await?;
+    }
+    Ok(())
+}
