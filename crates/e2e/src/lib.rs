@@ -2,12 +2,15 @@
 //! the test that needs it and gone with it.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
+pub mod client;
 pub mod postgres;
 pub mod raw;
 pub mod s3;
 pub mod stoa;
+pub mod tokens;
 pub mod upstream;
 
+pub use client::{Reply, get, reply};
 pub use raw::Raw;
 pub use stoa::Stoa;
 pub use upstream::Upstream;

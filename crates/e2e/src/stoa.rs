@@ -34,6 +34,12 @@ impl Start {
         self
     }
 
+    /// In front of these targets, on all three routes.
+    pub fn before(self, urls: &str) -> Self {
+        let names = ["BUILD_SERVICE_URL", "KV_SERVICE_URL", "CORE_SERVICE_URL"];
+        names.into_iter().fold(self, |start, name| start.set(name, urls))
+    }
+
     /// In the folder of an earlier start.
     pub fn data(mut self, data: &Arc<TempDir>) -> Self {
         self.data = data.clone();
@@ -55,10 +61,20 @@ impl Start {
         (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
     }
 
+    /// The data folder, where it also looks for `stoa.toml`.
+    pub fn path(&self) -> &Path {
+        self.data.path()
+    }
+
     pub fn serve(self) -> Stoa {
+        self.serve_with(&[])
+    }
+
+    pub fn serve_with(self, flags: &[&str]) -> Stoa {
         let listen_file = self.data.path().join("listen.json");
         let _ = std::fs::remove_file(&listen_file);
-        let mut child = self.command(&["serve"]).spawn().expect("the program can be started");
+        let mut child =
+            self.command(&[&["serve"], flags].concat()).spawn().expect("the program can be started");
         let stderr = collect(child.stderr.take().expect("piped"));
         let stdout = collect(child.stdout.take().expect("piped"));
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -116,6 +132,15 @@ impl Stoa {
 
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.gateway)
+    }
+
+    /// Whether the log has this text, now or within a moment: lines are written in batches.
+    pub fn logs(&self, text: &str) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        while !self.log().contains(text) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.log().contains(text)
     }
 
     pub fn log(&self) -> String {

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_stream::wrappers::ReceiverStream;
 
 type Body = BoxBody<Bytes, io::Error>;
@@ -26,6 +26,7 @@ pub struct Upstream {
     pub address: SocketAddr,
     pub seen: Arc<Seen>,
     accepting: JoinHandle<()>,
+    open: Arc<Mutex<JoinSet<()>>>,
 }
 
 #[derive(Default)]
@@ -38,23 +39,38 @@ pub struct Seen {
 
 impl Upstream {
     pub async fn start() -> Self {
-        Self::start_closing_after(usize::MAX).await
+        Self::start_on(free_address().await, Habit::Faithful).await
+    }
+
+    /// Where another has been, or is going to be.
+    pub async fn start_at(address: SocketAddr) -> Self {
+        Self::start_on(address, Habit::Faithful).await
     }
 
     /// Closes each connection, without saying so, after this many answers on it.
     pub async fn start_closing_after(answers: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::start_on(free_address().await, Habit::ClosesAfter(answers)).await
+    }
+
+    /// After this many answers on a connection, reads a further request there and closes without an answer.
+    pub async fn start_breaking_after(answers: usize) -> Self {
+        Self::start_on(free_address().await, Habit::BreaksAfter(answers)).await
+    }
+
+    async fn start_on(address: SocketAddr, habit: Habit) -> Self {
+        let listener = TcpListener::bind(address).await.expect("a free port");
         let address = listener.local_addr().expect("a bound address");
         let seen: Arc<Seen> = Arc::default();
-        let shared = seen.clone();
+        let open: Arc<Mutex<JoinSet<()>>> = Arc::default();
+        let (shared, connections) = (seen.clone(), open.clone());
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 shared.connections.fetch_add(1, Ordering::SeqCst);
                 let _ = socket.set_nodelay(true);
-                tokio::spawn(serve(socket, shared.clone(), answers));
+                connections.lock().unwrap().spawn(serve(socket, shared.clone(), habit));
             }
         });
-        Self { address, seen, accepting }
+        Self { address, seen, accepting, open }
     }
 
     pub fn url(&self) -> String {
@@ -73,6 +89,12 @@ impl Upstream {
         self.seen.abandoned.load(Ordering::SeqCst)
     }
 
+    /// Its connections break and new ones are refused.
+    pub fn kill(&self) {
+        self.accepting.abort();
+        self.open.lock().unwrap().abort_all();
+    }
+
     /// Connections that are open stay so; new ones are refused.
     pub fn stop_accepting(&self) {
         self.accepting.abort();
@@ -81,24 +103,43 @@ impl Upstream {
 
 impl Drop for Upstream {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.kill();
     }
 }
 
-async fn serve(socket: tokio::net::TcpStream, seen: Arc<Seen>, answers: usize) {
+/// An address where nobody listens.
+pub async fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    listener.local_addr().expect("a bound address")
+}
+
+#[derive(Clone, Copy)]
+enum Habit {
+    Faithful,
+    ClosesAfter(usize),
+    BreaksAfter(usize),
+}
+
+async fn serve(socket: tokio::net::TcpStream, seen: Arc<Seen>, habit: Habit) {
     let answered = Arc::new(AtomicUsize::new(0));
     let counted = answered.clone();
     let service = service_fn(move |request| {
         let (seen, counted) = (seen.clone(), counted.clone());
         async move {
             seen.requests.fetch_add(1, Ordering::SeqCst);
+            if let Habit::BreaksAfter(answers) = habit
+                && counted.load(Ordering::SeqCst) >= answers
+            {
+                return Err(io::Error::other("as asked"));
+            }
             let response = answer(request, seen).await;
             counted.fetch_add(1, Ordering::SeqCst);
-            Ok::<_, Infallible>(response)
+            Ok(response)
         }
     });
     let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service).with_upgrades();
     let enough = async {
+        let Habit::ClosesAfter(answers) = habit else { return std::future::pending().await };
         while answered.load(Ordering::SeqCst) < answers {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -135,7 +176,8 @@ async fn answer(mut request: Request<Incoming>, seen: Arc<Seen>) -> Response<Bod
         "/sse" => events(seen),
         "/bytes" => bytes(number),
         "/count" => count(request).await,
-        "/die" => die(),
+        "/die" => die(true),
+        "/die-chunked" => die(false),
         "/early" => status(413),
         "/websocket" => websocket(&mut request),
         _ => echo(request).await,
@@ -178,6 +220,9 @@ async fn echo(request: Request<Incoming>) -> Response<Body> {
     headers.insert("x-from-target", "yes".parse().expect("a header"));
     headers.insert("connection", "x-hop".parse().expect("a header"));
     headers.insert("x-hop", "must not arrive".parse().expect("a header"));
+    headers.insert("keep-alive", "timeout=5".parse().expect("a header"));
+    headers.append("set-cookie", "a=1".parse().expect("a header"));
+    headers.append("set-cookie", "b=2".parse().expect("a header"));
     response
 }
 
@@ -235,8 +280,8 @@ async fn count(request: Request<Incoming>) -> Response<Body> {
     Response::new(Full::new(Bytes::from(total.to_string())).map_err(never).boxed())
 }
 
-/// Promises a thousand bytes, sends ten, and breaks the connection.
-fn die() -> Response<Body> {
+/// Promises a thousand bytes, or an end, sends ten, and breaks the connection.
+fn die(length_is_told: bool) -> Response<Body> {
     let (send, receive) = mpsc::channel(1);
     tokio::spawn(async move {
         let _ = send.send(Ok(Frame::data(Bytes::from_static(b"ten bytes.")))).await;
@@ -244,7 +289,9 @@ fn die() -> Response<Body> {
         let _ = send.send(Err(io::Error::other("as asked"))).await;
     });
     let mut response = stream(receive);
-    response.headers_mut().insert("content-length", 1000.into());
+    if length_is_told {
+        response.headers_mut().insert("content-length", 1000.into());
+    }
     response
 }
 

@@ -1,20 +1,18 @@
-//! What a request and its answer look like on the other side: which headers stay, go and are added. Pure.
+//! What a request looks like on the other side: which headers stay, go and are added. Pure.
 
+use crate::upstream::BodyFraming;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Request, Version};
+use http::request::Parts;
 use kit::serve::{Connection, RequestId, X_REQUEST_ID};
 use kit::token::Route;
 use std::net::IpAddr;
 
-pub static X_GATEWAY_ROUTE: HeaderName = HeaderName::from_static("x-gateway-route");
-pub static X_GATEWAY_IDENTITY: HeaderName = HeaderName::from_static("x-gateway-identity");
-pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-pub static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-pub static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-static X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
-
-/// The six above that are set, and `Host`.
-const ADDED_HEADERS: usize = 7;
+const X_GATEWAY_ROUTE: &str = "x-gateway-route";
+const X_GATEWAY_IDENTITY: &str = "x-gateway-identity";
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+const X_FORWARDED_PROTO: &str = "x-forwarded-proto";
+const X_FORWARDED_HOST: &str = "x-forwarded-host";
+const X_REAL_IP: &str = "x-real-ip";
 
 /// The proxies in front of us whose word on the client we take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +34,7 @@ impl TrustedProxies {
         if !self.contains(peer) {
             return peer;
         }
-        let listed = headers.get_all(&X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+        let listed = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
         let addresses: Vec<IpAddr> =
             listed.flat_map(|list| list.split(',')).filter_map(|text| text.trim().parse().ok()).collect();
         addresses.into_iter().rev().find(|ip| !self.contains(*ip)).unwrap_or(peer)
@@ -74,72 +72,108 @@ pub struct Introduction<'a> {
     pub request_id: &'a RequestId,
     pub connection: &'a Connection,
     pub trusted: &'a TrustedProxies,
+    /// The protocol that both sides are to change to.
+    pub upgrade: Option<&'a HeaderValue>,
 }
 
-/// Turns the client's headers into those for the target; `Host` is the target's own and set with it.
-pub fn prepare<B>(request: &mut Request<B>, introduction: &Introduction<'_>) {
-    let sent_host = request.headers_mut().remove(header::HOST);
-    let host = match request.uri().authority() {
-        Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
-        None => sent_host,
-    };
-    let is_http2 = request.version() == Version::HTTP_2;
-    let headers = request.headers_mut();
-    if is_http2 {
-        join_cookies(headers);
+/// The target's own path, then what followed the prefix, byte for byte.
+pub struct Place<'a> {
+    pub host: &'a str,
+    pub base: &'a str,
+    pub path: &'a str,
+    pub query: Option<&'a str>,
+}
+
+/// Writes the head of the client's request as the target is to see it.
+pub fn write_head(
+    out: &mut Vec<u8>,
+    request: &Parts,
+    place: &Place<'_>,
+    introduction: &Introduction<'_>,
+    body: BodyFraming,
+) {
+    out.clear();
+    for part in [request.method.as_str(), " ", place.base, place.path] {
+        out.extend_from_slice(part.as_bytes());
     }
+    if let Some(query) = place.query {
+        out.push(b'?');
+        out.extend_from_slice(query.as_bytes());
+    }
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    write(out, "host", place.host.as_bytes());
     let trusted = introduction.trusted.contains(introduction.connection.peer.ip());
-    strip(headers, |name| {
-        is_hop_by_hop(name)
-            || name == header::AUTHORIZATION
+    write_headers_of_client(out, &request.headers, trusted);
+    if body == BodyFraming::Chunked {
+        write(out, "transfer-encoding", b"chunked");
+    }
+    write(out, X_GATEWAY_ROUTE, introduction.route.as_str().as_bytes());
+    if let Some(identity) = introduction.identity {
+        write(out, X_GATEWAY_IDENTITY, identity.as_bytes());
+    }
+    write(out, X_REQUEST_ID.as_str(), introduction.request_id.as_str().as_bytes());
+    write(out, X_FORWARDED_FOR, introduction.connection.peer_ip.as_bytes());
+    if !trusted || !request.headers.contains_key(X_FORWARDED_PROTO) {
+        write(out, X_FORWARDED_PROTO, b"http");
+    }
+    if !trusted || !request.headers.contains_key(X_FORWARDED_HOST) {
+        write(out, X_FORWARDED_HOST, host_of(request));
+    }
+    if let Some(protocol) = introduction.upgrade {
+        write(out, "connection", b"upgrade");
+        write(out, "upgrade", protocol.as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool) {
+    let named = named_by_connection(headers);
+    let mut cookies = headers.get_all(header::COOKIE).iter().peekable();
+    if let Some(first) = cookies.next() {
+        // HTTP/2 sends cookies one by one; HTTP/1.1 knows only one list.
+        out.extend_from_slice(b"cookie: ");
+        out.extend_from_slice(first.as_bytes());
+        for cookie in cookies {
+            out.extend_from_slice(b"; ");
+            out.extend_from_slice(cookie.as_bytes());
+        }
+        out.extend_from_slice(b"\r\n");
+    }
+    for (name, value) in headers {
+        let goes = is_hop_by_hop(name)
+            || [header::HOST, header::AUTHORIZATION, header::COOKIE, header::EXPECT, X_REQUEST_ID.clone()]
+                .contains(name)
             || is_gateway_header(name)
             || (!trusted && is_forwarding_header(name))
-    });
-    headers.reserve(ADDED_HEADERS);
-    headers.insert(&X_GATEWAY_ROUTE, HeaderValue::from_static(introduction.route.as_str()));
-    if let Some(identity) = introduction.identity {
-        headers.insert(&X_GATEWAY_IDENTITY, identity.clone());
-    }
-    headers.insert(&X_REQUEST_ID, introduction.request_id.clone().into_header());
-    let peer = &introduction.connection.peer_ip;
-    if trusted {
-        headers.append(&X_FORWARDED_FOR, peer.clone());
-        headers.entry(&X_FORWARDED_PROTO).or_insert(HeaderValue::from_static("http"));
-    } else {
-        headers.insert(&X_FORWARDED_FOR, peer.clone());
-        headers.insert(&X_FORWARDED_PROTO, HeaderValue::from_static("http"));
-    }
-    if let Some(host) = host {
-        headers.entry(&X_FORWARDED_HOST).or_insert(host);
-    }
-}
-
-/// What concerns only the connection to the target stays there.
-pub fn prepare_response(headers: &mut HeaderMap) {
-    strip(headers, is_hop_by_hop);
-}
-
-/// Removes what `goes`, and whatever `Connection` names as its own.
-fn strip(headers: &mut HeaderMap, goes: impl Fn(&HeaderName) -> bool) {
-    if headers.contains_key(header::CONNECTION) {
-        strip_named_by_connection(headers);
-    }
-    // Few go, so looking again after each costs less than a list of them.
-    while let Some(name) = headers.keys().find(|name| goes(name)).cloned() {
-        headers.remove(name);
-    }
-}
-
-fn strip_named_by_connection(headers: &mut HeaderMap) {
-    let values: Vec<HeaderValue> = headers.get_all(header::CONNECTION).iter().cloned().collect();
-    for name in values.iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b',')) {
-        if let Ok(name) = HeaderName::from_bytes(name.trim_ascii()) {
-            headers.remove(name);
+            || named.contains(name);
+        if !goes {
+            write(out, name.as_str(), value.as_bytes());
         }
     }
 }
 
-fn is_hop_by_hop(name: &HeaderName) -> bool {
+/// `Connection` names headers that are for this connection only.
+fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
+    let options = headers.get_all(header::CONNECTION).iter();
+    let options = options.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    let names = options.map(<[u8]>::trim_ascii).filter(|option| !option.eq_ignore_ascii_case(b"keep-alive"));
+    names.filter_map(|name| HeaderName::from_bytes(name).ok()).collect()
+}
+
+fn host_of(request: &Parts) -> &[u8] {
+    let sent = request.headers.get(header::HOST).map(HeaderValue::as_bytes);
+    request.uri.authority().map(|authority| authority.as_str().as_bytes()).or(sent).unwrap_or_default()
+}
+
+/// What concerns only one connection and is never passed on.
+pub fn is_hop_by_hop(name: &HeaderName) -> bool {
     [header::CONNECTION, header::TE, header::TRANSFER_ENCODING, header::UPGRADE, header::PROXY_AUTHENTICATE]
         .contains(name)
         || matches!(
@@ -155,17 +189,7 @@ fn is_gateway_header(name: &HeaderName) -> bool {
 }
 
 fn is_forwarding_header(name: &HeaderName) -> bool {
-    name == header::FORWARDED || *name == X_REAL_IP || name.as_str().starts_with("x-forwarded-")
-}
-
-/// HTTP/2 sends cookies one by one; HTTP/1.1 knows only one list.
-fn join_cookies(headers: &mut HeaderMap) {
-    let cookies: Vec<&[u8]> = headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
-    if cookies.len() > 1
-        && let Ok(joined) = HeaderValue::from_bytes(&cookies.join(&b"; "[..]))
-    {
-        headers.insert(header::COOKIE, joined);
-    }
+    name == header::FORWARDED || name.as_str() == X_REAL_IP || name.as_str().starts_with("x-forwarded-")
 }
 
 #[cfg(test)]
@@ -185,15 +209,5 @@ mod tests {
         for bad in ["10.0.0.0/33", "x", "10.0.0.0/-1", "10.0.0"] {
             assert!(bad.parse::<TrustedProxies>().is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn what_connection_names_goes_with_it() {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close, X-Hop"));
-        headers.insert("x-hop", HeaderValue::from_static("1"));
-        headers.insert("x-stays", HeaderValue::from_static("1"));
-        prepare_response(&mut headers);
-        assert_eq!(headers.keys().collect::<Vec<_>>(), ["x-stays"]);
     }
 }

@@ -30,7 +30,7 @@ use kit::Clock;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext};
 use kit::token::{Route, Tokens};
 use path::Place;
-use proxy::{Proxy, Rest};
+use proxy::Proxy;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Blobs, Db};
@@ -132,7 +132,7 @@ impl Inner {
                 // Boxed: its future is large, and proxied requests would carry room for it.
                 return Box::pin(self.auth.answer(rest, request, client)).await;
             }
-            Place::Proxied(route, rest) => (route, Rest { path: rest, query: uri.query() }),
+            Place::Proxied(route, rest) => (route, rest),
         };
         let caller = self.bearers.authorize(request.headers(), route)?;
         let introduction = Introduction {
@@ -141,8 +141,9 @@ impl Inner {
             request_id: &context.request_id,
             connection: &context.connection,
             trusted: &self.trusted_proxies,
+            upgrade: None,
         };
-        self.proxy(route)?.forward(request, rest, &introduction).await
+        self.proxy(route)?.forward(request, rest, introduction).await
     }
 
     fn proxy(&self, route: Route) -> Result<&Proxy, GatewayError> {

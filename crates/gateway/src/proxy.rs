@@ -2,13 +2,13 @@
 
 use crate::body::GatewayBody;
 use crate::error::GatewayError;
-use crate::forward::{self, Introduction};
-use crate::tunnel;
-use crate::upstream::{Lease, SendError, Target, UpstreamBody, Upstreams};
-use http::uri::PathAndQuery;
-use http::{Method, Request, Response, Uri, Version, header};
-use hyper::body::Incoming;
-use kit::serve::{BodyWatch, Drain, RequestBody};
+use crate::forward::{self, Introduction, Place};
+use crate::tunnel::Upgrade;
+use crate::upstream::{BodyFraming, ExchangeError, Lease, ResponseHead, UpstreamBody, Upstreams};
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body::Body;
+use kit::serve::{Drain, RequestBody};
 use kit::token::Route;
 use std::time::Duration;
 
@@ -20,133 +20,94 @@ pub struct Proxy {
     pub drain: Drain,
 }
 
-/// What follows the prefix, raw.
-#[derive(Clone, Copy)]
-pub struct Rest<'a> {
-    pub path: &'a str,
-    pub query: Option<&'a str>,
-}
-
 impl Proxy {
+    /// `path` is what follows the prefix, raw.
     pub async fn forward(
         &self,
         mut request: Request<RequestBody>,
-        rest: Rest<'_>,
-        introduction: &Introduction<'_>,
+        path: &str,
+        mut introduction: Introduction<'_>,
     ) -> Result<Response<GatewayBody>, GatewayError> {
         if self.upstreams.is_empty() {
             return Err(GatewayError::missing_target(self.route));
         }
-        let upgrade = tunnel::wanted(&mut request);
-        forward::prepare(&mut request, introduction);
-        *request.version_mut() = Version::HTTP_11;
+        let upgrade = Upgrade::wanted(&mut request);
+        introduction.upgrade = upgrade.as_ref().map(|upgrade| &upgrade.protocol);
+        let (parts, body) = request.into_parts();
+        let (lease, head) = self.exchange(&parts, body, path, &introduction).await?;
         match upgrade {
-            Some(upgrade) => {
-                let lease = self.lease(true).await?;
-                aim(&mut request, &lease.target, rest, self.route)?;
-                Box::pin(upgrade.through(self, lease, request)).await
+            Some(upgrade) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
+                Ok(upgrade.through(lease, head, &self.drain))
             }
-            None => {
-                let (lease, response) = self.exchange(request, rest).await?;
-                Ok(self.pass_on(lease, response))
-            }
+            _ => Ok(self.pass_on(lease, head)),
         }
     }
 
     async fn exchange(
         &self,
-        mut request: Request<RequestBody>,
-        rest: Rest<'_>,
-    ) -> Result<(Lease, Response<Incoming>), GatewayError> {
-        let watch = request.body().watch();
-        let repeatable = is_repeatable(&request);
-        let mut fresh = false;
+        parts: &Parts,
+        mut body: RequestBody,
+        path: &str,
+        introduction: &Introduction<'_>,
+    ) -> Result<(Lease, ResponseHead), GatewayError> {
+        let framing = if body.is_end_stream() {
+            BodyFraming::Ended
+        } else if parts.headers.contains_key(header::CONTENT_LENGTH) {
+            BodyFraming::Plain
+        } else {
+            BodyFraming::Chunked
+        };
+        let repeatable = framing == BodyFraming::Ended && is_idempotent(&parts.method);
+        let watch = body.watch();
+        let mut fresh = introduction.upgrade.is_some();
         loop {
-            let mut lease = self.lease(fresh).await?;
-            aim(&mut request, &lease.target, rest, self.route)?;
-            let spare = (lease.reused && repeatable).then(|| copy(&request));
-            let failure = match self.send(&mut lease, request, &watch).await? {
-                Ok(response) => {
+            let lease = self.upstreams.lease(fresh).await;
+            let mut lease = lease.map_err(|_| GatewayError::upstream_unavailable(self.route))?;
+            let Lease { target, connection, .. } = &mut lease;
+            let place = Place { host: target.host(), base: target.base(), path, query: parts.uri.query() };
+            forward::write_head(&mut connection.head, parts, &place, introduction, framing);
+            let sent = std::mem::replace(&mut body, RequestBody::empty());
+            match connection.exchange(&parts.method, sent, framing, self.timeout).await {
+                Ok(head)
+                    if head.status != StatusCode::SWITCHING_PROTOCOLS || introduction.upgrade.is_some() =>
+                {
                     lease.target.answered();
-                    return Ok((lease, response));
+                    return Ok((lease, head));
                 }
-                Err(failure) => failure,
-            };
-            if let Some(fault) = watch.fault() {
-                return Err(GatewayError::body(self.route, fault));
-            }
-            // A connection that was idle may have been closed under us: that says nothing about its target.
-            match failure.unsent.map(|unsent| *unsent).or(spare) {
-                Some(again) if lease.reused => (request, fresh) = (again, true),
-                _ => {
-                    lease.target.exchange_failed();
-                    tracing::warn!(target = %lease.target.url, error = %failure.error, "a target broke off");
-                    return Err(GatewayError::upstream_unavailable(self.route));
+                // A connection that was idle may have been closed under us: that says nothing about its target.
+                Err(ExchangeError::Io(_) | ExchangeError::Closed) if lease.reused && repeatable => {
+                    fresh = true
+                }
+                failed => {
+                    return Err(match watch.fault() {
+                        Some(fault) => GatewayError::body(self.route, fault),
+                        None => self.blame(&lease, failed.err()),
+                    });
                 }
             }
         }
     }
 
-    pub async fn lease(&self, fresh: bool) -> Result<Lease, GatewayError> {
-        self.upstreams.lease(fresh).await.map_err(|_| GatewayError::upstream_unavailable(self.route))
+    fn blame(&self, lease: &Lease, error: Option<ExchangeError>) -> GatewayError {
+        lease.target.exchange_failed();
+        let cause = error.as_ref().map_or("an upgrade that nobody asked for".to_owned(), ToString::to_string);
+        tracing::warn!(target = %lease.target.url, cause, "a target did not answer");
+        match error {
+            Some(ExchangeError::Silent) => GatewayError::upstream_timeout(self.route),
+            _ => GatewayError::upstream_unavailable(self.route),
+        }
     }
 
-    async fn send(
-        &self,
-        lease: &mut Lease,
-        request: Request<RequestBody>,
-        watch: &BodyWatch,
-    ) -> Result<Result<Response<Incoming>, SendError>, GatewayError> {
-        let Some(connection) = lease.connection() else {
-            return Err(GatewayError::upstream_unavailable(self.route));
-        };
-        let Some(sent) = connection.send(request, watch, self.timeout).await else {
-            lease.target.exchange_failed();
-            return Err(GatewayError::upstream_timeout(self.route));
-        };
-        Ok(sent)
-    }
-
-    pub fn pass_on(&self, lease: Lease, response: Response<Incoming>) -> Response<GatewayBody> {
-        let (mut parts, incoming) = response.into_parts();
-        forward::prepare_response(&mut parts.headers);
-        let body = UpstreamBody::new(incoming, lease, &parts.headers, self.timeout, &self.drain);
-        Response::from_parts(parts, GatewayBody::Upstream(body))
+    fn pass_on(&self, lease: Lease, head: ResponseHead) -> Response<GatewayBody> {
+        let body = UpstreamBody::new(head.framing, lease, &head.headers, self.timeout, &self.drain);
+        let mut response = Response::new(GatewayBody::Upstream(body));
+        *response.status_mut() = head.status;
+        *response.headers_mut() = head.headers;
+        response
     }
 }
 
-/// Sending these twice does what sending them once does, and nothing of a body is lost.
-fn is_repeatable(request: &Request<RequestBody>) -> bool {
-    let idempotent = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE];
-    idempotent.contains(request.method()) && http_body::Body::is_end_stream(request.body())
-}
-
-fn copy(request: &Request<RequestBody>) -> Request<RequestBody> {
-    let mut copy = Request::new(RequestBody::empty());
-    *copy.method_mut() = request.method().clone();
-    *copy.uri_mut() = request.uri().clone();
-    *copy.headers_mut() = request.headers().clone();
-    copy
-}
-
-/// Points the request at a target: the target's own path, then what followed the prefix, byte for byte.
-fn aim(
-    request: &mut Request<RequestBody>,
-    target: &Target,
-    rest: Rest<'_>,
-    route: Route,
-) -> Result<(), GatewayError> {
-    let query = rest.query.unwrap_or_default();
-    let mut path = String::with_capacity(target.base().len() + rest.path.len() + query.len() + 1);
-    path.push_str(target.base());
-    path.push_str(rest.path);
-    if rest.query.is_some() {
-        path.push('?');
-        path.push_str(query);
-    }
-    let path = PathAndQuery::try_from(path);
-    let path = path.map_err(|_| GatewayError::invalid_request(route, "the path cannot be forwarded"))?;
-    *request.uri_mut() = Uri::from(path);
-    request.headers_mut().insert(header::HOST, target.host.clone());
-    Ok(())
+/// Sending these twice does what sending them once does.
+fn is_idempotent(method: &Method) -> bool {
+    [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
 }

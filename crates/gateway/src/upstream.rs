@@ -2,10 +2,12 @@
 
 mod body;
 mod connection;
+mod response;
 mod target;
 
 pub use body::UpstreamBody;
-pub use connection::SendError;
+pub use connection::{BodyFraming, ExchangeError};
+pub use response::ResponseHead;
 pub use target::{Lease, Target, TargetUrl};
 
 use kit::Clock;

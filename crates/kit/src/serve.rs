@@ -18,7 +18,7 @@ pub use axum_handler::AxumHandler;
 pub use body::{BodyFault, BodyWatch, RequestBody};
 pub use connection::Connection;
 pub use drain::Drain;
-pub use framing::Refusal;
+pub use framing::{ChunkScanner, Refusal, content_length};
 pub use limits::Limits;
 pub use request_id::{RequestId, X_REQUEST_ID};
 pub use timer::Timer;

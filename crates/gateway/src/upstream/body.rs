@@ -1,11 +1,11 @@
 //! A target's answer on its way to the client, and the end of the exchange with it.
 
+use super::response::Framing;
 use super::target::Lease;
 use crate::body::BoxError;
 use bytes::Bytes;
 use http::{HeaderMap, header};
-use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
+use http_body::{Frame, SizeHint};
 use kit::serve::Drain;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,9 +15,9 @@ use tokio::time::{Sleep, sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 pub struct UpstreamBody {
-    incoming: Incoming,
-    lease: Lease,
-    ended: bool,
+    framing: Framing,
+    /// None once the answer has ended.
+    lease: Option<Lease>,
     end: End,
 }
 
@@ -30,7 +30,7 @@ enum End {
 
 impl UpstreamBody {
     pub fn new(
-        incoming: Incoming,
+        framing: Framing,
         lease: Lease,
         headers: &HeaderMap,
         silence: Duration,
@@ -41,38 +41,32 @@ impl UpstreamBody {
         } else {
             End::AfterSilence(silence, None)
         };
-        let mut body = Self { incoming, lease, ended: false, end };
-        if body.incoming.is_end_stream() {
-            body.finish();
-        }
+        let mut body = Self { framing, lease: Some(lease), end };
+        body.finish_if_whole();
         body
     }
 
+    fn finish_if_whole(&mut self) {
+        if matches!(self.framing, Framing::Known(0)) {
+            self.finish();
+        }
+    }
+
     fn finish(&mut self) {
-        self.ended = true;
-        self.lease.finish();
+        if let Some(lease) = self.lease.take() {
+            lease.finish();
+        }
     }
 
     pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if self.ended {
-            return Poll::Ready(None);
-        }
-        let mut polled = Pin::new(&mut self.incoming).poll_frame(cx);
-        if polled.is_pending() {
-            if let Some(connection) = self.lease.connection() {
-                connection.poll(cx);
-            }
-            polled = Pin::new(&mut self.incoming).poll_frame(cx);
-        }
-        match polled {
-            Poll::Ready(Some(Ok(frame))) => {
+        let Some(lease) = &mut self.lease else { return Poll::Ready(None) };
+        match lease.connection.poll_data(cx, &mut self.framing) {
+            Poll::Ready(Some(Ok(data))) => {
                 if let End::AfterSilence(_, timer) = &mut self.end {
                     *timer = None;
                 }
-                if self.incoming.is_end_stream() {
-                    self.finish();
-                }
-                Poll::Ready(Some(Ok(frame)))
+                self.finish_if_whole();
+                Poll::Ready(Some(Ok(Frame::data(data))))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
             Poll::Ready(None) => {
@@ -94,15 +88,20 @@ impl UpstreamBody {
     }
 
     pub fn is_end_stream(&self) -> bool {
-        self.ended || self.incoming.is_end_stream()
+        self.lease.is_none()
     }
 
     pub fn size_hint(&self) -> SizeHint {
-        if self.ended { SizeHint::with_exact(0) } else { self.incoming.size_hint() }
+        match self.framing {
+            _ if self.lease.is_none() => SizeHint::with_exact(0),
+            Framing::Known(left) => SizeHint::with_exact(left),
+            _ => SizeHint::default(),
+        }
     }
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    content_type.is_some_and(|text| text.to_ascii_lowercase().starts_with("text/event-stream"))
+    const TYPE: &[u8] = b"text/event-stream";
+    let start = headers.get(header::CONTENT_TYPE).and_then(|value| value.as_bytes().get(..TYPE.len()));
+    start.is_some_and(|start| start.eq_ignore_ascii_case(TYPE))
 }

@@ -1,107 +1,298 @@
 //! One HTTP/1.1 connection to a target, run by the task whose request it carries.
 //!
-//! hyper wants a connection polled beside its requests. Polling it in the same task rather than in one of its
-//! own saves two wake-ups a request, and ties its life to the request: a client that leaves drops both.
+//! The request's head comes encoded, its body is streamed behind it, and the answer is read as it comes, also
+//! while the body is still on its way. Nothing runs beside the request: a client that leaves drops the
+//! connection with it. What was measured against hyper's client is in docs/decisions/0001.
 
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, Connection, SendRequest};
-use hyper_util::rt::TokioIo;
+use super::response::{BadResponse, Framing, ResponseHead, take_head};
+use bytes::{Bytes, BytesMut};
+use http::Method;
+use http_body::Body;
 use kit::serve::{BodyWatch, RequestBody, Timer};
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-
-/// Boxed: it is large, and moves between the pool and the requests.
-type Driver = Box<Connection<TokioIo<TcpStream>, RequestBody>>;
+use tokio_util::io::poll_read_buf;
 
 pub struct UpstreamConnection {
-    sender: SendRequest<RequestBody>,
-    /// None once the connection has ended.
-    driver: Option<Driver>,
+    socket: TcpStream,
+    read: BytesMut,
+    /// The encoded head of the request; kept and filled again for the next.
+    pub head: Vec<u8>,
+    head_written: usize,
+    body: RequestBody,
+    body_framing: BodyFraming,
+    /// Pieces of the body that wait for the socket.
+    queue: VecDeque<Bytes>,
+    keep_alive: bool,
     timer: Timer,
 }
 
-/// `unsent` is the request where not a byte of it has left.
-pub struct SendError {
-    pub error: hyper::Error,
-    pub unsent: Option<Box<Request<RequestBody>>>,
+/// How the request's body is told apart from what follows it.
+#[derive(Clone, Copy, PartialEq)]
+pub enum BodyFraming {
+    /// `Content-Length` stands in the head.
+    Plain,
+    Chunked,
+    /// All of it has been taken from the client.
+    Ended,
 }
 
+#[derive(Debug, thiserror::Error)]
+pub enum ExchangeError {
+    #[error("the connection broke: {0}")]
+    Io(#[from] io::Error),
+    #[error("the connection was closed before the answer was whole")]
+    Closed,
+    #[error(transparent)]
+    Bad(#[from] BadResponse),
+    #[error("the target has been silent for too long")]
+    Silent,
+}
+
+const MAX_QUEUED: usize = 64 * 1024;
+const READ_ROOM: usize = 8 * 1024;
+const LARGE_READ_ROOM: usize = 64 * 1024;
+
 impl UpstreamConnection {
-    pub async fn new(socket: TcpStream) -> hyper::Result<Self> {
+    pub fn new(socket: TcpStream) -> Self {
         // Without it answers come later, not wrongly.
         let _ = socket.set_nodelay(true);
-        let (sender, driver) = http1::Builder::new().handshake(TokioIo::new(socket)).await?;
-        Ok(Self { sender, driver: Some(Box::new(driver)), timer: Timer::default() })
+        Self {
+            socket,
+            read: BytesMut::new(),
+            head: Vec::with_capacity(1024),
+            head_written: 0,
+            body: RequestBody::empty(),
+            body_framing: BodyFraming::Ended,
+            queue: VecDeque::new(),
+            keep_alive: true,
+            timer: Timer::default(),
+        }
     }
 
-    /// None when the target has been silent for `timeout`. The client's body still coming is no silence.
-    pub async fn send(
+    /// Sends the head that has been put into `head` and the body, until the answer's head has come.
+    pub async fn exchange(
         &mut self,
-        request: Request<RequestBody>,
-        body: &BodyWatch,
+        method: &Method,
+        body: RequestBody,
+        framing: BodyFraming,
         timeout: Duration,
-    ) -> Option<Result<Response<Incoming>, SendError>> {
-        let Self { sender, driver, timer } = self;
-        let mut sending = pin!(sender.try_send_request(request));
-        let (mut deadline, mut received) = (Instant::now() + timeout, 0);
-        let sent = poll_fn(|cx| {
-            poll_driver(driver, cx);
-            if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
-                return Poll::Ready(Some(sent));
-            }
-            while timer.expired(deadline, cx) {
-                if body.received() == received {
-                    return Poll::Ready(None);
-                }
-                (deadline, received) = (Instant::now() + timeout, body.received());
-            }
-            Poll::Pending
-        });
-        let sent = sent.await?;
-        Some(sent.map_err(|mut error| SendError {
-            unsent: error.take_message().map(Box::new),
-            error: error.into_error(),
-        }))
-    }
-
-    /// Moves bytes in both directions as far as they go now.
-    pub fn poll(&mut self, cx: &mut Context<'_>) {
-        poll_driver(&mut self.driver, cx);
-    }
-
-    /// Whether an idle connection can take a request: looks at the socket for a close that came meanwhile.
-    pub async fn is_ready(&mut self) -> bool {
+    ) -> Result<ResponseHead, ExchangeError> {
+        let watch = body.watch();
+        (self.head_written, self.body, self.body_framing) = (0, body, framing);
+        let mut silent = Silence { deadline: Instant::now() + timeout, timeout, received: 0 };
         poll_fn(|cx| {
-            poll_driver(&mut self.driver, cx);
-            Poll::Ready(matches!(self.sender.poll_ready(cx), Poll::Ready(Ok(()))))
+            // A target may answer and close without reading all: what it says counts, not that we could not write.
+            let sent = self.poll_send(cx);
+            match self.poll_head(cx, method) {
+                Poll::Ready(head) => Poll::Ready(head),
+                Poll::Pending if matches!(sent, Poll::Ready(Err(_))) => {
+                    sent.map(|_| Err(ExchangeError::Closed))
+                }
+                Poll::Pending if silent.lasts(&mut self.timer, &watch, cx) => {
+                    Poll::Ready(Err(ExchangeError::Silent))
+                }
+                Poll::Pending => Poll::Pending,
+            }
         })
         .await
     }
 
-    pub fn can_be_kept(&self) -> bool {
-        self.driver.is_some() && !self.sender.is_closed()
+    /// Ready when all is written, or when it cannot be.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ExchangeError>> {
+        loop {
+            let took_body = self.poll_body(cx)?;
+            let head = &self.head[self.head_written..];
+            if head.is_empty() && self.queue.is_empty() {
+                return if took_body { Poll::Ready(Ok(())) } else { Poll::Pending };
+            }
+            let written = if self.queue.is_empty() {
+                ready!(Pin::new(&mut self.socket).poll_write(cx, head))?
+            } else {
+                let mut slices = [IoSlice::new(head); 8];
+                for (slice, piece) in slices[1..].iter_mut().zip(self.queue.iter()) {
+                    *slice = IoSlice::new(piece);
+                }
+                let filled = self.queue.len().min(7) + 1;
+                ready!(Pin::new(&mut self.socket).poll_write_vectored(cx, &slices[..filled]))?
+            };
+            self.written(written);
+        }
     }
 
-    /// For an upgrade: sends in a task of its own, so that hyper can hand the socket out afterwards.
-    pub async fn send_upgrade(self, request: Request<RequestBody>) -> hyper::Result<Response<Incoming>> {
-        let Self { mut sender, driver, .. } = self;
-        if let Some(driver) = driver {
-            tokio::spawn(driver.with_upgrades());
+    /// Takes from the client what there is and what we have room for. True when that was the last of it.
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<bool, ExchangeError> {
+        while self.body_framing != BodyFraming::Ended && self.queued() < MAX_QUEUED {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.enqueue(data);
+                    }
+                }
+                Poll::Ready(Some(Err(fault))) => return Err(io::Error::other(fault).into()),
+                Poll::Ready(None) => {
+                    if self.body_framing == BodyFraming::Chunked {
+                        self.queue.push_back(Bytes::from_static(b"0\r\n\r\n"));
+                    }
+                    self.body_framing = BodyFraming::Ended;
+                }
+                Poll::Pending => return Ok(false),
+            }
         }
-        sender.send_request(request).await
+        Ok(self.body_framing == BodyFraming::Ended)
+    }
+
+    fn queued(&self) -> usize {
+        self.queue.iter().map(Bytes::len).sum()
+    }
+
+    fn enqueue(&mut self, data: Bytes) {
+        if self.body_framing == BodyFraming::Chunked && !data.is_empty() {
+            self.queue.push_back(Bytes::from(format!("{:x}\r\n", data.len())));
+            self.queue.push_back(data);
+            self.queue.push_back(Bytes::from_static(b"\r\n"));
+        } else {
+            self.queue.push_back(data);
+        }
+    }
+
+    fn written(&mut self, written: usize) {
+        let of_head = written.min(self.head.len() - self.head_written);
+        self.head_written += of_head;
+        let mut left = written - of_head;
+        while let Some(piece) = self.queue.front_mut() {
+            if piece.len() > left {
+                bytes::Buf::advance(piece, left);
+                return;
+            }
+            left -= piece.len();
+            self.queue.pop_front();
+        }
+    }
+
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        method: &Method,
+    ) -> Poll<Result<ResponseHead, ExchangeError>> {
+        loop {
+            if !self.read.is_empty()
+                && let Some(head) = take_head(&mut self.read, method)?
+            {
+                self.keep_alive = head.keep_alive;
+                return Poll::Ready(Ok(head));
+            }
+            if ready!(self.poll_fill(cx, READ_ROOM))? == 0 {
+                return Poll::Ready(Err(ExchangeError::Closed));
+            }
+        }
+    }
+
+    /// The next piece of the answer's body; None at its end.
+    pub fn poll_data(
+        &mut self,
+        cx: &mut Context<'_>,
+        framing: &mut Framing,
+    ) -> Poll<Option<Result<Bytes, ExchangeError>>> {
+        if self.body_framing != BodyFraming::Ended || !self.queue.is_empty() {
+            // A target that does not want the rest may still finish its answer.
+            let _ = self.poll_send(cx);
+        }
+        loop {
+            match take_data(&mut self.read, framing) {
+                Ok(Taken::Data(data)) => return Poll::Ready(Some(Ok(data))),
+                Ok(Taken::End) => return Poll::Ready(None),
+                Ok(Taken::NeedsMore) => {}
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            }
+            let room = if matches!(framing, Framing::Known(left) if *left > READ_ROOM as u64) {
+                LARGE_READ_ROOM
+            } else {
+                READ_ROOM
+            };
+            match ready!(self.poll_fill(cx, room)) {
+                Ok(0) if matches!(framing, Framing::UntilClose) => return Poll::Ready(None),
+                Ok(0) => return Poll::Ready(Some(Err(ExchangeError::Closed))),
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Some(Err(error.into()))),
+            }
+        }
+    }
+
+    fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {
+        if self.read.capacity() - self.read.len() < room / 4 {
+            self.read.reserve(room);
+        }
+        poll_read_buf(Pin::new(&mut self.socket), cx, &mut self.read)
+    }
+
+    /// Whether an idle connection can take a request: a closed one has something to read, if only its end.
+    pub async fn is_alive(&mut self) -> bool {
+        poll_fn(|cx| Poll::Ready(self.read.is_empty() && self.poll_fill(cx, READ_ROOM).is_pending())).await
+    }
+
+    /// After the answer's end: whether the connection may carry another request.
+    pub fn can_be_kept(&self) -> bool {
+        let all_sent = self.body_framing == BodyFraming::Ended && self.queue.is_empty();
+        self.keep_alive && all_sent && self.head_written == self.head.len() && self.read.is_empty()
+    }
+
+    /// After an upgrade: the socket, and what the target has already said on it.
+    pub fn into_parts(self) -> (TcpStream, BytesMut) {
+        (self.socket, self.read)
     }
 }
 
-fn poll_driver(driver: &mut Option<Driver>, cx: &mut Context<'_>) {
-    if let Some(running) = driver
-        && Pin::new(running).poll(cx).is_ready()
-    {
-        // What went wrong is told to the request as well.
-        *driver = None;
+enum Taken {
+    Data(Bytes),
+    NeedsMore,
+    End,
+}
+
+fn take_data(buffer: &mut BytesMut, framing: &mut Framing) -> Result<Taken, ExchangeError> {
+    match framing {
+        Framing::Known(0) => Ok(Taken::End),
+        _ if buffer.is_empty() => Ok(Taken::NeedsMore),
+        Framing::Known(left) => {
+            let length = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+            *left -= length as u64;
+            Ok(Taken::Data(buffer.split_to(length).freeze()))
+        }
+        Framing::UntilClose => Ok(Taken::Data(buffer.split().freeze())),
+        Framing::Chunked(scanner) => {
+            let bad = |_| ExchangeError::Io(io::Error::new(io::ErrorKind::InvalidData, "bad chunk"));
+            let (skipped, length) = scanner.next_data(buffer).map_err(bad)?;
+            bytes::Buf::advance(buffer, skipped);
+            if length > 0 {
+                return Ok(Taken::Data(buffer.split_to(length).freeze()));
+            }
+            Ok(if scanner.is_done() { Taken::End } else { Taken::NeedsMore })
+        }
+    }
+}
+
+/// No word from the target while nothing of the client's body came either.
+struct Silence {
+    deadline: Instant,
+    timeout: Duration,
+    received: u64,
+}
+
+impl Silence {
+    fn lasts(&mut self, timer: &mut Timer, body: &BodyWatch, cx: &mut Context<'_>) -> bool {
+        while timer.expired(self.deadline, cx) {
+            if body.received() == self.received {
+                return true;
+            }
+            (self.deadline, self.received) = (Instant::now() + self.timeout, body.received());
+        }
+        false
     }
 }

@@ -1,7 +1,6 @@
 //! One target: its address, its idle connections, its passive health.
 
 use super::connection::UpstreamConnection;
-use http::HeaderValue;
 use http::uri::{Authority, Uri};
 use kit::Clock;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
@@ -54,9 +53,8 @@ const MAX_DOWN_MS: i64 = 30_000;
 
 pub struct Target {
     pub url: TargetUrl,
-    pub host: HeaderValue,
     busy: AtomicUsize,
-    idle: Mutex<Vec<(Instant, UpstreamConnection)>>,
+    idle: Mutex<Vec<(Instant, Box<UpstreamConnection>)>>,
     failures: AtomicU32,
     down_until_ms: AtomicI64,
     clock: Clock,
@@ -64,17 +62,18 @@ pub struct Target {
 
 impl Target {
     pub fn new(url: TargetUrl, clock: Clock) -> Self {
-        let host =
-            HeaderValue::from_str(url.authority.as_str()).unwrap_or(HeaderValue::from_static("target"));
         Self {
             url,
-            host,
             busy: AtomicUsize::new(0),
             idle: Mutex::default(),
             failures: AtomicU32::new(0),
             down_until_ms: AtomicI64::new(0),
             clock,
         }
+    }
+
+    pub fn host(&self) -> &str {
+        self.url.authority.as_str()
     }
 
     pub fn base(&self) -> &str {
@@ -91,16 +90,18 @@ impl Target {
 
     /// An idle connection, or a new one where there is none or a `fresh` one is wanted.
     pub async fn lease(self: &Arc<Self>, fresh: bool) -> std::io::Result<Lease> {
-        let lease = Lease::count(self.clone());
+        let target = Busy::new(self.clone());
         if !fresh {
             while let Some(mut connection) = self.take_idle() {
-                if connection.is_ready().await {
-                    return Ok(lease.with(connection, true));
+                if connection.is_alive().await {
+                    return Ok(Lease { target, connection, reused: true });
                 }
             }
         }
-        match Box::pin(self.open()).await {
-            Ok(connection) => Ok(lease.with(connection, false)),
+        match Box::pin(self.url.connect()).await {
+            Ok(socket) => {
+                Ok(Lease { target, connection: Box::new(UpstreamConnection::new(socket)), reused: false })
+            }
             Err(error) => {
                 self.failed(1);
                 tracing::warn!(target = %self.url, %error, "a target cannot be reached");
@@ -109,12 +110,7 @@ impl Target {
         }
     }
 
-    async fn open(&self) -> std::io::Result<UpstreamConnection> {
-        let socket = self.url.connect().await?;
-        UpstreamConnection::new(socket).await.map_err(std::io::Error::other)
-    }
-
-    fn take_idle(&self) -> Option<UpstreamConnection> {
+    fn take_idle(&self) -> Option<Box<UpstreamConnection>> {
         let (since, connection) = self.idle().pop()?;
         if since.elapsed() < MAX_IDLE {
             return Some(connection);
@@ -124,7 +120,7 @@ impl Target {
         None
     }
 
-    fn put_back(&self, connection: UpstreamConnection) {
+    fn put_back(&self, connection: Box<UpstreamConnection>) {
         let mut idle = self.idle();
         if idle.len() < MAX_IDLE_CONNECTIONS {
             idle.push((Instant::now(), connection));
@@ -136,7 +132,7 @@ impl Target {
         self.idle().retain(|(since, _)| since.elapsed() < MAX_IDLE);
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<(Instant, UpstreamConnection)>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<(Instant, Box<UpstreamConnection>)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,47 +158,44 @@ impl Target {
     }
 }
 
-/// A connection in use. Counts its target as busier until it is dropped.
+/// A target that counts as busier until this is dropped.
+pub struct Busy(Arc<Target>);
+
+impl Busy {
+    fn new(target: Arc<Target>) -> Self {
+        target.busy.fetch_add(1, Ordering::Relaxed);
+        Self(target)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl std::ops::Deref for Busy {
+    type Target = Target;
+
+    fn deref(&self) -> &Target {
+        &self.0
+    }
+}
+
+/// A connection in use.
 pub struct Lease {
-    pub target: Arc<Target>,
-    connection: Option<UpstreamConnection>,
+    pub target: Busy,
+    /// Boxed: it is large, and moves between the pool and the requests.
+    pub connection: Box<UpstreamConnection>,
     pub reused: bool,
 }
 
 impl Lease {
-    fn count(target: Arc<Target>) -> Self {
-        target.busy.fetch_add(1, Ordering::Relaxed);
-        Self { target, connection: None, reused: false }
-    }
-
-    fn with(mut self, connection: UpstreamConnection, reused: bool) -> Self {
-        self.connection = Some(connection);
-        self.reused = reused;
-        self
-    }
-
-    pub fn connection(&mut self) -> Option<&mut UpstreamConnection> {
-        self.connection.as_mut()
-    }
-
     /// The exchange is over: the connection may serve another, where it can.
-    pub fn finish(&mut self) {
-        if let Some(connection) = self.connection.take()
-            && connection.can_be_kept()
-        {
-            self.target.put_back(connection);
+    pub fn finish(self) {
+        if self.connection.can_be_kept() {
+            self.target.put_back(self.connection);
         }
-    }
-
-    /// For an upgrade, whose connection never comes back.
-    pub fn take_connection(&mut self) -> Option<UpstreamConnection> {
-        self.connection.take()
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        self.target.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -107,7 +107,8 @@ impl HeadScanner {
     }
 
     fn set_content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        match self.content_length.replace(decimal(value)?) {
+        let length = content_length(value).ok_or(Refusal::Malformed("`Content-Length` is not a number"))?;
+        match self.content_length.replace(length) {
             None => Ok(()),
             Some(_) => Err(Refusal::Malformed("`Content-Length` is given twice")),
         }
@@ -127,11 +128,11 @@ impl HeadScanner {
     }
 }
 
-fn decimal(value: &[u8]) -> Result<u64, Refusal> {
+/// The value of a `Content-Length`: digits and nothing else.
+pub fn content_length(value: &[u8]) -> Option<u64> {
     let digits =
         std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    let number = digits.and_then(|text| text.parse().ok());
-    number.ok_or(Refusal::Malformed("`Content-Length` is not a number"))
+    digits.and_then(|text| text.parse().ok())
 }
 
 /// Follows a chunked body to its end.
@@ -172,19 +173,28 @@ impl ChunkScanner {
     pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
-            if self.state == Chunk::Data {
-                let take = self.size.min((bytes.len() - at) as u64);
-                self.size -= take;
-                at += take as usize;
-                if self.size == 0 {
-                    self.state = Chunk::DataCr;
-                }
-                continue;
-            }
-            self.state = self.step(bytes[at])?;
-            at += 1;
+            let (framing, data) = self.next_data(&bytes[at..])?;
+            at += framing + data;
         }
         Ok(at)
+    }
+
+    /// How many of `bytes` are framing, and how many after those are data.
+    pub fn next_data(&mut self, bytes: &[u8]) -> Result<(usize, usize), Refusal> {
+        let mut framing = 0;
+        while framing < bytes.len() && !self.is_done() && self.state != Chunk::Data {
+            self.state = self.step(bytes[framing])?;
+            framing += 1;
+        }
+        if self.state != Chunk::Data {
+            return Ok((framing, 0));
+        }
+        let data = self.size.min((bytes.len() - framing) as u64);
+        self.size -= data;
+        if self.size == 0 {
+            self.state = Chunk::DataCr;
+        }
+        Ok((framing, data as usize))
     }
 
     fn step(&mut self, byte: u8) -> Result<Chunk, Refusal> {

@@ -45,7 +45,7 @@ enum Framing {
 
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const STANDS_FOR_A_REFUSED_ONE: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
-const SMALL_BUFFER: usize = 8 * 1024;
+const SMALL_BUFFER: usize = 4 * 1024;
 const LARGE_BUFFER: usize = 64 * 1024;
 const LINGER: Duration = Duration::from_secs(1);
 

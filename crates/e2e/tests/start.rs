@@ -1,0 +1,221 @@
+//! How the program is started, configured and stopped: what scripts and people depend on.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use e2e::postgres::Postgres;
+use e2e::s3::S3;
+use e2e::{Stoa, Upstream};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+async fn login(stoa: &Stoa, username: &str, password: &str) -> (u16, Value) {
+    let body = json!({ "username": username, "password": password });
+    let response = reqwest::Client::new().post(stoa.url("/auth/login")).json(&body).send().await.unwrap();
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+fn printed_password(banner: &str) -> Option<&str> {
+    banner.lines().find_map(|line| line.trim().strip_prefix("password").map(str::trim))
+}
+
+#[tokio::test]
+async fn a_first_start_prints_a_password_that_works_and_never_again() {
+    let start = Stoa::start_bare();
+    let first = start.serve();
+    let password = printed_password(&first.banner).expect("a password in the banner").to_owned();
+    assert_eq!(login(&first, "admin", &password).await.0, 200);
+    let data = first.data.clone();
+    drop(first);
+    let second = Stoa::start_bare().data(&data).serve();
+    assert_eq!(printed_password(&second.banner), None, "{}", second.banner);
+    assert_eq!(login(&second, "admin", &password).await.0, 200);
+}
+
+#[tokio::test]
+async fn the_banner_and_listen_json_name_the_real_addresses() {
+    let stoa = Stoa::start().serve();
+    let file = std::fs::read_to_string(stoa.data.path().join("listen.json")).unwrap();
+    let listed: Value = serde_json::from_str(&file).unwrap();
+    assert_eq!(listed, json!({ "gateway": stoa.gateway.to_string(), "ops": stoa.ops.to_string() }));
+    assert!(stoa.banner.contains(&format!("http://{}", stoa.gateway)), "{}", stoa.banner);
+    assert!(stoa.banner.contains(stoa.data.path().to_str().unwrap()), "{}", stoa.banner);
+    assert_eq!(printed_password(&stoa.banner), None, "a given password is not printed");
+}
+
+#[tokio::test]
+async fn generated_secrets_are_private_and_outlive_a_kill() {
+    let upstream = Upstream::start().await;
+    let first = Stoa::start_bare().set("BUILD_SERVICE_URL", upstream.url()).serve();
+    let path = first.data.path().join("secrets.toml");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let response = reqwest::Client::new().post(first.url("/auth/guest")).send().await.unwrap();
+    let guest: Value = response.json().await.unwrap();
+    let data = first.data.clone();
+    drop(first);
+    let second = Stoa::start_bare().set("BUILD_SERVICE_URL", upstream.url()).data(&data).serve();
+    let request =
+        reqwest::Client::new().get(second.url("/build/")).bearer_auth(guest["token"].as_str().unwrap());
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    let record = data.path().join("objects/auth/admins/admin.json");
+    assert_eq!(std::fs::metadata(record).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn every_wrong_setting_is_named_at_once_with_what_would_be_accepted() {
+    let start = Stoa::start()
+        .set("GATEWAY_LISTEN", "8080")
+        .set("JWT_SECRET", "too short a secret")
+        .set("JWT_TTL", "soon")
+        .set("ENVIRONMENT", "test")
+        .set("BUILD_SERVICE_URL", "ftp://somewhere")
+        .set("DATABASE_URL", "mysql://user:hunter2@host/db")
+        .set("MAX_CONNECTIONS", "0");
+    let (code, _, stderr) = start.run(&["serve"]);
+    assert_eq!(code, 2);
+    for expected in [
+        "7 settings are wrong",
+        "GATEWAY_LISTEN: `8080` is not an address: expected `host:port`",
+        "JWT_SECRET: 18 bytes are too short: expected at least 32",
+        "JWT_TTL: `soon`",
+        "ENVIRONMENT: `test` is not known: one of staging, production",
+        "BUILD_SERVICE_URL: `ftp://somewhere` is not a target: expected `http://host[:port][/path]`",
+        "DATABASE_URL: expected `sqlite://PATH` or `postgres://…`",
+        "MAX_CONNECTIONS: `0`",
+    ] {
+        assert!(stderr.contains(expected), "{expected:?} is not in:\n{stderr}");
+    }
+    assert!(!stderr.contains("hunter2") && !stderr.contains("too short a secret"), "{stderr}");
+}
+
+#[tokio::test]
+async fn a_flag_wins_over_the_environment_which_wins_over_the_file() {
+    let upstream = Upstream::start().await;
+    let issuer_of = async |stoa: &Stoa| {
+        let (_, body) = login(stoa, "admin", "password").await;
+        let token = body["token"].as_str().unwrap().to_owned();
+        let claims: Value = jsonwebtoken::dangerous::insecure_decode_claims(&token).unwrap();
+        claims["iss"].as_str().unwrap().to_owned()
+    };
+    let start = Stoa::start().set("CORE_SERVICE_URL", upstream.url());
+    let file = start.path().join("stoa.toml");
+    std::fs::write(&file, "jwt_issuer = \"file\"\nmax_connections = 100\naccess_log = false\n").unwrap();
+    let stoa = start.serve();
+    assert_eq!(issuer_of(&stoa).await, "file");
+    let data = stoa.data.clone();
+    drop(stoa);
+    let stoa = Stoa::start().data(&data).set("JWT_ISSUER", "environment").serve();
+    assert_eq!(issuer_of(&stoa).await, "environment");
+    drop(stoa);
+    let stoa =
+        Stoa::start().data(&data).set("JWT_ISSUER", "environment").serve_with(&["--jwt-issuer", "flag"]);
+    assert_eq!(issuer_of(&stoa).await, "flag");
+}
+
+#[test]
+fn an_unknown_setting_in_the_file_is_a_fault() {
+    let start = Stoa::start();
+    std::fs::write(start.path().join("stoa.toml"), "gateway_lisen = \"127.0.0.1:0\"\n").unwrap();
+    let (code, _, stderr) = start.run(&["serve"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("unknown setting `gateway_lisen` in stoa.toml: one of "), "{stderr}");
+    let (code, _, stderr) = start.run(&["serve", "--config", "missing.toml"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("missing.toml: No such file"), "{stderr}");
+}
+
+#[test]
+fn a_taken_port_is_said_by_name() {
+    let first = Stoa::start().serve();
+    let (code, _, stderr) = Stoa::start().set("GATEWAY_LISTEN", first.gateway).run(&["serve"]);
+    assert_eq!(code, 1);
+    assert!(stderr.contains(&format!("gateway cannot listen on {}", first.gateway)), "{stderr}");
+}
+
+#[test]
+fn sigint_and_sigterm_end_it_in_order() {
+    for signal in ["INT", "TERM"] {
+        let stoa = Stoa::start().serve();
+        let data = stoa.data.clone();
+        stoa.signal(signal);
+        let (code, took) = stoa.wait();
+        assert_eq!(code, Some(0));
+        assert!(took.as_secs() < 3, "{took:?}");
+        assert!(!data.path().join("listen.json").exists());
+    }
+}
+
+#[test]
+fn administrators_are_created_and_replaced_from_standard_input() {
+    let start = Stoa::start();
+    let create = |name: &str, password: &str| {
+        let mut command = start.command(&["admin", "create", name]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    assert_eq!(create("ada", "first\n"), (0, "created administrator ada\n".into(), String::new()));
+    assert_eq!(create("ada", "second\n").1, "replaced administrator ada\n");
+    assert_eq!(create("../ada", "x").0, 1);
+    assert!(create("ada", "\n").2.contains("empty"));
+    let stoa = start.serve();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    assert_eq!(runtime.block_on(login(&stoa, "ada", "first")).0, 401);
+    assert_eq!(runtime.block_on(login(&stoa, "ada", "second")).0, 200);
+    assert_eq!(runtime.block_on(login(&stoa, "admin", "password")).0, 401, "she is the first administrator");
+}
+
+#[tokio::test]
+async fn check_reaches_every_dependency_and_names_those_that_fail() {
+    let upstream = Upstream::start().await;
+    let (code, stdout, _) = Stoa::start().set("CORE_SERVICE_URL", upstream.url()).run(&["check"]);
+    assert_eq!(code, 0, "{stdout}");
+    assert_eq!(stdout.matches("ok ").count(), 3, "{stdout}");
+    let start = Stoa::start()
+        .set("BUILD_SERVICE_URL", format!("http://127.0.0.1:1,{}", upstream.url()))
+        .set("DATABASE_URL", "postgres://nobody:hunter2@127.0.0.1:1/none")
+        .set("OBJECT_STORE_URL", "file:///proc/nowhere");
+    let (code, stdout, stderr) = start.run(&["check"]);
+    assert_eq!(code, 1);
+    assert_eq!(stdout.matches("FAILED").count(), 3, "{stdout}");
+    assert!(stdout.contains("http://127.0.0.1:1: "), "{stdout}");
+    assert!(stderr.contains("3 dependencies cannot be used"), "{stderr}");
+    assert!(!stdout.contains("hunter2"), "{stdout}");
+}
+
+#[test]
+fn openapi_and_completions_are_printed() {
+    let start = Stoa::start();
+    let document: Value = serde_json::from_str(&start.run(&["openapi", "gateway"]).1).unwrap();
+    for path in ["/auth/login", "/auth/guest", "/build/{rest}", "/kv/{rest}", "/core/{rest}"] {
+        assert!(document["paths"][path].is_object(), "{path}");
+    }
+    assert!(start.run(&["completions", "bash"]).1.contains("complete -F"));
+    let (code, _, stderr) = start.run(&["serve", "--only", "kitchen"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("possible values: gateway"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_program_runs_on_postgres_and_s3() {
+    let (database, s3) = (Postgres::shared().await.database().await, S3::start().await);
+    let start = |stoa: e2e::stoa::Start| {
+        stoa.set("DATABASE_URL", &database)
+            .set("OBJECT_STORE_URL", format!("s3://{}/stoa", s3.bucket))
+            .set("AWS_ENDPOINT_URL", &s3.endpoint)
+            .set("AWS_ACCESS_KEY_ID", &s3.access_key_id)
+            .set("AWS_SECRET_ACCESS_KEY", &s3.secret_access_key)
+    };
+    let (one, other) = (start(Stoa::start()).serve(), start(Stoa::start()).serve());
+    for stoa in [&one, &other] {
+        assert_eq!(login(stoa, "admin", "password").await.0, 200);
+    }
+    // Both count the same failures.
+    for attempt in 0..12 {
+        let stoa = if attempt % 2 == 0 { &one } else { &other };
+        let expected = if attempt < 10 { 401 } else { 429 };
+        assert_eq!(login(stoa, "admin", "wrong").await.0, expected, "attempt {attempt}");
+    }
+}

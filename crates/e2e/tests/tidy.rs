@@ -1,0 +1,87 @@
+//! Rules of the house that no compiler checks.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+}
+
+/// Path from the root, and text, of every Rust file of the crates.
+fn sources() -> Vec<(String, String)> {
+    let mut folders = vec![root().join("crates")];
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).unwrap().display().to_string();
+                sources.push((name, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
+    assert!(sources.len() > 40, "the sources are found");
+    sources
+}
+
+fn offenders(breaks: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    sources().into_iter().filter(|(name, text)| breaks(name, text)).map(|(name, _)| name).collect()
+}
+
+const NONE: [String; 0] = [];
+
+#[test]
+fn every_file_opens_with_what_it_owns() {
+    assert_eq!(offenders(|_, text| !text.starts_with("//! ")), NONE);
+}
+
+#[test]
+fn no_file_is_longer_than_four_hundred_lines() {
+    assert_eq!(offenders(|_, text| text.lines().count() > 400), NONE);
+}
+
+#[test]
+fn axum_stays_in_kit_and_under_http() {
+    let allowed = |name: &str| name.starts_with("crates/kit/") || name.contains("/http");
+    assert_eq!(offenders(|name, text| !allowed(name) && text.contains(concat!("use ", "axum"))), NONE);
+}
+
+#[test]
+fn sql_stays_in_the_store_and_in_tables() {
+    let allowed = |name: &str| {
+        name.starts_with("crates/store/") || name.starts_with("crates/e2e/") || name.contains("/tables")
+    };
+    assert_eq!(offenders(|name, text| !allowed(name) && text.contains("sqlx::")), NONE);
+}
+
+#[test]
+fn only_the_configuration_reads_the_environment() {
+    let allowed = |name: &str| name.starts_with("crates/stoa/src/config/") || name.starts_with("crates/e2e/");
+    assert_eq!(offenders(|name, text| !allowed(name) && text.contains(concat!("env", "::var"))), NONE);
+}
+
+#[test]
+fn services_do_not_know_each_other() {
+    let services = ["gateway"];
+    for service in services {
+        let manifest = fs::read_to_string(root().join(format!("crates/{service}/Cargo.toml"))).unwrap();
+        for other in services.iter().filter(|other| **other != service) {
+            assert!(!manifest.contains(&format!("{other}.workspace")), "{service} depends on {other}");
+        }
+    }
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let defaults = fs::read_to_string(root().join("crates/stoa/src/defaults.toml")).unwrap();
+    let documented = fs::read_to_string(root().join("docs/configuration.md")).unwrap();
+    let names =
+        defaults.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(" = "));
+    for (name, _) in names {
+        let environment = name.to_uppercase();
+        assert!(documented.contains(&environment), "{environment} is not in docs/configuration.md");
+    }
+}

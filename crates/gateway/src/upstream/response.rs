@@ -1,0 +1,218 @@
+//! The head of a target's answer. Pure: bytes in, verdict out.
+
+use crate::forward::is_hop_by_hop;
+use bytes::{Bytes, BytesMut};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
+use kit::serve::{ChunkScanner, content_length};
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+/// How the end of an answer's body is told.
+pub enum Framing {
+    Known(u64),
+    Chunked(ChunkScanner),
+    UntilClose,
+}
+
+pub struct ResponseHead {
+    pub status: StatusCode,
+    /// Without those that concern only the connection.
+    pub headers: HeaderMap,
+    pub framing: Framing,
+    pub keep_alive: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the target's answer is not valid HTTP: {0}")]
+pub struct BadResponse(&'static str);
+
+const MAX_HEAD_BYTES: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+
+/// Takes the head off the buffer once it is whole. Interim answers are skipped.
+pub fn take_head(buffer: &mut BytesMut, method: &Method) -> Result<Option<ResponseHead>, BadResponse> {
+    loop {
+        let Some((status, is_http_11, fields)) = split_head(buffer)? else {
+            return if buffer.len() > MAX_HEAD_BYTES {
+                Err(BadResponse("its head is too large"))
+            } else {
+                Ok(None)
+            };
+        };
+        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+            return read_head(status, is_http_11, fields, method).map(Some);
+        }
+    }
+}
+
+struct Fields {
+    head: Bytes,
+    ranges: [(Range<usize>, Range<usize>); MAX_HEADERS],
+    number: usize,
+}
+
+fn split_head(buffer: &mut BytesMut) -> Result<Option<(StatusCode, bool, Fields)>, BadResponse> {
+    let mut room = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        buffer,
+        &mut room,
+    );
+    let length = match parsed {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(BadResponse("its head cannot be read")),
+    };
+    let code = response.code.and_then(|code| StatusCode::from_u16(code).ok());
+    let status = code.ok_or(BadResponse("its status is not a number"))?;
+    let is_http_11 = response.version == Some(1);
+    let start = buffer.as_ptr() as usize;
+    let range = |part: &[u8]| {
+        let from = part.as_ptr() as usize - start;
+        from..from + part.len()
+    };
+    let mut ranges = [const { (0..0, 0..0) }; MAX_HEADERS];
+    for (place, field) in ranges.iter_mut().zip(response.headers.iter()) {
+        *place = (range(field.name.as_bytes()), range(field.value));
+    }
+    let number = response.headers.len();
+    let head = buffer.split_to(length).freeze();
+    Ok(Some((status, is_http_11, Fields { head, ranges, number })))
+}
+
+fn read_head(
+    status: StatusCode,
+    is_http_11: bool,
+    fields: Fields,
+    method: &Method,
+) -> Result<ResponseHead, BadResponse> {
+    let mut headers = HeaderMap::with_capacity(fields.number + 4);
+    let (mut length, mut chunked, mut keep_alive) = (None, false, is_http_11);
+    let mut named: Vec<HeaderName> = Vec::new();
+    for (name, value) in &fields.ranges[..fields.number] {
+        let name = HeaderName::from_bytes(&fields.head[name.clone()]);
+        let name = name.map_err(|_| BadResponse("a header's name"))?;
+        let value = HeaderValue::from_maybe_shared(fields.head.slice(value.clone()));
+        let value = value.map_err(|_| BadResponse("a header's value"))?;
+        if name == header::CONNECTION {
+            for option in value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+                if option.eq_ignore_ascii_case(b"close") {
+                    keep_alive = false;
+                } else if !option.eq_ignore_ascii_case(b"keep-alive") {
+                    named.extend(HeaderName::from_bytes(option));
+                }
+            }
+        } else if name == header::TRANSFER_ENCODING {
+            if chunked || !value.as_bytes().eq_ignore_ascii_case(b"chunked") {
+                return Err(BadResponse("its `Transfer-Encoding` is not just `chunked`"));
+            }
+            chunked = true;
+        } else if name == header::CONTENT_LENGTH {
+            let number = content_length(value.as_bytes());
+            let number = number.ok_or(BadResponse("its `Content-Length` is not a number"))?;
+            if length.replace(number).is_some_and(|earlier| earlier != number) {
+                return Err(BadResponse("its `Content-Length`s differ"));
+            }
+            headers.insert(name, value);
+        } else if !is_hop_by_hop(&name)
+            || (name == header::UPGRADE && status == StatusCode::SWITCHING_PROTOCOLS)
+        {
+            headers.append(name, value);
+        }
+    }
+    for name in named.iter().filter(|name| **name != header::UPGRADE) {
+        headers.remove(name);
+    }
+    if chunked && length.is_some() {
+        // The chunks decide; a sender that says both is not to be trusted with another request.
+        headers.remove(header::CONTENT_LENGTH);
+        keep_alive = false;
+    }
+    let bodiless = *method == Method::HEAD
+        || matches!(
+            status,
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED | StatusCode::SWITCHING_PROTOCOLS
+        );
+    let framing = match (bodiless, chunked, length) {
+        (true, _, _) => Framing::Known(0),
+        (false, true, _) => Framing::Chunked(ChunkScanner::default()),
+        (false, false, Some(length)) => Framing::Known(length),
+        (false, false, None) => Framing::UntilClose,
+    };
+    keep_alive &= !matches!(framing, Framing::UntilClose);
+    Ok(ResponseHead { status, headers, framing, keep_alive })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Status, framing, whether the connection stays, names of the headers that pass.
+    fn read(method: Method, head: &str) -> Result<String, BadResponse> {
+        let mut buffer = BytesMut::from(format!("HTTP/1.1 {head}\r\n\r\nrest").as_bytes());
+        let head = take_head(&mut buffer, &method)?.expect("a whole head");
+        assert_eq!(&buffer[..], b"rest");
+        let framing = match head.framing {
+            Framing::Known(length) => length.to_string(),
+            Framing::Chunked(_) => "chunked".to_owned(),
+            Framing::UntilClose => "close".to_owned(),
+        };
+        let names: Vec<&str> = head.headers.keys().map(HeaderName::as_str).collect();
+        Ok(format!("{} {framing} {} {}", head.status.as_u16(), head.keep_alive, names.join(",")))
+    }
+
+    #[test]
+    fn the_end_of_a_body_is_told_by_the_rules() {
+        for (method, head, told) in [
+            (Method::GET, "200 OK\r\nContent-Length: 5", "200 5 true content-length"),
+            (Method::GET, "200 OK\r\nContent-Length: 5\r\nContent-Length: 5", "200 5 true content-length"),
+            (Method::GET, "200 OK\r\nTransfer-Encoding: Chunked", "200 chunked true "),
+            (Method::GET, "200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5", "200 chunked false "),
+            (Method::GET, "200 OK", "200 close false "),
+            (Method::HEAD, "200 OK\r\nContent-Length: 5", "200 0 true content-length"),
+            (Method::GET, "204 No Content", "204 0 true "),
+            (Method::GET, "304 Not Modified\r\nContent-Length: 5", "304 0 true content-length"),
+            (
+                Method::GET,
+                "200 OK\r\nContent-Length: 0\r\nConnection: close, X-Hop\r\nX-Hop: 1",
+                "200 0 false content-length",
+            ),
+            (
+                Method::GET,
+                "200 OK\r\nContent-Length: 0\r\nKeep-Alive: x\r\nUpgrade: y\r\nX: 1",
+                "200 0 true content-length,x",
+            ),
+            (Method::GET, "101 Go\r\nConnection: upgrade\r\nUpgrade: websocket", "101 0 true upgrade"),
+            (
+                Method::GET,
+                "100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 201 Made\r\nContent-Length: 1",
+                "201 1 true content-length",
+            ),
+        ] {
+            assert_eq!(read(method, head).as_deref(), Ok(told), "{head}");
+        }
+    }
+
+    #[test]
+    fn what_could_be_read_in_two_ways_is_refused() {
+        for head in [
+            "200 OK\r\nContent-Length: 5\r\nContent-Length: 6",
+            "200 OK\r\nContent-Length: +5",
+            "200 OK\r\nContent-Length: 5, 5",
+            "200 OK\r\nTransfer-Encoding: gzip, chunked",
+            "200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+            "200 OK\r\nX : 1",
+            "200 OK\r\nX: 1\r\n folded",
+            "2000 OK",
+        ] {
+            assert!(read(Method::GET, head).is_err(), "{head}");
+        }
+        let mut flood =
+            BytesMut::from(format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(MAX_HEAD_BYTES)).as_bytes());
+        assert!(take_head(&mut flood, &Method::GET).is_err());
+        let mut half = BytesMut::from("HTTP/1.1 200 OK\r\nX: 1\r\n");
+        assert!(matches!(take_head(&mut half, &Method::GET), Ok(None)));
+    }
+}
