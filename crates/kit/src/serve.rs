@@ -13,6 +13,7 @@ mod request_id;
 mod timer;
 mod track;
 mod wire;
+mod workers;
 
 pub use axum_handler::AxumHandler;
 pub use body::{BodyFault, BodyWatch, RequestBody};
@@ -22,6 +23,7 @@ pub use framing::{ChunkScanner, Refusal, content_length};
 pub use limits::Limits;
 pub use request_id::{RequestId, X_REQUEST_ID};
 pub use timer::Timer;
+pub use workers::{Workers, worker_index};
 
 use crate::log::Log;
 use crate::metrics::ServiceMetrics;
@@ -80,6 +82,7 @@ pub struct Serving {
     pub metrics: ServiceMetrics,
     pub clock: Clock,
     pub random: Random,
+    workers: Option<Workers>,
     connections: Mutex<HashMap<u64, Arc<Connection>>>,
     next_connection: AtomicU64,
 }
@@ -92,6 +95,7 @@ impl Serving {
         log: Log,
         clock: Clock,
         random: Random,
+        workers: Option<Workers>,
     ) -> Arc<Self> {
         Arc::new(Self {
             name,
@@ -101,6 +105,7 @@ impl Serving {
             metrics: ServiceMetrics::new(name),
             clock,
             random,
+            workers,
             connections: Mutex::default(),
             next_connection: AtomicU64::new(0),
         })
@@ -147,10 +152,14 @@ pub async fn serve<H: Handler>(listener: TcpListener, handler: H, serving: Arc<S
                 match serving.register(&connection) {
                     Some(id) => {
                         let handler = handler.clone();
-                        tasks.spawn(async move {
+                        let serving_it = tasks.track_future(async move {
                             serve_connection(socket, connection.clone(), handler).await;
                             connection.serving.unregister(id);
                         });
+                        match &serving.workers {
+                            Some(workers) => workers.spawn(serving_it),
+                            None => drop(tokio::spawn(serving_it)),
+                        }
                     }
                     None => turn_away(socket, &serving),
                 }
@@ -182,6 +191,8 @@ async fn wait_out(error: io::Error) {
 }
 
 async fn serve_connection<H: Handler>(socket: TcpStream, connection: Arc<Connection>, handler: H) {
+    // Registered anew with the thread that it is to be served on.
+    let Ok(socket) = socket.into_std().and_then(TcpStream::from_std) else { return };
     // Without these two a connection works all the same, only slower to answer or to be noticed as dead.
     let _ = socket.set_nodelay(true);
     let _ = socket2::SockRef::from(&socket).set_keepalive(true);
@@ -200,7 +211,8 @@ async fn serve_connection<H: Handler>(socket: TcpStream, connection: Arc<Connect
             .keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(20))
             .serve_connection(wire, service);
-        drive(conn, http2::Connection::graceful_shutdown, &connection).await;
+        // Boxed: it is large, and HTTP/1 connections would carry room for it.
+        Box::pin(drive(conn, http2::Connection::graceful_shutdown, &connection)).await;
     } else {
         let conn = http1::Builder::new()
             .header_read_timeout(None)

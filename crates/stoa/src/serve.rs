@@ -8,7 +8,7 @@ use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
 use kit::ops;
-use kit::serve::{Drain, Handler, Serving, serve};
+use kit::serve::{Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use std::net::SocketAddr;
@@ -122,14 +122,15 @@ impl Process {
         );
         tokio::spawn(gateway.clone().close_old_connections());
         let address = self.config.gateway_listen.clone();
-        self.start("gateway", &address, gateway).await
+        let workers = Workers::start("gateway").map_err(|error| format!("cannot start threads: {error}"))?;
+        self.start("gateway", &address, gateway, Some(workers)).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {
         tokio::spawn(metrics.clone().upkeep());
         let handler = ops::handler(self.health.clone(), metrics);
         let address = self.config.ops_listen.clone();
-        self.start("ops", &address, handler).await
+        self.start("ops", &address, handler, None).await
     }
 
     async fn start<H: Handler>(
@@ -137,6 +138,7 @@ impl Process {
         name: &'static str,
         address: &str,
         handler: H,
+        workers: Option<Workers>,
     ) -> Result<(), String> {
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|error| format!("{name} cannot listen on {address}: {error}"))?;
@@ -149,6 +151,7 @@ impl Process {
             self.log.clone(),
             self.clock.clone(),
             self.random.clone(),
+            workers,
         );
         self.services.spawn(serve(listener, handler, serving));
         Ok(())

@@ -57,7 +57,7 @@ pub enum ExchangeError {
 }
 
 const MAX_QUEUED: usize = 64 * 1024;
-const READ_ROOM: usize = 8 * 1024;
+const READ_ROOM: usize = 4 * 1024;
 const LARGE_READ_ROOM: usize = 64 * 1024;
 
 impl UpstreamConnection {
@@ -227,7 +227,8 @@ impl UpstreamConnection {
     }
 
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {
-        if self.read.capacity() - self.read.len() < room / 4 {
+        // Once nothing holds on to what was read, this makes the same memory free again rather than moving on.
+        if self.read.is_empty() || self.read.capacity() == self.read.len() {
             self.read.reserve(room);
         }
         poll_read_buf(Pin::new(&mut self.socket), cx, &mut self.read)

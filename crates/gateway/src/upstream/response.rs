@@ -5,8 +5,8 @@ use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use kit::serve::{ChunkScanner, content_length};
+use memchr::memmem;
 use std::mem::MaybeUninit;
-use std::ops::Range;
 
 /// How the end of an answer's body is told.
 pub enum Framing {
@@ -32,69 +32,32 @@ const MAX_HEADERS: usize = 100;
 
 /// Takes the head off the buffer once it is whole. Interim answers are skipped.
 pub fn take_head(buffer: &mut BytesMut, method: &Method) -> Result<Option<ResponseHead>, BadResponse> {
-    loop {
-        let Some((status, is_http_11, fields)) = split_head(buffer)? else {
-            return if buffer.len() > MAX_HEAD_BYTES {
-                Err(BadResponse("its head is too large"))
-            } else {
-                Ok(None)
-            };
-        };
-        if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
-            return read_head(status, is_http_11, fields, method).map(Some);
+    while let Some(end) = memmem::find(buffer, b"\r\n\r\n") {
+        let head = read_head(buffer.split_to(end + 4).freeze(), method)?;
+        if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(Some(head));
         }
     }
+    if buffer.len() > MAX_HEAD_BYTES { Err(BadResponse("its head is too large")) } else { Ok(None) }
 }
 
-struct Fields {
-    head: Bytes,
-    ranges: [(Range<usize>, Range<usize>); MAX_HEADERS],
-    number: usize,
-}
-
-fn split_head(buffer: &mut BytesMut) -> Result<Option<(StatusCode, bool, Fields)>, BadResponse> {
+fn read_head(text: Bytes, method: &Method) -> Result<ResponseHead, BadResponse> {
     let mut room = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = httparse::Response::new(&mut []);
-    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
-        &mut response,
-        buffer,
-        &mut room,
-    );
-    let length = match parsed {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(_) => return Err(BadResponse("its head cannot be read")),
-    };
+    let parser = httparse::ParserConfig::default();
+    let parsed = parser.parse_response_with_uninit_headers(&mut response, &text, &mut room);
+    if parsed != Ok(httparse::Status::Complete(text.len())) {
+        return Err(BadResponse("its head cannot be read"));
+    }
     let code = response.code.and_then(|code| StatusCode::from_u16(code).ok());
     let status = code.ok_or(BadResponse("its status is not a number"))?;
-    let is_http_11 = response.version == Some(1);
-    let start = buffer.as_ptr() as usize;
-    let range = |part: &[u8]| {
-        let from = part.as_ptr() as usize - start;
-        from..from + part.len()
-    };
-    let mut ranges = [const { (0..0, 0..0) }; MAX_HEADERS];
-    for (place, field) in ranges.iter_mut().zip(response.headers.iter()) {
-        *place = (range(field.name.as_bytes()), range(field.value));
-    }
-    let number = response.headers.len();
-    let head = buffer.split_to(length).freeze();
-    Ok(Some((status, is_http_11, Fields { head, ranges, number })))
-}
-
-fn read_head(
-    status: StatusCode,
-    is_http_11: bool,
-    fields: Fields,
-    method: &Method,
-) -> Result<ResponseHead, BadResponse> {
-    let mut headers = HeaderMap::with_capacity(fields.number + 4);
-    let (mut length, mut chunked, mut keep_alive) = (None, false, is_http_11);
+    let mut headers = HeaderMap::with_capacity(response.headers.len() + 4);
+    let (mut length, mut chunked, mut keep_alive) = (None, false, response.version == Some(1));
     let mut named: Vec<HeaderName> = Vec::new();
-    for (name, value) in &fields.ranges[..fields.number] {
-        let name = HeaderName::from_bytes(&fields.head[name.clone()]);
+    for field in response.headers.iter() {
+        let name = HeaderName::from_bytes(field.name.as_bytes());
         let name = name.map_err(|_| BadResponse("a header's name"))?;
-        let value = HeaderValue::from_maybe_shared(fields.head.slice(value.clone()));
+        let value = HeaderValue::from_maybe_shared(text.slice_ref(field.value));
         let value = value.map_err(|_| BadResponse("a header's value"))?;
         if name == header::CONNECTION {
             for option in value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {

@@ -3,6 +3,7 @@
 use super::connection::UpstreamConnection;
 use http::uri::{Authority, Uri};
 use kit::Clock;
+use kit::serve::worker_index;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -47,14 +48,18 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Shorter than servers usually keep an idle connection, so that we seldom meet a stale one.
 const MAX_IDLE: Duration = Duration::from_secs(30);
 const MAX_IDLE_CONNECTIONS: usize = 1024;
+const IDLE_SHARDS: usize = 16;
 /// One refused connection shows that a target is down; an exchange may break for its own reasons.
 const BROKEN_EXCHANGES_TO_BE_DOWN: u32 = 3;
 const MAX_DOWN_MS: i64 = 30_000;
 
+type Idle = Vec<(Instant, Box<UpstreamConnection>)>;
+
 pub struct Target {
     pub url: TargetUrl,
     busy: AtomicUsize,
-    idle: Mutex<Vec<(Instant, Box<UpstreamConnection>)>>,
+    /// A connection is woken by the thread that opened it, so each thread keeps its own.
+    idle: [Mutex<Idle>; IDLE_SHARDS],
     failures: AtomicU32,
     down_until_ms: AtomicI64,
     clock: Clock,
@@ -65,7 +70,7 @@ impl Target {
         Self {
             url,
             busy: AtomicUsize::new(0),
-            idle: Mutex::default(),
+            idle: std::array::from_fn(|_| Mutex::default()),
             failures: AtomicU32::new(0),
             down_until_ms: AtomicI64::new(0),
             clock,
@@ -129,11 +134,14 @@ impl Target {
 
     /// Closes what has been idle for too long; called now and then.
     pub fn close_old_connections(&self) {
-        self.idle().retain(|(since, _)| since.elapsed() < MAX_IDLE);
+        for shard in &self.idle {
+            let mut idle = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            idle.retain(|(since, _)| since.elapsed() < MAX_IDLE);
+        }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<(Instant, Box<UpstreamConnection>)>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle[worker_index() % IDLE_SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn answered(&self) {
