@@ -54,6 +54,19 @@ impl Raw {
         Some(bytes)
     }
 
+    /// One answer that has no body, whatever length its head tells, or only the head of one that has.
+    pub async fn read_head(&mut self) -> Answer {
+        let mut bytes = Vec::new();
+        let reading = async {
+            while !bytes.ends_with(b"\r\n\r\n") {
+                let byte = self.socket.read_u8().await.unwrap_or_else(|_| panic!("closed after {bytes:?}"));
+                bytes.push(byte);
+            }
+        };
+        timeout(Duration::from_secs(10), reading).await.expect("a head within 10 s");
+        Answer::parse(&bytes).expect("a head")
+    }
+
     /// One answer with a known length, on a connection that stays open.
     pub async fn read_answer(&mut self) -> Answer {
         let mut bytes = Vec::new();
@@ -87,16 +100,14 @@ pub async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Vec<Answe
     split(&come)
 }
 
-fn split(bytes: &[u8]) -> Vec<Answer> {
+/// The answers in what came on one connection, each with a known length.
+pub fn split(bytes: &[u8]) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut rest = bytes;
     while let Some(answer) = Answer::parse(rest) {
-        let length = answer.head.len() + 4 + content_length(&answer.head);
-        rest = &rest[length.min(rest.len())..];
-        answers.push(Answer {
-            body: answer.body.chars().take(content_length(&answer.head)).collect(),
-            ..answer
-        });
+        let length = (answer.head.len() + 4 + content_length(&answer.head)).min(rest.len());
+        answers.extend(Answer::parse(&rest[..length]));
+        rest = &rest[length..];
     }
     answers
 }

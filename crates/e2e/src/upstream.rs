@@ -1,26 +1,17 @@
 //! A real HTTP server to stand behind the gateway: it tells what it was sent, and misbehaves on request.
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
-use hyper::body::{Frame, Incoming};
+mod answers;
+
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio_stream::wrappers::ReceiverStream;
-
-type Body = BoxBody<Bytes, io::Error>;
 
 pub struct Upstream {
     pub address: SocketAddr,
@@ -35,6 +26,24 @@ pub struct Seen {
     pub requests: AtomicUsize,
     /// Requests to `/hang` and `/sse` whose client has gone.
     pub abandoned: AtomicUsize,
+    open: AtomicUsize,
+    tunnels: AtomicUsize,
+}
+
+/// Counts one for as long as it lives.
+struct Counted<F: Fn(&Seen) -> &AtomicUsize>(Arc<Seen>, F);
+
+impl<F: Fn(&Seen) -> &AtomicUsize> Counted<F> {
+    fn new(seen: &Arc<Seen>, which: F) -> Self {
+        which(seen).fetch_add(1, Ordering::SeqCst);
+        Self(seen.clone(), which)
+    }
+}
+
+impl<F: Fn(&Seen) -> &AtomicUsize> Drop for Counted<F> {
+    fn drop(&mut self) {
+        self.1(&self.0).fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Upstream {
@@ -89,6 +98,16 @@ impl Upstream {
         self.seen.abandoned.load(Ordering::SeqCst)
     }
 
+    /// Connections that are open now.
+    pub fn open_connections(&self) -> usize {
+        self.seen.open.load(Ordering::SeqCst)
+    }
+
+    /// Upgraded connections that are open now.
+    pub fn tunnels(&self) -> usize {
+        self.seen.tunnels.load(Ordering::SeqCst)
+    }
+
     /// Its connections break and new ones are refused.
     pub fn kill(&self) {
         self.accepting.abort();
@@ -120,7 +139,8 @@ enum Habit {
     BreaksAfter(usize),
 }
 
-async fn serve(socket: tokio::net::TcpStream, seen: Arc<Seen>, habit: Habit) {
+async fn serve(socket: TcpStream, seen: Arc<Seen>, habit: Habit) {
+    let _open = Counted::new(&seen, |seen| &seen.open);
     let answered = Arc::new(AtomicUsize::new(0));
     let counted = answered.clone();
     let service = service_fn(move |request| {
@@ -132,12 +152,15 @@ async fn serve(socket: tokio::net::TcpStream, seen: Arc<Seen>, habit: Habit) {
             {
                 return Err(io::Error::other("as asked"));
             }
-            let response = answer(request, seen).await;
+            let response = answers::answer(request, seen).await;
             counted.fetch_add(1, Ordering::SeqCst);
             Ok(response)
         }
     });
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service).with_upgrades();
+    let connection = http1::Builder::new()
+        .max_headers(200)
+        .serve_connection(TokioIo::new(socket), service)
+        .with_upgrades();
     let enough = async {
         let Habit::ClosesAfter(answers) = habit else { return std::future::pending().await };
         while answered.load(Ordering::SeqCst) < answers {
@@ -149,173 +172,4 @@ async fn serve(socket: tokio::net::TcpStream, seen: Arc<Seen>, habit: Habit) {
         _ = connection => {}
         () = enough => {}
     }
-}
-
-/// Counts itself as abandoned unless it is told that all went well.
-struct Abandoned(Arc<Seen>);
-
-impl Drop for Abandoned {
-    fn drop(&mut self) {
-        self.0.abandoned.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-async fn answer(mut request: Request<Incoming>, seen: Arc<Seen>) -> Response<Body> {
-    let query = request.uri().query().unwrap_or_default().to_owned();
-    let number: u64 = query.trim_start_matches("n=").parse().unwrap_or(0);
-    match request.uri().path() {
-        "/hang" => {
-            let _abandoned = Abandoned(seen);
-            std::future::pending().await
-        }
-        "/status" => status(number as u16),
-        "/slow" => {
-            tokio::time::sleep(Duration::from_millis(number)).await;
-            text("slow")
-        }
-        "/sse" => events(seen),
-        "/bytes" => bytes(number),
-        "/count" => count(request).await,
-        "/die" => die(true),
-        "/die-chunked" => die(false),
-        "/early" => status(413),
-        "/websocket" => websocket(&mut request),
-        _ => echo(request).await,
-    }
-}
-
-fn text(text: &'static str) -> Response<Body> {
-    Response::new(Full::new(Bytes::from_static(text.as_bytes())).map_err(never).boxed())
-}
-
-fn never(never: Infallible) -> io::Error {
-    match never {}
-}
-
-fn status(code: u16) -> Response<Body> {
-    let mut response = text("as asked");
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST);
-    response.headers_mut().insert("x-from-target", "yes".parse().expect("a header"));
-    response
-}
-
-/// What arrived here, as JSON.
-async fn echo(request: Request<Incoming>) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let headers: Vec<Value> = parts
-        .headers
-        .iter()
-        .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]))
-        .collect();
-    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let told = json!({
-        "method": parts.method.as_str(),
-        "uri": parts.uri.to_string(),
-        "headers": headers,
-        "body": String::from_utf8_lossy(&body),
-    });
-    let mut response = Response::new(Full::new(Bytes::from(told.to_string())).map_err(never).boxed());
-    let headers = response.headers_mut();
-    headers.insert("content-type", "application/json".parse().expect("a header"));
-    headers.insert("x-from-target", "yes".parse().expect("a header"));
-    headers.insert("connection", "x-hop".parse().expect("a header"));
-    headers.insert("x-hop", "must not arrive".parse().expect("a header"));
-    headers.insert("keep-alive", "timeout=5".parse().expect("a header"));
-    headers.append("set-cookie", "a=1".parse().expect("a header"));
-    headers.append("set-cookie", "b=2".parse().expect("a header"));
-    response
-}
-
-fn stream(frames: mpsc::Receiver<Result<Frame<Bytes>, io::Error>>) -> Response<Body> {
-    Response::new(BodyExt::boxed(StreamBody::new(ReceiverStream::new(frames))))
-}
-
-/// An event every 50 ms whose data is the time at which it left, in microseconds.
-#[expect(clippy::disallowed_methods, reason = "real time: the test measures how long an event takes")]
-fn events(seen: Arc<Seen>) -> Response<Body> {
-    let (send, receive) = mpsc::channel(1);
-    tokio::spawn(async move {
-        let _abandoned = Abandoned(seen);
-        for _ in 0..1200 {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
-            let event = Bytes::from(format!("data: {now}\n\n"));
-            if send.send(Ok(Frame::data(event))).await.is_err() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    });
-    let mut response = stream(receive);
-    response.headers_mut().insert("content-type", "text/event-stream".parse().expect("a header"));
-    response
-}
-
-/// As many bytes as asked for, with their length told beforehand.
-fn bytes(number: u64) -> Response<Body> {
-    const PIECE: usize = 64 * 1024;
-    let (send, receive) = mpsc::channel(4);
-    tokio::spawn(async move {
-        let piece = Bytes::from(vec![b'x'; PIECE]);
-        let mut left = number;
-        while left > 0 {
-            let take = left.min(PIECE as u64) as usize;
-            if send.send(Ok(Frame::data(piece.slice(..take)))).await.is_err() {
-                return;
-            }
-            left -= take as u64;
-        }
-    });
-    let mut response = stream(receive);
-    response.headers_mut().insert("content-length", number.into());
-    response
-}
-
-/// How many bytes the body had, read as they came.
-async fn count(request: Request<Incoming>) -> Response<Body> {
-    let mut body = request.into_body();
-    let mut total = 0u64;
-    while let Some(Ok(frame)) = body.frame().await {
-        total += frame.data_ref().map_or(0, |data| data.len() as u64);
-    }
-    Response::new(Full::new(Bytes::from(total.to_string())).map_err(never).boxed())
-}
-
-/// Promises a thousand bytes, or an end, sends ten, and breaks the connection.
-fn die(length_is_told: bool) -> Response<Body> {
-    let (send, receive) = mpsc::channel(1);
-    tokio::spawn(async move {
-        let _ = send.send(Ok(Frame::data(Bytes::from_static(b"ten bytes.")))).await;
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let _ = send.send(Err(io::Error::other("as asked"))).await;
-    });
-    let mut response = stream(receive);
-    if length_is_told {
-        response.headers_mut().insert("content-length", 1000.into());
-    }
-    response
-}
-
-/// Agrees to anything and sends back, in capitals, what it is sent.
-fn websocket(request: &mut Request<Incoming>) -> Response<Body> {
-    let protocol = request.headers().get("upgrade").cloned();
-    let upgrade = hyper::upgrade::on(request);
-    tokio::spawn(async move {
-        let Ok(upgraded) = upgrade.await else { return };
-        let mut socket = TokioIo::new(upgraded);
-        let mut buffer = [0; 4096];
-        while let Ok(read @ 1..) = socket.read(&mut buffer).await {
-            buffer[..read].make_ascii_uppercase();
-            if socket.write_all(&buffer[..read]).await.is_err() {
-                return;
-            }
-        }
-    });
-    let mut response = text("");
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert("connection", "upgrade".parse().expect("a header"));
-    if let Some(protocol) = protocol {
-        headers.insert("upgrade", protocol);
-    }
-    response
 }

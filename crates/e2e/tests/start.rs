@@ -113,6 +113,15 @@ async fn a_flag_wins_over_the_environment_which_wins_over_the_file() {
 }
 
 #[test]
+fn without_a_setting_everything_is_kept_in_the_current_folder() {
+    let start = Stoa::start_bare();
+    let status = start.command(&["check"]).env_remove("STOA_DATA_DIR").status().unwrap();
+    assert!(status.success());
+    assert!(start.path().join("stoa-data/stoa.db").exists());
+    assert!(start.path().join("stoa-data/objects").exists());
+}
+
+#[test]
 fn an_unknown_setting_in_the_file_is_a_fault() {
     let start = Stoa::start();
     std::fs::write(start.path().join("stoa.toml"), "gateway_lisen = \"127.0.0.1:0\"\n").unwrap();

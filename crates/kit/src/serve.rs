@@ -48,7 +48,7 @@ use std::{collections::HashMap, io};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 use track::{Tracked, Tracker};
-use wire::Wire;
+use wire::{Protocol, Wire};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -197,12 +197,16 @@ async fn serve_connection<H: Handler>(socket: TcpStream, connection: Arc<Connect
     let _ = socket.set_nodelay(true);
     let _ = socket2::SockRef::from(&socket).set_keepalive(true);
     let mut wire = Wire::new(socket, connection.clone(), connection.serving.limits.clone());
-    let http2 = wire.speaks_http2().await;
+    let Some(protocol) = first_words(&mut wire, &connection).await else { return };
     let service = {
         let connection = connection.clone();
-        service_fn(move |request| respond(request, handler.clone(), connection.clone()))
+        service_fn(move |request| {
+            // Asked now: by the time the answer is worked on, the wire may have refused what comes after it.
+            let refusal = connection.refusal();
+            respond(request, refusal, handler.clone(), connection.clone())
+        })
     };
-    if http2 {
+    if protocol == Protocol::Http2 {
         let conn = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(256)
@@ -221,6 +225,15 @@ async fn serve_connection<H: Handler>(socket: TcpStream, connection: Arc<Connect
             .with_upgrades();
         drive(conn, http1::UpgradeableConnection::graceful_shutdown, &connection).await;
     }
+}
+
+/// Which protocol the client speaks. None when it says nothing in time, or is not waited for any more.
+async fn first_words(wire: &mut Wire, connection: &Connection) -> Option<Protocol> {
+    std::future::poll_fn(|cx| {
+        connection.waker.register(cx.waker());
+        if connection.ending() == Ending::No { wire.poll_protocol(cx) } else { Poll::Ready(None) }
+    })
+    .await
 }
 
 /// Runs a connection to its end, or to the end that the server wants for it.
@@ -245,6 +258,7 @@ async fn drive<C: Future>(conn: C, shut_down: fn(Pin<&mut C>), connection: &Conn
 
 async fn respond<H: Handler>(
     request: Request<Incoming>,
+    refusal: Option<Refusal>,
     handler: H,
     connection: Arc<Connection>,
 ) -> Result<Response<Tracked<H::Body>>, Infallible> {
@@ -252,7 +266,7 @@ async fn respond<H: Handler>(
     let context = RequestContext { request_id: request_id.clone(), connection: connection.clone() };
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let tracker = Tracker::start(connection.clone(), method, uri, request_id.clone());
-    let mut response = match connection.refusal() {
+    let mut response = match refusal {
         Some(refusal) => handler.refuse(refusal, &context),
         None => {
             let timeout = connection.serving.limits.body_timeout;

@@ -54,7 +54,7 @@ impl Config {
     }
 
     fn from_layers(mut layers: Layers) -> Result<Self, Faults> {
-        let data_dir = PathBuf::from(layers.text("data_dir"));
+        let data_dir = layers.read("data_dir", folder);
         let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
         let config = Self {
             database_url: layers.read_or("database_url", in_data_dir("sqlite", "stoa.db"), database_url),
@@ -102,6 +102,11 @@ impl Config {
         };
         layers.finish(config)
     }
+}
+
+/// Absolute, so that what is derived from it means the same wherever it is used.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    std::path::absolute(text).map_err(|error| format!("`{text}` is not a folder: {error}"))
 }
 
 fn database_url(text: &str) -> Result<String, String> {

@@ -31,6 +31,8 @@ pub struct UpstreamConnection {
     /// Pieces of the body that wait for the socket.
     queue: VecDeque<Bytes>,
     keep_alive: bool,
+    /// It could not be written to.
+    broken: bool,
     timer: Timer,
 }
 
@@ -73,6 +75,7 @@ impl UpstreamConnection {
             body_framing: BodyFraming::Ended,
             queue: VecDeque::new(),
             keep_alive: true,
+            broken: false,
             timer: Timer::default(),
         }
     }
@@ -89,13 +92,10 @@ impl UpstreamConnection {
         (self.head_written, self.body, self.body_framing) = (0, body, framing);
         let mut silent = Silence { deadline: Instant::now() + timeout, timeout, received: 0 };
         poll_fn(|cx| {
-            // A target may answer and close without reading all: what it says counts, not that we could not write.
-            let sent = self.poll_send(cx);
+            self.send(cx);
             match self.poll_head(cx, method) {
                 Poll::Ready(head) => Poll::Ready(head),
-                Poll::Pending if matches!(sent, Poll::Ready(Err(_))) => {
-                    sent.map(|_| Err(ExchangeError::Closed))
-                }
+                Poll::Pending if watch.fault().is_some() => Poll::Ready(Err(ExchangeError::Closed)),
                 Poll::Pending if silent.lasts(&mut self.timer, &watch, cx) => {
                     Poll::Ready(Err(ExchangeError::Silent))
                 }
@@ -103,6 +103,16 @@ impl UpstreamConnection {
             }
         })
         .await
+    }
+
+    /// Writes as far as it goes now. A target may answer and close without reading all: what it says counts, not
+    /// that it could not be written to, so a failure only ends the writing and the connection's further use.
+    fn send(&mut self, cx: &mut Context<'_>) {
+        if let Poll::Ready(Err(_)) = self.poll_send(cx) {
+            self.broken = true;
+            (self.head_written, self.body_framing) = (self.head.len(), BodyFraming::Ended);
+            self.queue.clear();
+        }
     }
 
     /// Ready when all is written, or when it cannot be.
@@ -202,8 +212,7 @@ impl UpstreamConnection {
         framing: &mut Framing,
     ) -> Poll<Option<Result<Bytes, ExchangeError>>> {
         if self.body_framing != BodyFraming::Ended || !self.queue.is_empty() {
-            // A target that does not want the rest may still finish its answer.
-            let _ = self.poll_send(cx);
+            self.send(cx);
         }
         loop {
             match take_data(&mut self.read, framing) {
@@ -242,7 +251,11 @@ impl UpstreamConnection {
     /// After the answer's end: whether the connection may carry another request.
     pub fn can_be_kept(&self) -> bool {
         let all_sent = self.body_framing == BodyFraming::Ended && self.queue.is_empty();
-        self.keep_alive && all_sent && self.head_written == self.head.len() && self.read.is_empty()
+        self.keep_alive
+            && !self.broken
+            && all_sent
+            && self.head_written == self.head.len()
+            && self.read.is_empty()
     }
 
     /// After an upgrade: the socket, and what the target has already said on it.

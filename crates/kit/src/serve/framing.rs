@@ -5,7 +5,7 @@
 //! are smuggled, so every head passes here before hyper sees it.
 
 use super::Limits;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use memchr::memchr;
 
 /// Why a request is refused before any service sees it.
@@ -68,12 +68,15 @@ impl HeadScanner {
                 return Err(Refusal::Malformed("a line ends without a carriage return"));
             };
             self.line_start = end + 1;
+            if self.line_start > Limits::MAX_HEAD_BYTES {
+                return Err(Refusal::HeadTooLarge);
+            }
             if line.is_empty() {
                 return self.finish().map(|body| Some((self.line_start, body)));
             }
             self.lines += 1;
             match self.lines {
-                1 => self.http_11 = line.ends_with(b" HTTP/1.1"),
+                1 => self.http_11 = is_http_11(line)?,
                 lines if lines > Limits::MAX_HEADERS + 1 => return Err(Refusal::HeadTooLarge),
                 _ => self.header(line)?,
             }
@@ -91,6 +94,12 @@ impl HeadScanner {
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.ends_with(b" ") || name.ends_with(b"\t") {
             return Err(Refusal::Malformed("a header's name is followed by a space"));
+        }
+        if !is_token(name) {
+            return Err(Refusal::Malformed("a header's name has a character that none may have"));
+        }
+        if has_control(value) {
+            return Err(Refusal::Malformed("a header's value has a control character"));
         }
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.hosts += 1,
@@ -126,6 +135,37 @@ impl HeadScanner {
             (false, length) => Ok(BodyLength::Known(length.unwrap_or(0))),
         }
     }
+}
+
+/// `METHOD target HTTP/1.x`, one space between.
+fn is_http_11(line: &[u8]) -> Result<bool, Refusal> {
+    let mut parts = line.splitn(3, |byte| *byte == b' ');
+    let (Some(method), Some(target), Some(version)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(Refusal::Malformed("the request line is not `METHOD target HTTP/1.1`"));
+    };
+    if !is_token(method) {
+        return Err(Refusal::Malformed("the method has a character that none may have"));
+    }
+    // Parsed only where it has anything beyond the plain: hyper does it again.
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/?=&%-._~+".contains(byte);
+    if target.is_empty() || !(target.iter().all(plain) || Uri::try_from(target).is_ok()) {
+        return Err(Refusal::Malformed("the target is not a path"));
+    }
+    match version {
+        b"HTTP/1.1" => Ok(true),
+        b"HTTP/1.0" => Ok(false),
+        _ => Err(Refusal::Malformed("the version is not HTTP/1.1")),
+    }
+}
+
+fn is_token(text: &[u8]) -> bool {
+    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    !text.is_empty() && text.iter().all(fits)
+}
+
+/// Without a branch for each byte, so that many are looked at together.
+fn has_control(text: &[u8]) -> bool {
+    text.iter().fold(false, |found, byte| found | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 127))
 }
 
 /// The value of a `Content-Length`: digits and nothing else.
@@ -290,6 +330,22 @@ mod tests {
             Err(Refusal::Malformed("a line ends without a carriage return"))
         );
         assert!(matches!(scan("GET / HTTP/1.1\r\n\r\n"), Err(Refusal::Malformed(_))));
+        for header in ["X: a\rb", "X: a\0b", "X\0: a", "X Y: a", ": a", "X\u{e4}: a"] {
+            assert!(refused(&format!("{header}\r\n")).contains("header's"), "{header:?}");
+        }
+        for line in [
+            "GET /",
+            "GET  / HTTP/1.1",
+            "GET /a b HTTP/1.1",
+            "GET / HTTP/1.2",
+            "GET / http/1.1",
+            "G\0T / HTTP/1.1",
+        ] {
+            assert!(
+                matches!(scan(&format!("{line}\r\nHost: a\r\n\r\n")), Err(Refusal::Malformed(_))),
+                "{line:?}"
+            );
+        }
     }
 
     #[test]
@@ -298,6 +354,8 @@ mod tests {
         assert_eq!(scan(&format!("GET / HTTP/1.1\r\n{many}")), Err(Refusal::HeadTooLarge));
         let long = "x".repeat(Limits::MAX_HEAD_BYTES + 1);
         assert_eq!(scan(&format!("GET /{long}")), Err(Refusal::HeadTooLarge));
+        let whole = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n");
+        assert_eq!(scan(&whole), Err(Refusal::HeadTooLarge));
     }
 
     fn chunks(body: &str) -> Result<Option<usize>, Refusal> {

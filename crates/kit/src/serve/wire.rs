@@ -34,6 +34,12 @@ pub struct Wire {
     stalled_since: Option<Instant>,
 }
 
+#[derive(Clone, Copy, PartialEq)]
+pub enum Protocol {
+    Http1,
+    Http2,
+}
+
 enum Framing {
     Head(HeadScanner),
     Body(u64),
@@ -67,30 +73,22 @@ impl Wire {
         }
     }
 
-    /// Reads until the first bytes tell HTTP/2 from HTTP/1. False also for a connection that says nothing.
-    pub async fn speaks_http2(&mut self) -> bool {
-        let http2 = std::future::poll_fn(|cx| self.poll_preface(cx)).await;
-        if http2 {
-            self.framing = Framing::Opaque;
-        }
-        http2
-    }
-
-    fn poll_preface(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+    /// Reads until the first bytes tell HTTP/2 from HTTP/1. None for a connection that says nothing.
+    pub fn poll_protocol(&mut self, cx: &mut Context<'_>) -> Poll<Option<Protocol>> {
         loop {
             let come = &self.buffer[self.start..self.end];
             let compared = come.len().min(HTTP2_PREFACE.len());
             if come[..compared] != HTTP2_PREFACE[..compared] {
-                return Poll::Ready(false);
+                return Poll::Ready(Some(Protocol::Http1));
             }
             if compared == HTTP2_PREFACE.len() {
-                return Poll::Ready(true);
+                self.framing = Framing::Opaque;
+                return Poll::Ready(Some(Protocol::Http2));
             }
             match self.fill(cx) {
                 Poll::Ready(Ok(read)) if read > 0 => {}
-                Poll::Ready(_) => return Poll::Ready(false),
-                Poll::Pending if self.head_timed_out(cx) => return Poll::Ready(false),
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending if !self.head_timed_out(cx) => return Poll::Pending,
+                _ => return Poll::Ready(None),
             }
         }
     }
@@ -201,12 +199,17 @@ impl Wire {
 
     /// Nothing is asked and nothing is being answered.
     fn idled_out(&mut self, cx: &mut Context<'_>) -> bool {
-        if self.connection.is_upgraded() || !self.connection.is_idle() {
-            self.waiting_since = None;
+        if self.connection.is_upgraded() {
             return false;
         }
-        let since = *self.waiting_since.get_or_insert_with(Instant::now);
-        self.read_timer.expired(since + self.limits.idle_timeout, cx)
+        if self.connection.is_idle() {
+            let since = *self.waiting_since.get_or_insert_with(Instant::now);
+            return self.read_timer.expired(since + self.limits.idle_timeout, cx);
+        }
+        // Set all the same: nobody may ask again when the request ends, and the timer does.
+        self.waiting_since = None;
+        self.read_timer.expired(Instant::now() + self.limits.idle_timeout, cx);
+        false
     }
 
     fn fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
