@@ -148,8 +148,7 @@ fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool
     }
     for (name, value) in headers {
         let goes = is_hop_by_hop(name)
-            || [header::HOST, header::AUTHORIZATION, header::COOKIE, header::EXPECT, X_REQUEST_ID.clone()]
-                .contains(name)
+            || matches!(name.as_str(), "host" | "authorization" | "cookie" | "expect" | "x-request-id")
             || is_gateway_header(name)
             || (!trusted && is_forwarding_header(name))
             || named.contains(name);
@@ -174,12 +173,18 @@ fn host_of(request: &Parts) -> &[u8] {
 
 /// What concerns only one connection and is never passed on.
 pub fn is_hop_by_hop(name: &HeaderName) -> bool {
-    [header::CONNECTION, header::TE, header::TRANSFER_ENCODING, header::UPGRADE, header::PROXY_AUTHENTICATE]
-        .contains(name)
-        || matches!(
-            name.as_str(),
-            "keep-alive" | "proxy-connection" | "proxy-authorization" | "http2-settings"
-        )
+    matches!(
+        name.as_str(),
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-authorization"
+            | "proxy-connection"
+            | "te"
+            | "transfer-encoding"
+            | "upgrade"
+            | "http2-settings"
+    )
 }
 
 /// Also in the spelling that some servers fold into the same name.

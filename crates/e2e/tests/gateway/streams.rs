@@ -1,7 +1,7 @@
 //! Bodies on their way: events pass at once, whoever leaves is noticed, and what broke is not passed off as whole.
 
 use crate::transfers::QUIET;
-use e2e::{Raw, Stoa, Upstream, get, reply};
+use e2e::{Raw, Stoa, Upstream, reply};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 async fn start() -> (Upstream, Stoa) {

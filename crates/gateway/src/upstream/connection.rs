@@ -34,6 +34,7 @@ pub struct UpstreamConnection {
     /// It could not be written to.
     broken: bool,
     timer: Timer,
+    used_at: Instant,
 }
 
 /// How the request's body is told apart from what follows it.
@@ -59,8 +60,10 @@ pub enum ExchangeError {
 }
 
 const MAX_QUEUED: usize = 64 * 1024;
-const READ_ROOM: usize = 4 * 1024;
-const LARGE_READ_ROOM: usize = 64 * 1024;
+/// For a head and a small body.
+const READ_ROOM: usize = 2 * 1024;
+const STREAM_READ_ROOM: usize = 16 * 1024;
+const MAX_READ_ROOM: usize = 64 * 1024;
 
 impl UpstreamConnection {
     pub fn new(socket: TcpStream) -> Self {
@@ -77,6 +80,7 @@ impl UpstreamConnection {
             keep_alive: true,
             broken: false,
             timer: Timer::default(),
+            used_at: Instant::now(),
         }
     }
 
@@ -90,7 +94,8 @@ impl UpstreamConnection {
     ) -> Result<ResponseHead, ExchangeError> {
         let watch = body.watch();
         (self.head_written, self.body, self.body_framing) = (0, body, framing);
-        let mut silent = Silence { deadline: Instant::now() + timeout, timeout, received: 0 };
+        self.used_at = Instant::now();
+        let mut silent = Silence { deadline: self.used_at + timeout, timeout, received: 0 };
         poll_fn(|cx| {
             self.send(cx);
             match self.poll_head(cx, method) {
@@ -221,10 +226,11 @@ impl UpstreamConnection {
                 Ok(Taken::NeedsMore) => {}
                 Err(error) => return Poll::Ready(Some(Err(error))),
             }
-            let room = if matches!(framing, Framing::Known(left) if *left > READ_ROOM as u64) {
-                LARGE_READ_ROOM
-            } else {
-                READ_ROOM
+            let room = match framing {
+                Framing::Known(left) => {
+                    usize::try_from(*left).unwrap_or(usize::MAX).clamp(READ_ROOM, MAX_READ_ROOM)
+                }
+                _ => STREAM_READ_ROOM,
             };
             match ready!(self.poll_fill(cx, room)) {
                 Ok(0) if matches!(framing, Framing::UntilClose) => return Poll::Ready(None),
@@ -256,6 +262,11 @@ impl UpstreamConnection {
             && all_sent
             && self.head_written == self.head.len()
             && self.read.is_empty()
+    }
+
+    /// When its last exchange began.
+    pub fn used_at(&self) -> Instant {
+        self.used_at
     }
 
     /// After an upgrade: the socket, and what the target has already said on it.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// Where a route leads: `http://host[:port][/base]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ const IDLE_SHARDS: usize = 16;
 const BROKEN_EXCHANGES_TO_BE_DOWN: u32 = 3;
 const MAX_DOWN_MS: i64 = 30_000;
 
-type Idle = Vec<(Instant, Box<UpstreamConnection>)>;
+type Idle = Vec<Box<UpstreamConnection>>;
 
 pub struct Target {
     pub url: TargetUrl,
@@ -116,19 +116,13 @@ impl Target {
     }
 
     fn take_idle(&self) -> Option<Box<UpstreamConnection>> {
-        let (since, connection) = self.idle().pop()?;
-        if since.elapsed() < MAX_IDLE {
-            return Some(connection);
-        }
-        // The newest is too old, so all are.
-        self.idle().clear();
-        None
+        self.idle().pop()
     }
 
     fn put_back(&self, connection: Box<UpstreamConnection>) {
         let mut idle = self.idle();
         if idle.len() < MAX_IDLE_CONNECTIONS {
-            idle.push((Instant::now(), connection));
+            idle.push(connection);
         }
     }
 
@@ -136,7 +130,7 @@ impl Target {
     pub fn close_old_connections(&self) {
         for shard in &self.idle {
             let mut idle = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.retain(|(since, _)| since.elapsed() < MAX_IDLE);
+            idle.retain(|connection| connection.used_at().elapsed() < MAX_IDLE);
         }
     }
 

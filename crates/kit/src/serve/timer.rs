@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::Context;
+use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A timer that costs nothing while deadlines only move forward: it is set again when it fires too early.
@@ -25,5 +26,12 @@ impl Timer {
             sleep.as_mut().reset(deadline);
         }
         false
+    }
+
+    /// Wakes the task sometime: `delay` from now, unless it is set already.
+    pub fn keep_set(&mut self, delay: Duration, cx: &mut Context<'_>) {
+        if self.sleep.as_ref().is_none_or(|sleep| sleep.is_elapsed()) {
+            self.expired(Instant::now() + delay, cx);
+        }
     }
 }

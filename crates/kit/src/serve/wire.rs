@@ -51,8 +51,9 @@ enum Framing {
 
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const STANDS_FOR_A_REFUSED_ONE: &[u8] = b"GET / HTTP/1.1\r\nhost: refused\r\nconnection: close\r\n\r\n";
-const SMALL_BUFFER: usize = 4 * 1024;
+const SMALL_BUFFER: usize = 2 * 1024;
 const LARGE_BUFFER: usize = 64 * 1024;
+const GATHERED_WRITE: usize = 1024;
 const LINGER: Duration = Duration::from_secs(1);
 
 impl Wire {
@@ -169,7 +170,8 @@ impl Wire {
         match self.fill(cx) {
             Poll::Ready(Ok(read)) => {
                 if first_byte_is_due {
-                    self.waiting_since = Some(Instant::now());
+                    // The head's time starts when we first have to wait for more of it.
+                    self.waiting_since = None;
                 }
                 Poll::Ready(Ok(read > 0))
             }
@@ -208,7 +210,7 @@ impl Wire {
         }
         // Set all the same: nobody may ask again when the request ends, and the timer does.
         self.waiting_since = None;
-        self.read_timer.expired(Instant::now() + self.limits.idle_timeout, cx);
+        self.read_timer.keep_set(self.limits.idle_timeout, cx);
         false
     }
 
@@ -301,7 +303,19 @@ impl hyper::rt::Write for Wire {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.socket).poll_write_vectored(cx, slices);
+        let total: usize = slices.iter().map(|slice| slice.len()).sum();
+        let written = if total <= GATHERED_WRITE {
+            // Copying this much costs less than the system's bookkeeping for several pieces.
+            let mut gathered = [0; GATHERED_WRITE];
+            let mut end = 0;
+            for slice in slices {
+                gathered[end..end + slice.len()].copy_from_slice(slice);
+                end += slice.len();
+            }
+            Pin::new(&mut self.socket).poll_write(cx, &gathered[..end])
+        } else {
+            Pin::new(&mut self.socket).poll_write_vectored(cx, slices)
+        };
         self.watch_write(cx, written)
     }
 
