@@ -5,10 +5,12 @@
 
 mod axum_handler;
 mod body;
+mod chunks;
 mod connection;
 mod drain;
 mod framing;
 mod limits;
+mod refusal;
 mod request_id;
 mod timer;
 mod track;
@@ -17,10 +19,12 @@ mod workers;
 
 pub use axum_handler::AxumHandler;
 pub use body::{BodyFault, BodyWatch, RequestBody};
+pub use chunks::ChunkScanner;
 pub use connection::Connection;
 pub use drain::Drain;
-pub use framing::{ChunkScanner, Refusal, content_length};
+pub use framing::content_length;
 pub use limits::Limits;
+pub use refusal::Refusal;
 pub use request_id::{RequestId, X_REQUEST_ID};
 pub use timer::Timer;
 pub use workers::{Workers, worker_index};

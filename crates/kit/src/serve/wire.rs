@@ -3,9 +3,11 @@
 //! hyper is handed one head or one piece of a body at a time. A head that is refused is replaced by a plain
 //! request on whose place the service answers in its own error shape (see [`Connection::refuse`]).
 
+use super::chunks::ChunkScanner;
 use super::connection::Connection;
-use super::framing::{BodyLength, ChunkScanner, HeadScanner, Refusal};
+use super::framing::{BodyLength, HeadScanner};
 use super::limits::Limits;
+use super::refusal::Refusal;
 use super::timer::Timer;
 use std::io;
 use std::pin::Pin;
