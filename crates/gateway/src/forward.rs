@@ -1,6 +1,5 @@
 //! What a request looks like on the other side: which headers stay, go and are added. Pure.
 
-use crate::upstream::BodyFraming;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use kit::serve::{Connection, RequestId, X_REQUEST_ID};
@@ -74,6 +73,16 @@ pub struct Introduction<'a> {
     pub trusted: &'a TrustedProxies,
     /// The protocol that both sides are to change to.
     pub upgrade: Option<&'a HeaderValue>,
+}
+
+/// How the request's body is told apart from what follows it.
+#[derive(Clone, Copy, PartialEq)]
+pub enum BodyFraming {
+    /// `Content-Length` stands in the head.
+    Plain,
+    Chunked,
+    /// All of it has been taken from the client.
+    Ended,
 }
 
 /// The target's own path, then what followed the prefix, byte for byte.
@@ -158,12 +167,14 @@ fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool
     }
 }
 
-/// `Connection` names headers that are for this connection only.
+/// `Connection` names headers that are for this connection only. Never the length: the target would take the body
+/// for a request of its own.
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let options = headers.get_all(header::CONNECTION).iter();
     let options = options.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     let names = options.map(<[u8]>::trim_ascii).filter(|option| !option.eq_ignore_ascii_case(b"keep-alive"));
-    names.filter_map(|name| HeaderName::from_bytes(name).ok()).collect()
+    let names = names.filter_map(|name| HeaderName::from_bytes(name).ok());
+    names.filter(|name| *name != header::CONTENT_LENGTH).collect()
 }
 
 fn host_of(request: &Parts) -> &[u8] {

@@ -2,9 +2,9 @@
 
 use crate::body::GatewayBody;
 use crate::error::GatewayError;
-use crate::forward::{self, Introduction, Place};
+use crate::forward::{self, BodyFraming, Introduction, Place};
 use crate::tunnel::Upgrade;
-use crate::upstream::{BodyFraming, ExchangeError, Lease, ResponseHead, UpstreamBody, Upstreams};
+use crate::upstream::{ExchangeError, Lease, ResponseHead, UpstreamBody, Upstreams};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;

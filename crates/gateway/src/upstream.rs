@@ -6,7 +6,7 @@ mod response;
 mod target;
 
 pub use body::UpstreamBody;
-pub use connection::{BodyFraming, ExchangeError};
+pub use connection::ExchangeError;
 pub use response::ResponseHead;
 pub use target::{Lease, Target, TargetUrl};
 

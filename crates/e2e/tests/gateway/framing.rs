@@ -185,3 +185,18 @@ async fn a_refused_request_ends_the_connection_for_those_sent_with_it() {
     assert_eq!(statuses, [200, 400]);
     assert_eq!(upstream.requests(), 1);
 }
+
+#[tokio::test]
+async fn a_length_that_connection_names_still_frames_the_body() {
+    let (upstream, stoa) = start().await;
+    for named in ["content-length", "close, Content-Length, transfer-encoding, host"] {
+        let length = SMUGGLED.len();
+        let request = format!(
+            "POST /kv/x HTTP/1.1\r\nHost: a\r\nConnection: {named}\r\nContent-Length: {length}\r\n\r\n{SMUGGLED}\
+             GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        );
+        let answers = exchange(stoa.gateway, request).await;
+        assert_eq!(answers[0].json()["body"], SMUGGLED, "{answers:?}");
+    }
+    assert_eq!(upstream.requests(), 2, "the body was taken for a request");
+}

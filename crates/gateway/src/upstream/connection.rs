@@ -5,6 +5,7 @@
 //! connection with it. What was measured against hyper's client is in docs/decisions/0001.
 
 use super::response::{BadResponse, Framing, ResponseHead, take_head};
+use crate::forward::BodyFraming;
 use bytes::{Bytes, BytesMut};
 use http::Method;
 use http_body::Body;
@@ -35,16 +36,6 @@ pub struct UpstreamConnection {
     broken: bool,
     timer: Timer,
     used_at: Instant,
-}
-
-/// How the request's body is told apart from what follows it.
-#[derive(Clone, Copy, PartialEq)]
-pub enum BodyFraming {
-    /// `Content-Length` stands in the head.
-    Plain,
-    Chunked,
-    /// All of it has been taken from the client.
-    Ended,
 }
 
 #[derive(Debug, thiserror::Error)]
