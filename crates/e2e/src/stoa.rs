@@ -201,6 +201,6 @@ pub fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let folder = test.ancestors().nth(2).expect("tests are in target/PROFILE/deps");
     let binary = folder.join("stoa");
-    assert!(binary.exists(), "{} is missing: run `cargo build -p stoa` first", binary.display());
+    assert!(binary.exists(), "{} is missing: run `cargo test -p stoa --no-run` first", binary.display());
     binary
 }
