@@ -56,10 +56,16 @@ impl Auth {
         let fields: Value = parse(body)?;
         let (username, password) = (required(&fields, "username")?, required(&fields, "password")?);
         let attempt = self.count_attempt(username, client).await?;
-        let record = self.admins.find(username).await.map_err(GatewayError::internal)?;
-        match record.filter(|record| record.accepts(password)) {
+        let found = match self.admins.find(username).await {
+            Ok(found) => found,
+            Err(error) => {
+                attempt.forgive(&self.db).await?;
+                return Err(GatewayError::internal(error));
+            }
+        };
+        match found.filter(|record| record.accepts(password)) {
             Some(record) => {
-                attempt.succeeded(&self.db).await?;
+                attempt.forgive(&self.db).await?;
                 self.welcome(&record)
             }
             None => {
@@ -103,7 +109,7 @@ impl Auth {
             let hit = rate::hit(&self.db, &key, limit, WINDOW).await.map_err(GatewayError::internal)?;
             if !hit.allowed {
                 // What this attempt has counted elsewhere is taken back: it was refused, not failed.
-                attempt.succeeded(&self.db).await?;
+                attempt.forgive(&self.db).await?;
                 let wait = hit.reset_at_ms.saturating_sub(self.clock.now_ms()).max(0) as u64;
                 return Err(GatewayError::too_many_requests(Duration::from_millis(wait)));
             }
@@ -119,7 +125,7 @@ struct Attempt {
 
 impl Attempt {
     /// Only failures stay counted.
-    async fn succeeded(self, db: &Db) -> Result<(), GatewayError> {
+    async fn forgive(self, db: &Db) -> Result<(), GatewayError> {
         for key in &self.keys {
             rate::forgive(db, key).await.map_err(GatewayError::internal)?;
         }

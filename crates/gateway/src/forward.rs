@@ -4,6 +4,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use kit::serve::{Connection, RequestId, X_REQUEST_ID};
 use kit::token::Route;
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 const X_GATEWAY_ROUTE: &str = "x-gateway-route";
@@ -198,14 +199,19 @@ pub fn is_hop_by_hop(name: &HeaderName) -> bool {
     )
 }
 
-/// Also in the spelling that some servers fold into the same name.
 fn is_gateway_header(name: &HeaderName) -> bool {
-    let name = name.as_str().as_bytes();
-    name.starts_with(b"x-gateway-") || name.starts_with(b"x_gateway") || name.starts_with(b"x-gateway_")
+    folded(name).starts_with("x-gateway-")
 }
 
 fn is_forwarding_header(name: &HeaderName) -> bool {
-    name == header::FORWARDED || name.as_str() == X_REAL_IP || name.as_str().starts_with("x-forwarded-")
+    let name = folded(name);
+    name == "forwarded" || name == X_REAL_IP || name.starts_with("x-forwarded-")
+}
+
+/// Some servers take an underscore for a hyphen.
+fn folded(name: &HeaderName) -> Cow<'_, str> {
+    let name = name.as_str();
+    if name.contains('_') { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) }
 }
 
 #[cfg(test)]

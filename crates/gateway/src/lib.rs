@@ -25,7 +25,7 @@ use bearer::Bearers;
 use body::GatewayBody;
 use error::GatewayError;
 use forward::Introduction;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use kit::Clock;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext};
 use kit::token::{Route, Tokens};
@@ -131,6 +131,9 @@ impl Inner {
                 let client = self.trusted_proxies.client(&context.connection, request.headers());
                 // Boxed: its future is large, and proxied requests would carry room for it.
                 return Box::pin(self.auth.answer(rest, request, client)).await;
+            }
+            Place::Proxied(route, _) if request.method() == Method::CONNECT => {
+                return Err(GatewayError::invalid_request(route, "CONNECT is not forwarded"));
             }
             Place::Proxied(route, rest) => (route, rest),
         };

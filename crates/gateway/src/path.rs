@@ -46,21 +46,27 @@ pub fn locate(path: &str) -> Place<'_> {
     }
 }
 
-/// Whether `..` segments lead above where the path starts. Backslashes and encoded slashes count as slashes.
+/// Whether `..` segments lead above where the path starts, for any reader: one may take an encoded slash or a
+/// backslash for a slash or for a letter, so a segment with such leads up by each of its `..` and down by one at most.
 fn climbs_out(path: &str) -> bool {
     if !path.contains("..") && !path.contains('%') {
         return false;
     }
     let mut depth = 0i32;
-    for segment in decode(path).split(['/', '\\']) {
-        match segment {
-            "" | "." => {}
-            ".." => depth -= 1,
-            _ => depth += 1,
+    for segment in path.split('/') {
+        let decoded = decode(segment);
+        let mut goes_down = false;
+        for part in decoded.split(['/', '\\']) {
+            match part {
+                "" | "." => {}
+                ".." => depth -= 1,
+                _ => goes_down = true,
+            }
+            if depth < 0 {
+                return true;
+            }
         }
-        if depth < 0 {
-            return true;
-        }
+        depth += i32::from(goes_down);
     }
     false
 }
@@ -105,7 +111,7 @@ mod tests {
             ("/build/a%2Fb%zz%", Place::Proxied(Route::Build, "/a%2Fb%zz%")),
             ("/build/%25%32%65%25%32%65/x", Place::Proxied(Route::Build, "/%25%32%65%25%32%65/x")),
             ("/build/a/../b", Place::Proxied(Route::Build, "/a/../b")),
-            ("/build/a%2fb/../..", Place::Proxied(Route::Build, "/a%2fb/../..")),
+            ("/build/a%2fb/..", Place::Proxied(Route::Build, "/a%2fb/..")),
             ("/build/..x/x..", Place::Proxied(Route::Build, "/..x/x..")),
             ("/auth/login", Place::Auth("/login")),
             ("/auth", Place::Auth("")),
@@ -136,6 +142,9 @@ mod tests {
             "/build/..%2Fx",
             "/build/..%5cx",
             "/build/..\\x",
+            "/build/a%2fb/../..",
+            "/build/a\\b/../..",
+            "/build/a%2f..",
             "/build%2fx",
             "/build%2f..%2fkv",
             "/build%5cx",

@@ -7,7 +7,12 @@ use http::{Request, Response, Version};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use kit::serve::{Drain, RequestBody};
-use tokio::io::AsyncWriteExt;
+use std::pin::pin;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::time::timeout;
+
+const LAST_WORDS: Duration = Duration::from_secs(30);
 
 pub struct Upgrade {
     pub protocol: HeaderValue,
@@ -22,6 +27,8 @@ impl Upgrade {
         let mut options = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
         let asked =
             options.any(|list| list.split(',').any(|option| option.trim().eq_ignore_ascii_case("upgrade")));
+        // With a body on its way nobody could tell where the tunnel starts.
+        let asked = asked && http_body::Body::is_end_stream(request.body());
         if !asked || request.version() != Version::HTTP_11 || protocol.as_bytes().starts_with(b"h2c") {
             return None;
         }
@@ -47,11 +54,28 @@ async fn run(client: OnUpgrade, lease: Lease, drain: Drain) {
     let (mut target, said) = connection.into_parts();
     let copying = async {
         client.write_all(&said).await?;
-        tokio::io::copy_bidirectional(&mut client, &mut target).await
+        let (mut from_client, mut to_client) = tokio::io::split(client);
+        let (mut from_target, mut to_target) = target.split();
+        let mut up = pin!(pass(&mut from_client, &mut to_target));
+        let mut down = pin!(pass(&mut from_target, &mut to_client));
+        // When one side has nothing more to say, the other gets a moment for its last words.
+        tokio::select! {
+            _ = &mut up => drop(timeout(LAST_WORDS, down).await),
+            _ = &mut down => drop(timeout(LAST_WORDS, up).await),
+        }
+        std::io::Result::Ok(())
     };
     tokio::select! {
         // However it ends, both sides are closed by it.
         _ = copying => {}
         () = drain.started() => {}
     }
+}
+
+async fn pass(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+) -> std::io::Result<()> {
+    tokio::io::copy(from, to).await?;
+    to.shutdown().await
 }

@@ -35,7 +35,7 @@ use crate::{Clock, Random};
 use bytes::Bytes;
 use connection::Ending;
 use futures_util::FutureExt;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -120,7 +120,7 @@ impl Serving {
     }
 
     /// None when there are as many as the limit allows.
-    fn register(&self, connection: &Arc<Connection>) -> Option<u64> {
+    fn register(self: &Arc<Self>, connection: &Arc<Connection>) -> Option<Registration> {
         let mut connections = self.connections();
         if connections.len() >= self.limits.max_connections {
             return None;
@@ -128,7 +128,7 @@ impl Serving {
         let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
         connections.insert(id, connection.clone());
         self.metrics.connections.set(connections.len() as f64);
-        Some(id)
+        Some(Registration { serving: self.clone(), id })
     }
 
     fn unregister(&self, id: u64) {
@@ -139,6 +139,19 @@ impl Serving {
 
     fn end_all(&self, ending: Ending) {
         self.connections().values().for_each(|connection| connection.end(ending));
+    }
+}
+
+/// A connection's place among those that are counted, for as long as its socket is open: also while it is a tunnel,
+/// and however its task ends.
+struct Registration {
+    serving: Arc<Serving>,
+    id: u64,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.serving.unregister(self.id);
     }
 }
 
@@ -154,12 +167,10 @@ pub async fn serve<H: Handler>(listener: TcpListener, handler: H, serving: Arc<S
             Ok((socket, peer)) => {
                 let connection = Arc::new(Connection::new(peer, serving.clone()));
                 match serving.register(&connection) {
-                    Some(id) => {
+                    Some(registration) => {
                         let handler = handler.clone();
-                        let serving_it = tasks.track_future(async move {
-                            serve_connection(socket, connection.clone(), handler).await;
-                            connection.serving.unregister(id);
-                        });
+                        let serving_it =
+                            tasks.track_future(serve_connection(socket, connection, registration, handler));
                         match &serving.workers {
                             Some(workers) => workers.spawn(serving_it),
                             None => drop(tokio::spawn(serving_it)),
@@ -194,13 +205,18 @@ async fn wait_out(error: io::Error) {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-async fn serve_connection<H: Handler>(socket: TcpStream, connection: Arc<Connection>, handler: H) {
+async fn serve_connection<H: Handler>(
+    socket: TcpStream,
+    connection: Arc<Connection>,
+    registration: Registration,
+    handler: H,
+) {
     // Registered anew with the thread that it is to be served on.
     let Ok(socket) = socket.into_std().and_then(TcpStream::from_std) else { return };
     // Without these two a connection works all the same, only slower to answer or to be noticed as dead.
     let _ = socket.set_nodelay(true);
     let _ = socket2::SockRef::from(&socket).set_keepalive(true);
-    let mut wire = Wire::new(socket, connection.clone(), connection.serving.limits.clone());
+    let mut wire = Wire::new(socket, connection.clone(), registration);
     let Some(protocol) = first_words(&mut wire, &connection).await else { return };
     let service = {
         let connection = connection.clone();
@@ -274,7 +290,8 @@ async fn respond<H: Handler>(
         Some(refusal) => handler.refuse(refusal, &context),
         None => {
             let timeout = connection.serving.limits.body_timeout;
-            let request = request.map(|incoming| RequestBody::new(incoming, timeout));
+            let is_http2 = request.version() == Version::HTTP_2;
+            let request = request.map(|incoming| RequestBody::new(incoming, is_http2, timeout));
             let handling = AssertUnwindSafe(handler.handle(request, &context)).catch_unwind();
             handling.await.unwrap_or_else(|_| handler.refuse(Refusal::Panicked, &context))
         }

@@ -7,6 +7,7 @@ mod cors;
 mod drain;
 mod framing;
 mod headers;
+mod http2;
 mod login;
 mod paths;
 mod proxy;

@@ -9,7 +9,7 @@ use http_body::{Frame, SizeHint};
 use kit::serve::Drain;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
@@ -25,7 +25,11 @@ pub struct UpstreamBody {
 enum End {
     /// An event stream may be silent for as long as it likes, until we stop.
     WithProcess(Pin<Box<WaitForCancellationFutureOwned>>),
-    AfterSilence(Duration, Option<Pin<Box<Sleep>>>),
+    AfterSilence {
+        silence: Duration,
+        timer: Option<Pin<Box<Sleep>>>,
+        received: u64,
+    },
 }
 
 impl UpstreamBody {
@@ -39,7 +43,7 @@ impl UpstreamBody {
         let end = if is_event_stream(headers) {
             End::WithProcess(Box::pin(drain.token().cancelled_owned()))
         } else {
-            End::AfterSilence(silence, None)
+            End::AfterSilence { silence, timer: None, received: 0 }
         };
         let mut body = Self { framing, lease: Some(lease), end };
         body.finish_if_whole();
@@ -62,7 +66,7 @@ impl UpstreamBody {
         let Some(lease) = &mut self.lease else { return Poll::Ready(None) };
         match lease.connection.poll_data(cx, &mut self.framing) {
             Poll::Ready(Some(Ok(data))) => {
-                if let End::AfterSilence(_, timer) = &mut self.end {
+                if let End::AfterSilence { timer, .. } = &mut self.end {
                     *timer = None;
                 }
                 self.finish_if_whole();
@@ -80,10 +84,16 @@ impl UpstreamBody {
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.end {
             End::WithProcess(drain) => drain.as_mut().poll(cx).map(|()| None),
-            End::AfterSilence(silence, timer) => {
-                let timer = timer.get_or_insert_with(|| Box::pin(sleep(*silence)));
-                timer.as_mut().poll(cx).map(|()| Some(Err("the target went silent".into())))
-            }
+            End::AfterSilence { silence, timer, received } => loop {
+                let sleep = timer.get_or_insert_with(|| Box::pin(sleep(*silence)));
+                ready!(sleep.as_mut().poll(cx));
+                // The client's body still coming is no silence.
+                let now_received = self.lease.as_ref().map_or(0, |lease| lease.connection.body_received());
+                if std::mem::replace(received, now_received) == now_received {
+                    return Poll::Ready(Some(Err("the target went silent".into())));
+                }
+                *timer = None;
+            },
         }
     }
 

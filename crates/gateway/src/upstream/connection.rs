@@ -28,9 +28,11 @@ pub struct UpstreamConnection {
     pub head: Vec<u8>,
     head_written: usize,
     body: RequestBody,
+    body_watch: BodyWatch,
     body_framing: BodyFraming,
     /// Pieces of the body that wait for the socket.
     queue: VecDeque<Bytes>,
+    queued: usize,
     keep_alive: bool,
     /// It could not be written to.
     broken: bool,
@@ -66,8 +68,10 @@ impl UpstreamConnection {
             head: Vec::with_capacity(1024),
             head_written: 0,
             body: RequestBody::empty(),
+            body_watch: RequestBody::empty().watch(),
             body_framing: BodyFraming::Ended,
             queue: VecDeque::new(),
+            queued: 0,
             keep_alive: true,
             broken: false,
             timer: Timer::default(),
@@ -83,7 +87,7 @@ impl UpstreamConnection {
         framing: BodyFraming,
         timeout: Duration,
     ) -> Result<ResponseHead, ExchangeError> {
-        let watch = body.watch();
+        self.body_watch = body.watch();
         (self.head_written, self.body, self.body_framing) = (0, body, framing);
         self.used_at = Instant::now();
         let mut silent = Silence { deadline: self.used_at + timeout, timeout, received: 0 };
@@ -91,8 +95,8 @@ impl UpstreamConnection {
             self.send(cx);
             match self.poll_head(cx, method) {
                 Poll::Ready(head) => Poll::Ready(head),
-                Poll::Pending if watch.fault().is_some() => Poll::Ready(Err(ExchangeError::Closed)),
-                Poll::Pending if silent.lasts(&mut self.timer, &watch, cx) => {
+                Poll::Pending if self.body_watch.fault().is_some() => Poll::Ready(Err(ExchangeError::Closed)),
+                Poll::Pending if silent.lasts(&mut self.timer, &self.body_watch, cx) => {
                     Poll::Ready(Err(ExchangeError::Silent))
                 }
                 Poll::Pending => Poll::Pending,
@@ -108,6 +112,7 @@ impl UpstreamConnection {
             self.broken = true;
             (self.head_written, self.body_framing) = (self.head.len(), BodyFraming::Ended);
             self.queue.clear();
+            self.queued = 0;
         }
     }
 
@@ -135,17 +140,18 @@ impl UpstreamConnection {
 
     /// Takes from the client what there is and what we have room for. True when that was the last of it.
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<bool, ExchangeError> {
-        while self.body_framing != BodyFraming::Ended && self.queued() < MAX_QUEUED {
+        while self.body_framing != BodyFraming::Ended && self.queued < MAX_QUEUED {
             match Pin::new(&mut self.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    if let Ok(data) = frame.into_data() {
+                    // An empty piece would be the last chunk.
+                    if let Some(data) = frame.into_data().ok().filter(|data| !data.is_empty()) {
                         self.enqueue(data);
                     }
                 }
                 Poll::Ready(Some(Err(fault))) => return Err(io::Error::other(fault).into()),
                 Poll::Ready(None) => {
                     if self.body_framing == BodyFraming::Chunked {
-                        self.queue.push_back(Bytes::from_static(b"0\r\n\r\n"));
+                        self.push(Bytes::from_static(b"0\r\n\r\n"));
                     }
                     self.body_framing = BodyFraming::Ended;
                 }
@@ -155,24 +161,26 @@ impl UpstreamConnection {
         Ok(self.body_framing == BodyFraming::Ended)
     }
 
-    fn queued(&self) -> usize {
-        self.queue.iter().map(Bytes::len).sum()
+    fn enqueue(&mut self, data: Bytes) {
+        if self.body_framing == BodyFraming::Chunked {
+            self.push(Bytes::from(format!("{:x}\r\n", data.len())));
+            self.push(data);
+            self.push(Bytes::from_static(b"\r\n"));
+        } else {
+            self.push(data);
+        }
     }
 
-    fn enqueue(&mut self, data: Bytes) {
-        if self.body_framing == BodyFraming::Chunked && !data.is_empty() {
-            self.queue.push_back(Bytes::from(format!("{:x}\r\n", data.len())));
-            self.queue.push_back(data);
-            self.queue.push_back(Bytes::from_static(b"\r\n"));
-        } else {
-            self.queue.push_back(data);
-        }
+    fn push(&mut self, piece: Bytes) {
+        self.queued += piece.len();
+        self.queue.push_back(piece);
     }
 
     fn written(&mut self, written: usize) {
         let of_head = written.min(self.head.len() - self.head_written);
         self.head_written += of_head;
         let mut left = written - of_head;
+        self.queued -= left;
         while let Some(piece) = self.queue.front_mut() {
             if piece.len() > left {
                 bytes::Buf::advance(piece, left);
@@ -209,6 +217,10 @@ impl UpstreamConnection {
     ) -> Poll<Option<Result<Bytes, ExchangeError>>> {
         if self.body_framing != BodyFraming::Ended || !self.queue.is_empty() {
             self.send(cx);
+        }
+        if self.body_watch.fault().is_some() {
+            // The target would wait for the rest, and the client for the target.
+            return Poll::Ready(Some(Err(ExchangeError::Closed)));
         }
         loop {
             match take_data(&mut self.read, framing) {
@@ -253,6 +265,11 @@ impl UpstreamConnection {
             && all_sent
             && self.head_written == self.head.len()
             && self.read.is_empty()
+    }
+
+    /// How much of the client's body has come so far.
+    pub fn body_received(&self) -> u64 {
+        self.body_watch.received()
     }
 
     /// When its last exchange began.

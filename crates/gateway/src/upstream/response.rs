@@ -104,7 +104,10 @@ fn read_head(text: Bytes, method: &Method) -> Result<ResponseHead, BadResponse> 
         (false, false, Some(length)) => Framing::Known(length),
         (false, false, None) => Framing::UntilClose,
     };
-    keep_alive &= !matches!(framing, Framing::UntilClose);
+    // A body where none may be would be taken for the next answer.
+    let has_stray_body =
+        bodiless && (chunked || (status == StatusCode::NO_CONTENT && length.unwrap_or(0) > 0));
+    keep_alive &= !has_stray_body && !matches!(framing, Framing::UntilClose);
     Ok(ResponseHead { status, headers, framing, keep_alive })
 }
 

@@ -24,16 +24,18 @@ pub enum BodyFault {
 
 pub struct RequestBody {
     incoming: Option<Incoming>,
+    is_http2: bool,
     patience: Patience,
     received: u64,
     progress: Option<Arc<Progress>>,
 }
 
 impl RequestBody {
-    pub(super) fn new(incoming: Incoming, timeout: Duration) -> Self {
+    pub(super) fn new(incoming: Incoming, is_http2: bool, timeout: Duration) -> Self {
         let has_content = !incoming.is_end_stream();
         Self {
             incoming: has_content.then_some(incoming),
+            is_http2,
             patience: Patience { timeout, waited: Duration::ZERO, waiting: None },
             received: 0,
             progress: has_content.then(Arc::default),
@@ -42,7 +44,7 @@ impl RequestBody {
 
     pub fn empty() -> Self {
         let patience = Patience { timeout: Duration::ZERO, waited: Duration::ZERO, waiting: None };
-        Self { incoming: None, patience, received: 0, progress: None }
+        Self { incoming: None, is_http2: false, patience, received: 0, progress: None }
     }
 
     /// Tells of the body after it has been handed on.
@@ -93,13 +95,14 @@ impl Body for RequestBody {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyFault>>> {
         let body = &mut *self;
         let Some(incoming) = &mut body.incoming else { return Poll::Ready(None) };
-        match Pin::new(incoming).poll_frame(cx) {
+        match Pin::new(&mut *incoming).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 body.count(frame.data_ref().map_or(0, |data| data.len() as u64));
                 body.patience.rewarded();
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(_))) => body.fail(BodyFault::Broken),
+            Poll::Ready(None) if was_cut_short(incoming, body.is_http2) => body.fail(BodyFault::Broken),
             Poll::Ready(None) => {
                 body.incoming = None;
                 Poll::Ready(None)
@@ -116,6 +119,12 @@ impl Body for RequestBody {
     fn size_hint(&self) -> SizeHint {
         self.incoming.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
     }
+}
+
+/// hyper takes an HTTP/2 stream that its client gave up without an error for one that ended.
+fn was_cut_short(incoming: &Incoming, is_http2: bool) -> bool {
+    let bytes_are_missing = incoming.size_hint().exact().is_some_and(|left| left > 0);
+    bytes_are_missing || (is_http2 && !incoming.is_end_stream())
 }
 
 /// How long we have waited for the client, not counting the time that we ourselves were busy.

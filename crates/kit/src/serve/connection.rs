@@ -13,6 +13,7 @@ pub struct Connection {
     pub peer_ip: HeaderValue,
     pub(super) serving: Arc<Serving>,
     requests: AtomicUsize,
+    served: AtomicUsize,
     upgraded: AtomicBool,
     refusal: OnceLock<Refusal>,
     ending: AtomicU8,
@@ -36,6 +37,7 @@ impl Connection {
             peer_ip: HeaderValue::try_from(ip).unwrap_or(HeaderValue::from_static("unknown")),
             serving,
             requests: AtomicUsize::new(0),
+            served: AtomicUsize::new(0),
             upgraded: AtomicBool::new(false),
             refusal: OnceLock::new(),
             ending: AtomicU8::new(Ending::No as u8),
@@ -45,6 +47,12 @@ impl Connection {
 
     pub(super) fn request_started(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
+        self.served.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many requests there have been, running ones included.
+    pub(super) fn served(&self) -> usize {
+        self.served.load(Ordering::Relaxed)
     }
 
     pub(super) fn request_ended(&self) {

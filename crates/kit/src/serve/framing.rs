@@ -97,6 +97,9 @@ impl HeadScanner {
         if self.http_11 && self.hosts != 1 {
             return Err(Refusal::Malformed("`Host` is not given exactly once"));
         }
+        if self.chunked && !self.http_11 {
+            return Err(Refusal::Malformed("`Transfer-Encoding` is not for HTTP/1.0"));
+        }
         match (self.chunked, self.content_length) {
             (true, Some(_)) => {
                 Err(Refusal::Malformed("both `Content-Length` and `Transfer-Encoding` are given"))
@@ -118,7 +121,8 @@ fn is_http_11(line: &[u8]) -> Result<bool, Refusal> {
     }
     // Parsed only where it has anything beyond the plain: hyper does it again.
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/?=&%-._~+".contains(byte);
-    if target.is_empty() || !(target.iter().all(plain) || Uri::try_from(target).is_ok()) {
+    let is_plain_path = target.starts_with(b"/") && target.iter().all(plain);
+    if !is_plain_path && Uri::try_from(target).is_err() {
         return Err(Refusal::Malformed("the target is not a path"));
     }
     match version {

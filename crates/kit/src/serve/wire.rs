@@ -3,6 +3,7 @@
 //! hyper is handed one head or one piece of a body at a time. A head that is refused is replaced by a plain
 //! request on whose place the service answers in its own error shape (see [`Connection::refuse`]).
 
+use super::Registration;
 use super::chunks::ChunkScanner;
 use super::connection::Connection;
 use super::framing::{BodyLength, HeadScanner};
@@ -22,6 +23,7 @@ pub struct Wire {
     socket: TcpStream,
     connection: Arc<Connection>,
     limits: Arc<Limits>,
+    _registration: Registration,
     buffer: Vec<u8>,
     /// `buffer[start..end]` has been read and not yet handed on.
     start: usize,
@@ -31,6 +33,8 @@ pub struct Wire {
     framing: Framing,
     /// Since when we wait for a head, or for its next byte.
     waiting_since: Option<Instant>,
+    /// How many requests the connection had when we last looked.
+    served: usize,
     read_timer: Timer,
     write_timer: Timer,
     stalled_since: Option<Instant>,
@@ -59,11 +63,13 @@ const GATHERED_WRITE: usize = 1024;
 const LINGER: Duration = Duration::from_secs(1);
 
 impl Wire {
-    pub fn new(socket: TcpStream, connection: Arc<Connection>, limits: Arc<Limits>) -> Self {
+    pub fn new(socket: TcpStream, connection: Arc<Connection>, registration: Registration) -> Self {
         Self {
             socket,
+            limits: connection.serving.limits.clone(),
             connection,
-            limits,
+            _registration: registration,
+            served: 0,
             buffer: Vec::new(),
             start: 0,
             end: 0,
@@ -205,6 +211,10 @@ impl Wire {
     fn idled_out(&mut self, cx: &mut Context<'_>) -> bool {
         if self.connection.is_upgraded() {
             return false;
+        }
+        let served = self.connection.served();
+        if std::mem::replace(&mut self.served, served) != served {
+            self.waiting_since = None;
         }
         if self.connection.is_idle() {
             let since = *self.waiting_since.get_or_insert_with(Instant::now);

@@ -1,0 +1,46 @@
+//! What only HTTP/2 clients can do.
+
+use bytes::Bytes;
+use e2e::Stoa;
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+
+#[tokio::test]
+async fn an_upload_that_its_client_gives_up_never_looks_whole_to_the_target() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stoa = Stoa::start().before(&format!("http://{}", listener.local_addr().unwrap())).serve();
+    let socket = TcpStream::connect(stoa.gateway).await.unwrap();
+    let (client, connection) = h2::client::handshake(socket).await.unwrap();
+    tokio::spawn(connection);
+    let request = http::Request::post(stoa.url("/kv/x")).body(()).unwrap();
+    let (_answer, mut body) = client.ready().await.unwrap().send_request(request, false).unwrap();
+    body.send_data(Bytes::from_static(b"partial"), false).unwrap();
+    let (mut target, _) = listener.accept().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    body.send_reset(h2::Reason::NO_ERROR);
+    let mut come = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(5), target.read_to_end(&mut come)).await;
+    assert!(read.is_ok(), "the connection to the target stays open");
+    let come = String::from_utf8(come).unwrap();
+    assert!(come.contains("7\r\npartial\r\n"), "{come}");
+    assert!(!come.contains("0\r\n\r\n"), "the target was told that this was all: {come}");
+}
+
+#[tokio::test]
+async fn a_connection_in_use_is_not_idle() {
+    let upstream = e2e::Upstream::start().await;
+    let stoa = Stoa::start().before(&upstream.url()).set("IDLE_TIMEOUT", "300ms").serve();
+    let socket = TcpStream::connect(stoa.gateway).await.unwrap();
+    let (mut client, connection) = h2::client::handshake(socket).await.unwrap();
+    let mut connection = tokio::spawn(connection);
+    for _ in 0..10 {
+        let request = http::Request::get(stoa.url("/kv/x")).body(()).unwrap();
+        client = client.ready().await.unwrap();
+        let (answer, _) = client.send_request(request, true).unwrap();
+        assert_eq!(answer.await.unwrap().status(), 200);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let closed = tokio::time::timeout(Duration::from_secs(2), &mut connection).await;
+    assert!(closed.is_ok(), "an idle one is closed");
+}
