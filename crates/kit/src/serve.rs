@@ -236,7 +236,11 @@ async fn serve_connection<H: Handler>(
             .keep_alive_timeout(Duration::from_secs(20))
             .serve_connection(wire, service);
         // Boxed: it is large, and HTTP/1 connections would carry room for it.
-        Box::pin(drive(conn, http2::Connection::graceful_shutdown, &connection)).await;
+        let driving = Box::pin(drive(conn, http2::Connection::graceful_shutdown, &connection));
+        tokio::select! {
+            () = driving => {}
+            () = connection.stops_reading(connection.serving.limits.write_timeout) => {}
+        }
     } else {
         let conn = http1::Builder::new()
             .header_read_timeout(None)
@@ -284,8 +288,7 @@ async fn respond<H: Handler>(
 ) -> Result<Response<Tracked<H::Body>>, Infallible> {
     let request_id = RequestId::of(request.headers(), &connection.serving.random);
     let context = RequestContext { request_id: request_id.clone(), connection: connection.clone() };
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let tracker = Tracker::start(connection.clone(), method, uri, request_id.clone());
+    let tracker = Tracker::start(connection.clone(), &request, request_id.clone());
     let mut response = match refusal {
         Some(refusal) => handler.refuse(refusal, &context),
         None => {

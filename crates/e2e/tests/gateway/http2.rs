@@ -44,3 +44,19 @@ async fn a_connection_in_use_is_not_idle() {
     let closed = tokio::time::timeout(Duration::from_secs(2), &mut connection).await;
     assert!(closed.is_ok(), "an idle one is closed");
 }
+
+#[tokio::test]
+async fn a_client_that_makes_no_room_for_answers_is_let_go() {
+    let upstream = e2e::Upstream::start().await;
+    let stoa = Stoa::start().before(&upstream.url()).set("WRITE_TIMEOUT", "300ms").serve();
+    let socket = TcpStream::connect(stoa.gateway).await.unwrap();
+    let mut builder = h2::client::Builder::new();
+    let (client, connection) = builder.initial_window_size(0).handshake::<_, Bytes>(socket).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = http::Request::get(stoa.url("/kv/bytes?n=1000000")).body(()).unwrap();
+    let (answer, _) = client.ready().await.unwrap().send_request(request, true).unwrap();
+    let _unread = answer.await.unwrap();
+    assert!(tokio::time::timeout(Duration::from_secs(3), connection).await.is_ok(), "it stays open");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(upstream.open_connections(), 0);
+}

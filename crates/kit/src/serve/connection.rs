@@ -6,6 +6,7 @@ use http::HeaderValue;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 pub struct Connection {
     pub peer: SocketAddr,
@@ -14,6 +15,9 @@ pub struct Connection {
     pub(super) serving: Arc<Serving>,
     requests: AtomicUsize,
     served: AtomicUsize,
+    /// Bodies of HTTP/2 answers that have given a piece and not been asked for the next.
+    unread: AtomicUsize,
+    pieces: AtomicUsize,
     upgraded: AtomicBool,
     refusal: OnceLock<Refusal>,
     ending: AtomicU8,
@@ -38,6 +42,8 @@ impl Connection {
             serving,
             requests: AtomicUsize::new(0),
             served: AtomicUsize::new(0),
+            unread: AtomicUsize::new(0),
+            pieces: AtomicUsize::new(0),
             upgraded: AtomicBool::new(false),
             refusal: OnceLock::new(),
             ending: AtomicU8::new(Ending::No as u8),
@@ -61,6 +67,27 @@ impl Connection {
 
     pub(super) fn is_idle(&self) -> bool {
         self.requests.load(Ordering::Relaxed) == 0
+    }
+
+    /// A piece of an answer waits for the client to make room.
+    pub(super) fn piece_given(&self) {
+        self.unread.fetch_add(1, Ordering::Relaxed);
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn piece_taken(&self) {
+        self.unread.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Comes back when the client has left answers unread for `patience` (and at most twice that) altogether.
+    /// HTTP/1 needs no such thing: there the socket itself stands still.
+    pub(super) async fn stops_reading(&self, patience: Duration) {
+        let mut pieces = None;
+        while self.unread.load(Ordering::Relaxed) == 0 || pieces != Some(self.pieces.load(Ordering::Relaxed))
+        {
+            pieces = Some(self.pieces.load(Ordering::Relaxed));
+            tokio::time::sleep(patience).await;
+        }
     }
 
     /// From here on the bytes are not HTTP any more.

@@ -4,7 +4,7 @@ use super::RequestId;
 use super::connection::Connection;
 use crate::log::Access;
 use bytes::Bytes;
-use http::{Method, StatusCode, Uri};
+use http::{Method, Request, StatusCode, Uri, Version};
 use http_body::{Body, Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,14 +20,40 @@ pub(super) struct Tracker {
     started: Instant,
     status: Option<StatusCode>,
     bytes: u64,
+    is_http2: bool,
+    /// A piece of the body has been given and the next not been asked for.
+    is_unread: bool,
 }
 
 impl Tracker {
-    pub fn start(connection: Arc<Connection>, method: Method, uri: Uri, request_id: RequestId) -> Self {
+    pub fn start<B>(connection: Arc<Connection>, request: &Request<B>, request_id: RequestId) -> Self {
         connection.request_started();
         connection.serving.metrics.in_flight.increment(1.0);
-        let started = Instant::now();
-        Self { connection, method, uri, request_id, started, status: None, bytes: 0 }
+        Self {
+            connection,
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            request_id,
+            started: Instant::now(),
+            status: None,
+            bytes: 0,
+            is_http2: request.version() == Version::HTTP_2,
+            is_unread: false,
+        }
+    }
+
+    fn piece_taken(&mut self) {
+        if std::mem::take(&mut self.is_unread) {
+            self.connection.piece_taken();
+        }
+    }
+
+    fn piece_given(&mut self, length: usize) {
+        self.bytes += length as u64;
+        self.is_unread = self.is_http2;
+        if self.is_http2 {
+            self.connection.piece_given();
+        }
     }
 
     pub fn answered<B>(mut self, response: http::Response<B>) -> http::Response<Tracked<B>> {
@@ -38,6 +64,7 @@ impl Tracker {
 
 impl Drop for Tracker {
     fn drop(&mut self) {
+        self.piece_taken();
         self.connection.request_ended();
         let elapsed = self.started.elapsed();
         let serving = &self.connection.serving;
@@ -71,9 +98,10 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Tracked<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        self.tracker.piece_taken();
         let polled = Pin::new(&mut self.inner).poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &polled {
-            self.tracker.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            self.tracker.piece_given(frame.data_ref().map_or(0, Bytes::len));
         }
         polled
     }
