@@ -43,7 +43,7 @@ impl TrustedProxies {
 
 fn same_prefix(network: &[u8], address: &[u8], bits: u8) -> bool {
     let (whole, rest) = (usize::from(bits / 8), bits % 8);
-    let mask = !(0xffu8.checked_shr(u32::from(rest)).unwrap_or(0));
+    let mask = !(0xffu8 >> rest);
     network[..whole] == address[..whole] && (rest == 0 || network[whole] & mask == address[whole] & mask)
 }
 
@@ -145,7 +145,7 @@ fn write(out: &mut Vec<u8>, name: &str, value: &[u8]) {
 
 fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool) {
     let named = named_by_connection(headers);
-    let mut cookies = headers.get_all(header::COOKIE).iter().peekable();
+    let mut cookies = headers.get_all(header::COOKIE).iter();
     if let Some(first) = cookies.next() {
         // HTTP/2 sends cookies one by one; HTTP/1.1 knows only one list.
         out.extend_from_slice(b"cookie: ");

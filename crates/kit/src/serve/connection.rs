@@ -3,7 +3,7 @@
 use super::{Refusal, Serving};
 use futures_util::task::AtomicWaker;
 use http::HeaderValue;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -35,7 +35,8 @@ pub(super) enum Ending {
 
 impl Connection {
     pub(super) fn new(peer: SocketAddr, serving: Arc<Serving>) -> Self {
-        let ip = canonical(peer.ip()).to_string();
+        // An IPv4 address that came through an IPv6 socket is the IPv4 address.
+        let ip = peer.ip().to_canonical().to_string();
         Self {
             peer,
             peer_ip: HeaderValue::try_from(ip).unwrap_or(HeaderValue::from_static("unknown")),
@@ -120,9 +121,4 @@ impl Connection {
             _ => Ending::Now,
         }
     }
-}
-
-/// An IPv4 address that came through an IPv6 socket is the IPv4 address.
-fn canonical(ip: IpAddr) -> IpAddr {
-    ip.to_canonical()
 }
