@@ -1,0 +1,5 @@
+//! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels of our own.
+
+mod error;
+
+pub use error::ModelError;
