@@ -1,5 +1,7 @@
 //! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels of our own.
 
 mod error;
+pub mod gguf;
+pub mod tensor_kind;
 
 pub use error::ModelError;
