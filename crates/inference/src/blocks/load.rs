@@ -1,0 +1,157 @@
+//! Repacks a tensor of a file into panels of blocks: four-bit kinds and Q8_0 as they are, all others rounded to
+//! eight bits with a scale for each 32.
+
+use super::{Bits, BlockMatrix};
+use crate::ModelError;
+use crate::elementwise::ZERO;
+use crate::kernel::{Aligned, BLOCK, Isa};
+use crate::tensor_kind::{FourBitBlock, TensorKind, f16_to_f32};
+use std::ops::Range;
+
+impl BlockMatrix {
+    /// `read` gives the stored bytes of some of the tensor's rows, which are the matrix's columns.
+    pub fn load(
+        kind: TensorKind,
+        columns: usize,
+        depth: usize,
+        read: impl Fn(Range<usize>) -> Result<Vec<u8>, ModelError>,
+    ) -> Result<Self, ModelError> {
+        if !depth.is_multiple_of(BLOCK) || depth == 0 || columns == 0 {
+            return Err(ModelError::unsupported("a matrix whose rows are not whole blocks of 32"));
+        }
+        let bits = match kind {
+            TensorKind::Q4_0 | TensorKind::Q4_1 | TensorKind::Q4K => Bits::Four,
+            _ => Bits::Eight,
+        };
+        let panels = columns.div_ceil(BLOCK);
+        let mut matrix = Self {
+            bits,
+            depth,
+            columns,
+            blocks: Aligned::zeroed(panels * (depth / BLOCK) * bits.block_bytes()),
+            column_scales: vec![0.0; panels * BLOCK],
+            column_starts: vec![[0; BLOCK]; panels],
+        };
+        for panel in 0..panels {
+            let rows = panel * BLOCK..columns.min((panel + 1) * BLOCK);
+            let bytes = read(rows.clone())?;
+            let row_bytes = bytes.len() / rows.len();
+            for (lane, bytes) in bytes.chunks_exact(row_bytes).enumerate() {
+                matrix.column_scales[panel * BLOCK + lane] = matrix.pack_column(kind, panel, lane, bytes);
+            }
+            matrix.sum_columns(panel);
+        }
+        Ok(matrix)
+    }
+
+    /// Gives the scale with which the whole column becomes bytes.
+    fn pack_column(&mut self, kind: TensorKind, panel: usize, lane: usize, bytes: &[u8]) -> f32 {
+        let block_bytes = self.bits.block_bytes();
+        let panel_bytes = self.depth / BLOCK * block_bytes;
+        let blocks = self.blocks[panel * panel_bytes..][..panel_bytes].chunks_exact_mut(block_bytes);
+        let mut highest = 0.0f32;
+        if let Some(four_bits) = kind.four_bit_blocks(bytes) {
+            for (to, block) in blocks.zip(four_bits) {
+                highest = highest.max(put_four_bits(to, lane, &block));
+            }
+        } else if kind == TensorKind::Q8_0 {
+            for (to, block) in blocks.zip(bytes.chunks_exact(kind.block_bytes())) {
+                let scale = u16::from_le_bytes([block[0], block[1]]);
+                let quants = std::array::from_fn(|i| block[2 + i] ^ 0x80);
+                highest = highest.max(put_eight_bits(to, lane, scale, &quants));
+            }
+        } else {
+            let mut weights = vec![0.0; self.depth];
+            kind.dequantize(bytes, &mut weights);
+            for (to, weights) in blocks.zip(weights.chunks_exact(BLOCK)) {
+                let (scale, quants) = to_eight_bits(weights);
+                highest = highest.max(put_eight_bits(to, lane, scale, &quants));
+            }
+        }
+        if highest > 0.0 && highest.is_finite() { highest / 127.0 } else { 1.0 }
+    }
+
+    fn sum_columns(&mut self, panel: usize) {
+        let mut unpacked = Aligned::zeroed(self.depth * BLOCK);
+        self.unpack_bytes(Isa::Portable, panel, &mut unpacked);
+        let mut sums = [0; BLOCK];
+        for group in unpacked.chunks_exact(4 * BLOCK) {
+            for (sum, four) in sums.iter_mut().zip(group.chunks_exact(4)) {
+                *sum += four.iter().map(|byte| i32::from(*byte)).sum::<i32>();
+            }
+        }
+        self.column_starts[panel] = sums.map(|sum| -ZERO * sum);
+    }
+}
+
+/// Gives the largest magnitude in the block.
+fn put_four_bits(to: &mut [u8], lane: usize, block: &FourBitBlock) -> f32 {
+    let (scale, min) = (f32_to_f16(block.scale), f32_to_f16(block.min));
+    to[2 * lane..][..2].copy_from_slice(&scale.to_le_bytes());
+    to[2 * BLOCK + 2 * lane..][..2].copy_from_slice(&min.to_le_bytes());
+    let quants = &mut to[Bits::Four.scale_bytes()..];
+    let column = lane / 16 * 256 + lane % 16 * 4;
+    for i in 0..16 {
+        quants[column + i / 4 * 64 + i % 4] = block.quants[i] | block.quants[16 + i] << 4;
+    }
+    let (scale, min) = (f16_to_f32(scale), f16_to_f32(min));
+    min.abs().max((15.0 * scale + min).abs())
+}
+
+/// Gives the largest magnitude in the block.
+fn put_eight_bits(to: &mut [u8], lane: usize, scale: u16, quants: &[u8; BLOCK]) -> f32 {
+    to[2 * lane..][..2].copy_from_slice(&scale.to_le_bytes());
+    let to = &mut to[Bits::Eight.scale_bytes()..];
+    let column = lane / 16 * 512 + lane % 16 * 4;
+    let mut highest = 0;
+    for (i, quant) in quants.iter().enumerate() {
+        to[column + i / 4 * 64 + i % 4] = *quant;
+        highest = highest.max((i32::from(*quant) - ZERO).abs());
+    }
+    (f16_to_f32(scale) * highest as f32).abs()
+}
+
+fn to_eight_bits(weights: &[f32]) -> (u16, [u8; BLOCK]) {
+    let highest = weights.iter().fold(0.0f32, |highest, weight| highest.max(weight.abs()));
+    let scale = f32_to_f16(highest / 127.0);
+    let step = f16_to_f32(scale);
+    let quant = |weight: f32| ((weight / step).round().clamp(-127.0, 127.0) as i32 + ZERO) as u8;
+    (scale, std::array::from_fn(|i| if step > 0.0 { quant(weights[i]) } else { ZERO as u8 }))
+}
+
+/// To the nearest half float, ties to even; what is too large becomes infinite.
+fn f32_to_f16(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let magnitude = value.abs();
+    if magnitude.is_nan() {
+        return sign | 0x7e00;
+    }
+    if magnitude >= 65520.0 {
+        return sign | 0x7c00;
+    }
+    if magnitude < 6.103_515_6e-5 {
+        // Counted in the smallest steps; the addition rounds.
+        return sign | ((magnitude + 0.5).to_bits() - 0.5f32.to_bits()) as u16;
+    }
+    let bits = magnitude.to_bits() - (112 << 23);
+    let rounded = bits + 0xfff + (bits >> 13 & 1);
+    sign | (rounded >> 13) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_float_survives_the_way_there_and_back() {
+        for bits in 0..=u16::MAX {
+            let value = f16_to_f32(bits);
+            if !value.is_nan() {
+                assert_eq!(f32_to_f16(value), bits, "{value}");
+            }
+        }
+        assert_eq!(f32_to_f16(1.0 + 0.00048828125), 0x3c00, "a tie goes to the even one");
+        assert_eq!(f32_to_f16(1e9), 0x7c00);
+    }
+}

@@ -1,0 +1,201 @@
+//! Which instructions this processor can really run, chosen once, and the one product they are chosen for.
+//!
+//! A `Kernel` can only be had for instructions that were announced, granted by the system and seen to work, so
+//! holding one is what makes calling them sound.
+
+mod aligned;
+#[cfg(target_arch = "x86_64")]
+mod amx;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod probe;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
+
+pub(crate) use aligned::Aligned;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+/// Rows and columns of the block that one call computes.
+pub(crate) const BLOCK: usize = 32;
+
+/// The products of one block, row after row.
+#[repr(C, align(64))]
+pub(crate) struct Sums(pub [i32; BLOCK * BLOCK]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel(pub(crate) Isa);
+
+/// From the fastest to the slowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only the portable one exists there"))]
+pub(crate) enum Isa {
+    /// Int8 tiles; for everything but large products as `Vnni`.
+    Amx,
+    /// AVX-512 with byte dot products.
+    Vnni,
+    /// AVX2, FMA and F16C.
+    Avx2,
+    Portable,
+}
+
+impl Kernel {
+    pub const NAMES: [&str; 4] = ["amx", "vnni", "avx2", "portable"];
+
+    /// The fastest that works here.
+    pub fn best() -> Self {
+        Self::available()[0]
+    }
+
+    /// All that work here, the fastest first.
+    pub fn available() -> &'static [Self] {
+        static AVAILABLE: OnceLock<Vec<Kernel>> = OnceLock::new();
+        AVAILABLE.get_or_init(|| {
+            let mut found = Vec::new();
+            #[cfg(target_arch = "x86_64")]
+            found.extend(probe::working().into_iter().map(Kernel));
+            found.push(Kernel(Isa::Portable));
+            found
+        })
+    }
+
+    /// The one of this name, if it works here.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::available().iter().copied().find(|kernel| kernel.name() == name)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Isa::Amx => "amx",
+            Isa::Vnni => "vnni",
+            Isa::Avx2 => "avx2",
+            Isa::Portable => "portable",
+        }
+    }
+
+    /// Makes the calling thread ready for products.
+    pub(crate) fn session(self) -> Session {
+        #[cfg(target_arch = "x86_64")]
+        if self.0 == Isa::Amx {
+            amx::enter();
+        }
+        Session { isa: self.0, _stays_on_its_thread: PhantomData }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A thread that may multiply. With AMX it holds the configuration of the thread's tiles.
+pub(crate) struct Session {
+    isa: Isa,
+    _stays_on_its_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Amx {
+            amx::leave();
+        }
+    }
+}
+
+/// Left operand: up to 32 rows of `depth` unsigned bytes, `stride` bytes apart. With AMX rows are read sixteen
+/// at a time, so the bytes must reach to a whole sixteen.
+#[derive(Clone, Copy)]
+pub(crate) struct Left<'a> {
+    pub bytes: &'a [u8],
+    pub stride: usize,
+    pub rows: usize,
+    pub depth: usize,
+}
+
+impl Left<'_> {
+    fn reaches(&self, rows: usize) -> bool {
+        rows == 0 || (rows - 1) * self.stride + self.depth <= self.bytes.len()
+    }
+}
+
+impl Session {
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// `sums[i][j] = start[j] + Σ left[i][k] · panel[k][j]`, exactly, for the rows of `left`; what is left of the
+    /// block is unspecified. `panel` holds 32 columns, four of their `depth` bytes together: `[depth/4][32][4]`.
+    /// `depth` is a multiple of 32.
+    #[inline]
+    pub(crate) fn multiply(&self, left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+        assert!(left.rows <= BLOCK && left.depth > 0 && left.depth.is_multiple_of(32));
+        assert!(left.reaches(left.rows) && panel.len() >= left.depth * BLOCK);
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx if left.rows > 8 => {
+                assert!(left.reaches(left.rows.next_multiple_of(16)));
+                amx::multiply(left, panel, start, sums);
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::multiply(left, panel, start, sums),
+            _ => portable::multiply(left, panel, start, sums),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noise(seed: &mut u64) -> u8 {
+        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*seed >> 56) as u8
+    }
+
+    #[test]
+    fn every_kernel_gives_the_same_sums_at_the_extremes_too() {
+        let mut seed = 7;
+        for depth in [32, 64, 96, 384, 1536] {
+            for rows in [1, 2, 3, 5, 8, 9, 16, 17, 31, 32] {
+                let mut left = Aligned::<u8>::zeroed(BLOCK * depth);
+                let mut panel = Aligned::<i8>::zeroed(BLOCK * depth);
+                left.iter_mut().for_each(|byte| *byte = noise(&mut seed));
+                panel.iter_mut().for_each(|byte| *byte = noise(&mut seed) as i8);
+                left[..depth].fill(255);
+                for group in panel.chunks_exact_mut(128) {
+                    group[..4].fill(-128);
+                    group[4..8].fill(127);
+                }
+                let start: [i32; 32] = std::array::from_fn(|column| column as i32 * 1000 - 7);
+                let left = Left { bytes: &left, stride: depth, rows, depth };
+                let mut expected = Sums([0; 1024]);
+                portable::multiply(left, &panel, &start, &mut expected);
+                for kernel in Kernel::available() {
+                    let mut sums = Sums([0; 1024]);
+                    kernel.session().multiply(left, &panel, &start, &mut sums);
+                    assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_session_inside_another_leaves_it_usable() {
+        let kernel = Kernel::best();
+        let outer = kernel.session();
+        drop(kernel.session());
+        let left = Aligned::<u8>::zeroed(32 * 64);
+        let panel = Aligned::<i8>::zeroed(32 * 64);
+        let mut sums = Sums([1; 1024]);
+        outer.multiply(Left { bytes: &left, stride: 64, rows: 32, depth: 64 }, &panel, &[5; 32], &mut sums);
+        assert_eq!(sums.0, [5; 1024]);
+    }
+}

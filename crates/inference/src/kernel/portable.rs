@@ -1,0 +1,17 @@
+//! The product in plain Rust: what the others are tested against, and what other processors run.
+
+use super::{BLOCK, Left, Sums};
+
+pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+    for (row, sums) in sums.0.chunks_exact_mut(BLOCK).take(left.rows).enumerate() {
+        sums.copy_from_slice(start);
+        let bytes = &left.bytes[row * left.stride..][..left.depth];
+        for (four, columns) in bytes.chunks_exact(4).zip(panel.chunks_exact(4 * BLOCK)) {
+            for (sum, weights) in sums.iter_mut().zip(columns.chunks_exact(4)) {
+                for i in 0..4 {
+                    *sum += i32::from(four[i]) * i32::from(weights[i]);
+                }
+            }
+        }
+    }
+}

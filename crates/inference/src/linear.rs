@@ -1,0 +1,129 @@
+//! Rows of bytes times a matrix of bytes: the product that nearly all time goes into.
+//!
+//! A row of activations is rounded to bytes as it comes, with one scale; a column of weights was when the model was
+//! loaded. The product runs over panels of 32 columns, each of which stays in the first-level cache while all rows
+//! pass by it.
+
+use crate::elementwise::{self, ZERO};
+use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
+
+/// Activations as bytes around `ZERO`, each row with its scale.
+pub(crate) struct ByteRows {
+    bytes: Aligned<u8>,
+    scales: Aligned<f32>,
+    width: usize,
+    rows: usize,
+}
+
+impl ByteRows {
+    pub fn new() -> Self {
+        Self { bytes: Aligned::zeroed(0), scales: Aligned::zeroed(0), width: 0, rows: 0 }
+    }
+
+    /// Makes room for rows that are then set one by one.
+    pub fn reset(&mut self, rows: usize, width: usize) {
+        let whole_blocks = rows.next_multiple_of(BLOCK);
+        self.bytes.reserve(whole_blocks * width);
+        self.scales.reserve(whole_blocks);
+        self.rows = rows;
+        self.width = width;
+    }
+
+    pub fn set(&mut self, isa: Isa, row: usize, values: &[f32]) {
+        let bytes = &mut self.bytes[row * self.width..][..self.width];
+        self.scales[row] = elementwise::quantize(isa, values, bytes);
+    }
+
+    /// Multiplies all rows by the same factor.
+    pub fn scale(&mut self, factor: f32) {
+        self.scales[..self.rows].iter_mut().for_each(|scale| *scale *= factor);
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Up to 32 rows, beginning at `first`, and their scales.
+    pub fn block(&self, first: usize) -> (Left<'_>, &[f32]) {
+        let rows = (self.rows - first).min(BLOCK);
+        let bytes = &self.bytes[first * self.width..];
+        (Left { bytes, stride: self.width, rows, depth: self.width }, &self.scales[first..first + rows])
+    }
+}
+
+/// Thirty-two columns of a matrix, ready for the kernels.
+pub(crate) struct Panel<'a> {
+    pub bytes: &'a [i8],
+    pub scales: &'a [f32],
+    /// Takes back what the rows' bytes are too large by: `-ZERO · Σ column`.
+    pub start: &'a [i32; BLOCK],
+    pub bias: &'a [f32],
+}
+
+/// A matrix of signed bytes with a scale for each column, in panels of `[depth/4][32][4]`.
+pub(crate) struct ByteMatrix {
+    depth: usize,
+    bytes: Aligned<i8>,
+    scales: Vec<f32>,
+    starts: Vec<[i32; BLOCK]>,
+    biases: Vec<f32>,
+}
+
+impl ByteMatrix {
+    /// From rows that are the matrix's columns, as models keep them. Both sides are multiples of 32.
+    pub fn new(weights: &[f32], depth: usize, bias: &[f32]) -> Self {
+        let columns = weights.len() / depth;
+        assert!(columns.is_multiple_of(BLOCK) && depth.is_multiple_of(BLOCK) && bias.len() == columns);
+        let mut matrix = Self {
+            depth,
+            bytes: Aligned::zeroed(columns * depth),
+            scales: Vec::with_capacity(columns),
+            starts: vec![[0; BLOCK]; columns / BLOCK],
+            biases: bias.to_vec(),
+        };
+        for (column, weights) in weights.chunks_exact(depth).enumerate() {
+            let highest = weights.iter().fold(0.0f32, |highest, weight| highest.max(weight.abs()));
+            let scale = if highest > 0.0 { highest / 127.0 } else { 1.0 };
+            let (panel, lane) = (column / BLOCK, column % BLOCK);
+            let panel_bytes = &mut matrix.bytes[panel * BLOCK * depth..][..BLOCK * depth];
+            let mut sum = 0;
+            for (k, weight) in weights.iter().enumerate() {
+                let byte = (weight / scale).round() as i8;
+                panel_bytes[k / 4 * 4 * BLOCK + lane * 4 + k % 4] = byte;
+                sum += i32::from(byte);
+            }
+            matrix.starts[panel][lane] = -ZERO * sum;
+            matrix.scales.push(scale);
+        }
+        matrix
+    }
+
+    pub fn panels(&self) -> usize {
+        self.starts.len()
+    }
+
+    pub fn panel(&self, index: usize) -> Panel<'_> {
+        let columns = index * BLOCK..(index + 1) * BLOCK;
+        Panel {
+            bytes: &self.bytes[index * BLOCK * self.depth..][..BLOCK * self.depth],
+            scales: &self.scales[columns.clone()],
+            start: &self.starts[index],
+            bias: &self.biases[columns],
+        }
+    }
+
+    pub fn resident_bytes(&self) -> usize {
+        self.bytes.len() + self.scales.len() * 4 + self.starts.len() * BLOCK * 4 + self.biases.len() * 4
+    }
+}
+
+/// All rows times one panel: `out` becomes rows of 32.
+pub(crate) fn times_panel(session: &Session, left: &ByteRows, panel: &Panel<'_>, out: &mut [f32]) {
+    let mut sums = Sums([0; BLOCK * BLOCK]);
+    for first in (0..left.rows()).step_by(BLOCK) {
+        let (block, scales) = left.block(first);
+        session.multiply(block, panel.bytes, panel.start, &mut sums);
+        let out = &mut out[first * BLOCK..(first + block.rows) * BLOCK];
+        elementwise::rescale(session.isa(), &sums.0, scales, panel.scales, panel.bias, out);
+    }
+}
