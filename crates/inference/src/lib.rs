@@ -3,5 +3,6 @@
 mod error;
 pub mod gguf;
 pub mod tensor_kind;
+pub mod tokenizer;
 
 pub use error::ModelError;

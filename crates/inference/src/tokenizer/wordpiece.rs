@@ -1,0 +1,216 @@
+//! The encoder's tokenizer: BERT's WordPiece from a `tokenizer.json`. It walks the text once, without a string
+//! per word, and stops where enough tokens are found.
+
+mod config;
+mod normalizer;
+mod pieces;
+
+use crate::ModelError;
+use config::Config;
+use normalizer::{Step, StepTable};
+use pieces::Pieces;
+
+/// A vocabulary of words and word parts, with the rules that cut text into them.
+#[derive(Debug)]
+pub struct WordPiece {
+    steps: StepTable,
+    /// What an ASCII byte adds to a word where that is a single byte; 0 where it is not so simple.
+    ascii: [u8; 256],
+    beginnings: Pieces,
+    continuations: Pieces,
+    added: AddedTokens,
+    unknown: u32,
+    max_word_chars: usize,
+    before: Vec<u32>,
+    after: Vec<u32>,
+    len: usize,
+}
+
+impl WordPiece {
+    pub fn from_json(bytes: &[u8]) -> Result<Self, ModelError> {
+        let Config { normalizer, added, template, model } = Config::from_json(bytes)?;
+        let prefix = model.prefix();
+        let (continuing, beginning): (Vec<_>, Vec<_>) = model
+            .vocab
+            .iter()
+            .partition(|(token, _)| token.len() > prefix.len() && token.starts_with(prefix));
+        let steps = StepTable::new(normalizer);
+        let highest = model.vocab.values().chain(added.values()).max().copied();
+        let added = AddedTokens::new(added);
+
+        Ok(Self {
+            ascii: simple_bytes(&steps, &added),
+            steps,
+            // A word may also begin with the prefix's own characters.
+            beginnings: Pieces::new(beginning.into_iter().chain(continuing.clone()), 0),
+            continuations: Pieces::new(continuing.into_iter(), prefix.len()),
+            unknown: model.unknown()?,
+            max_word_chars: model.max_input_chars_per_word,
+            len: highest.map_or(0, |id| id as usize + 1),
+            added,
+            before: template.before,
+            after: template.after,
+        })
+    }
+
+    /// The tokens of a text between `[CLS]` and `[SEP]`, at most `max_tokens` in all.
+    pub fn encode(&self, text: &str, max_tokens: usize) -> Vec<u32> {
+        let mut tokens = self.before.clone();
+        let limit = max_tokens.saturating_sub(self.after.len());
+        self.walk(text, limit, &mut tokens);
+        tokens.truncate(limit);
+        tokens.extend(&self.after);
+        tokens.truncate(max_tokens);
+        tokens
+    }
+
+    /// How many tokens a text has, without those that [`Self::encode`] puts around it.
+    pub fn count(&self, text: &str) -> usize {
+        let mut tokens = Vec::new();
+        self.walk(text, usize::MAX, &mut tokens);
+        tokens.len()
+    }
+
+    /// How many rows a model's token embedding must have: one more than the highest token.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends whole words until there are at least `limit` tokens.
+    fn walk(&self, text: &str, limit: usize, tokens: &mut Vec<u32>) {
+        let mut word = Word::default();
+        let mut rest = text;
+        while tokens.len() < limit {
+            let letters = self.simple_parts(rest);
+            word.push_ascii(letters, &self.ascii, self.max_word_chars);
+            rest = &rest[letters.len()..];
+
+            let Some(character) = rest.chars().next() else { break };
+            if self.added.may_begin(rest)
+                && let Some((len, id)) = self.added.at(rest)
+            {
+                self.end(&mut word, tokens);
+                tokens.push(id);
+                rest = &rest[len..];
+                continue;
+            }
+            match self.steps.get(character) {
+                Step::Several => self.steps.each(character, |step| self.take(step, &mut word, tokens)),
+                step => self.take(step, &mut word, tokens),
+            }
+            rest = &rest[character.len_utf8()..];
+        }
+        self.end(&mut word, tokens);
+    }
+
+    /// The ASCII letters and digits with which the text begins: most of most texts, and nothing to decide.
+    fn simple_parts<'a>(&self, text: &'a str) -> &'a [u8] {
+        let bytes = text.as_bytes();
+        let end = bytes.iter().position(|byte| self.ascii[usize::from(*byte)] == 0);
+        &bytes[..end.unwrap_or(bytes.len())]
+    }
+
+    fn take(&self, step: Step, word: &mut Word, tokens: &mut Vec<u32>) {
+        match step {
+            Step::Part(character) => word.push(character, self.max_word_chars),
+            Step::Nothing | Step::Several => {}
+            Step::Break => self.end(word, tokens),
+            Step::Alone(character) => {
+                self.end(word, tokens);
+                word.push(character, self.max_word_chars);
+                self.end(word, tokens);
+            }
+        }
+    }
+
+    /// The longest piece first, then the longest continuation of it, and so on. A word of which some part is in
+    /// no piece is unknown as a whole.
+    fn end(&self, word: &mut Word, tokens: &mut Vec<u32>) {
+        if word.chars == 0 {
+            return;
+        }
+        let first_token = tokens.len();
+        let known = word.chars <= self.max_word_chars && self.cut(&word.bytes, tokens);
+        if !known {
+            tokens.truncate(first_token);
+            tokens.push(self.unknown);
+        }
+        word.chars = 0;
+        word.bytes.clear();
+    }
+
+    fn cut(&self, word: &[u8], tokens: &mut Vec<u32>) -> bool {
+        let mut pieces = &self.beginnings;
+        let mut rest = word;
+        while !rest.is_empty() {
+            let Some((len, id)) = pieces.longest_prefix(rest) else { return false };
+            tokens.push(id);
+            rest = &rest[len..];
+            pieces = &self.continuations;
+        }
+        true
+    }
+}
+
+#[derive(Default)]
+struct Word {
+    bytes: Vec<u8>,
+    chars: usize,
+}
+
+impl Word {
+    /// Of a word that is too long only the length is kept.
+    fn push(&mut self, character: char, max_chars: usize) {
+        if self.chars < max_chars {
+            self.bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        self.chars += 1;
+    }
+
+    fn push_ascii(&mut self, letters: &[u8], meaning: &[u8; 256], max_chars: usize) {
+        let room = max_chars.saturating_sub(self.chars).min(letters.len());
+        self.bytes.extend(letters[..room].iter().map(|byte| meaning[usize::from(*byte)]));
+        self.chars += letters.len();
+    }
+}
+
+fn simple_bytes(steps: &StepTable, added: &AddedTokens) -> [u8; 256] {
+    std::array::from_fn(|byte| match steps.get(char::from(byte as u8)) {
+        Step::Part(part) if byte < 128 && part.is_ascii() && !added.first_bytes[byte] => part as u8,
+        _ => 0,
+    })
+}
+
+/// Tokens that are found in the text as it stands, such as `[MASK]`.
+#[derive(Debug)]
+struct AddedTokens {
+    longest_first: Vec<(String, u32)>,
+    first_bytes: [bool; 256],
+}
+
+impl AddedTokens {
+    fn new(tokens: impl IntoIterator<Item = (String, u32)>) -> Self {
+        let mut longest_first: Vec<(String, u32)> =
+            tokens.into_iter().filter(|(token, _)| !token.is_empty()).collect();
+        longest_first.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
+        let mut first_bytes = [false; 256];
+        for (token, _) in &longest_first {
+            first_bytes[usize::from(token.as_bytes()[0])] = true;
+        }
+        Self { longest_first, first_bytes }
+    }
+
+    #[inline]
+    fn may_begin(&self, text: &str) -> bool {
+        text.as_bytes().first().is_some_and(|byte| self.first_bytes[usize::from(*byte)])
+    }
+
+    fn at(&self, text: &str) -> Option<(usize, u32)> {
+        let found = self.longest_first.iter().find(|(token, _)| text.starts_with(token.as_str()))?;
+        Some((found.0.len(), found.1))
+    }
+}
