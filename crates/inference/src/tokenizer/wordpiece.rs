@@ -5,6 +5,7 @@ mod config;
 mod normalizer;
 mod pieces;
 
+use super::special::SpecialTokens;
 use crate::ModelError;
 use config::Config;
 use normalizer::{Step, StepTable};
@@ -18,7 +19,7 @@ pub struct WordPiece {
     ascii: [u8; 256],
     beginnings: Pieces,
     continuations: Pieces,
-    added: AddedTokens,
+    added: SpecialTokens,
     unknown: u32,
     max_word_chars: usize,
     before: Vec<u32>,
@@ -36,7 +37,7 @@ impl WordPiece {
             .partition(|(token, _)| token.len() > prefix.len() && token.starts_with(prefix));
         let steps = StepTable::new(normalizer);
         let highest = model.vocab.values().chain(added.values()).max().copied();
-        let added = AddedTokens::new(added);
+        let added = SpecialTokens::new(added.iter().map(|(token, id)| (token.as_str(), *id)));
 
         Ok(Self {
             ascii: simple_bytes(&steps, &added),
@@ -90,7 +91,7 @@ impl WordPiece {
             rest = &rest[letters.len()..];
 
             let Some(character) = rest.chars().next() else { break };
-            if self.added.may_begin(rest)
+            if self.added.may_begin_with(rest.as_bytes()[0])
                 && let Some((len, id)) = self.added.at(rest)
             {
                 self.end(&mut word, tokens);
@@ -178,39 +179,9 @@ impl Word {
     }
 }
 
-fn simple_bytes(steps: &StepTable, added: &AddedTokens) -> [u8; 256] {
+fn simple_bytes(steps: &StepTable, added: &SpecialTokens) -> [u8; 256] {
     std::array::from_fn(|byte| match steps.get(char::from(byte as u8)) {
-        Step::Part(part) if byte < 128 && part.is_ascii() && !added.first_bytes[byte] => part as u8,
+        Step::Part(part) if byte < 128 && part.is_ascii() && !added.may_begin_with(byte as u8) => part as u8,
         _ => 0,
     })
-}
-
-/// Tokens that are found in the text as it stands, such as `[MASK]`.
-#[derive(Debug)]
-struct AddedTokens {
-    longest_first: Vec<(String, u32)>,
-    first_bytes: [bool; 256],
-}
-
-impl AddedTokens {
-    fn new(tokens: impl IntoIterator<Item = (String, u32)>) -> Self {
-        let mut longest_first: Vec<(String, u32)> =
-            tokens.into_iter().filter(|(token, _)| !token.is_empty()).collect();
-        longest_first.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
-        let mut first_bytes = [false; 256];
-        for (token, _) in &longest_first {
-            first_bytes[usize::from(token.as_bytes()[0])] = true;
-        }
-        Self { longest_first, first_bytes }
-    }
-
-    #[inline]
-    fn may_begin(&self, text: &str) -> bool {
-        text.as_bytes().first().is_some_and(|byte| self.first_bytes[usize::from(*byte)])
-    }
-
-    fn at(&self, text: &str) -> Option<(usize, u32)> {
-        let found = self.longest_first.iter().find(|(token, _)| text.starts_with(token.as_str()))?;
-        Some((found.0.len(), found.1))
-    }
 }
