@@ -1,6 +1,7 @@
 //! What a person sees at the start, and what a script reads: the banner and `listen.json`.
 
 use crate::config::Config;
+use crate::models;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<
     }
     let folder = fs::canonicalize(&config.data_dir).unwrap_or(config.data_dir.clone());
     writeln!(out, "  {:<14} {}", "data", folder.display())?;
+    let models = models::state(&config.models_dir).unwrap_or_else(|missing| missing);
+    writeln!(out, "  {:<14} {models}", "models")?;
     if let Some(password) = generated_password {
         writeln!(out, "\n  {:<14} {}", "administrator", config.admin_username)?;
         writeln!(out, "  {:<14} {password}", "password")?;

@@ -6,25 +6,42 @@ use kit::{Clock, Random};
 use std::io::Write;
 use store::{Blobs, Db};
 
+enum Finding {
+    Usable(String),
+    /// Not there, and nothing that would be started needs it.
+    Absent(String),
+    Failed(String),
+}
+
+impl From<Result<String, String>> for Finding {
+    fn from(reached: Result<String, String>) -> Self {
+        reached.map_or_else(Self::Failed, Self::Usable)
+    }
+}
+
 pub async fn run(config: Config) -> Result<(), String> {
-    let mut findings = vec![("database".to_owned(), database(&config).await)];
-    findings.push(("objects".to_owned(), objects(&config).await));
+    let mut findings: Vec<(String, Finding)> = vec![
+        ("database".to_owned(), database(&config).await.into()),
+        ("objects".to_owned(), objects(&config).await.into()),
+        ("models".to_owned(), models(&config)),
+    ];
     let routes =
         [("build", &config.build_targets), ("kv", &config.kv_targets), ("core", &config.core_targets)];
     for (route, targets) in routes {
         for target in targets {
-            findings.push((format!("{route} target"), reach(target).await));
+            findings.push((format!("{route} target"), reach(target).await.into()));
         }
     }
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
         let (word, detail) = match finding {
-            Ok(detail) => ("ok    ", detail),
-            Err(reason) => ("FAILED", reason),
+            Finding::Usable(detail) => ("ok    ", detail),
+            Finding::Absent(detail) => ("absent", detail),
+            Finding::Failed(reason) => ("FAILED", reason),
         };
         writeln!(out, "{word}  {name:<14} {detail}").map_err(|error| error.to_string())?;
     }
-    match findings.iter().filter(|(_, finding)| finding.is_err()).count() {
+    match findings.iter().filter(|(_, finding)| matches!(finding, Finding::Failed(_))).count() {
         0 => Ok(()),
         1 => Err("1 dependency cannot be used".to_owned()),
         failed => Err(format!("{failed} dependencies cannot be used")),
@@ -44,6 +61,11 @@ async fn objects(config: &Config) -> Result<String, String> {
     let blobs = opened.map_err(|error| error.to_string())?;
     blobs.ping().await.map_err(|error| error.to_string())?;
     Ok(config.object_store_url.clone())
+}
+
+/// No service needs them yet. With the first that does, what is missing is a failure, as everywhere else here.
+fn models(config: &Config) -> Finding {
+    crate::models::state(&config.models_dir).map_or_else(Finding::Absent, Finding::Usable)
 }
 
 async fn reach(target: &TargetUrl) -> Result<String, String> {

