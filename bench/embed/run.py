@@ -6,6 +6,7 @@ tokenising too, those of the peers do not. The last line holds the ratios.
 """
 import argparse, array, hashlib, json, os, pathlib, statistics, subprocess, sys, tempfile
 
+sys.dont_write_bytecode = True  # the tree stays as it is
 import texts
 from contender import (CACHE, OURS, PYTHON, Contender, Failure, all_started, find_model, footprint, machine,
                        models_folder, others, play, rates, ratio, spread)

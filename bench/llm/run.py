@@ -8,6 +8,7 @@ import argparse, pathlib, statistics, sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "embed"))
+sys.dont_write_bytecode = True  # the tree stays as it is
 from contender import (OURS, PYTHON, Contender, all_started, find_model, footprint, machine, models_folder, others, play,
                        rates, ratio, spread)
 
