@@ -1,5 +1,6 @@
 //! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels of our own.
 
+pub mod chat_template;
 mod error;
 pub mod gguf;
 pub mod tensor_kind;
