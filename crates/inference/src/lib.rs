@@ -3,6 +3,7 @@
 pub mod chat_template;
 mod error;
 pub mod gguf;
+pub mod safetensors;
 pub mod tensor_kind;
 pub mod tokenizer;
 

@@ -1,0 +1,65 @@
+//! Reader of safetensors files: a JSON header with names, shapes and places, and the numbers behind it. The
+//! file is untrusted: everything that the header says is checked before it is used.
+
+mod header;
+
+use std::collections::HashMap;
+
+use crate::ModelError;
+use crate::tensor_kind::TensorKind;
+use header::Entry;
+
+/// What the format allows.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// A file in memory, and where its tensors are.
+pub struct Safetensors {
+    data: Vec<u8>,
+    tensors: HashMap<String, Entry>,
+}
+
+impl Safetensors {
+    pub fn from_bytes(mut bytes: Vec<u8>) -> Result<Self, ModelError> {
+        let too_short = || ModelError::malformed("not a safetensors file: its header is not inside it");
+        let (len, behind) = bytes.split_first_chunk().ok_or_else(too_short)?;
+        let len = u64::from_le_bytes(*len);
+        if len > MAX_HEADER || len > behind.len() as u64 {
+            return Err(too_short());
+        }
+        let (json, data) = behind.split_at(len as usize);
+        let tensors = header::read(json, data.len() as u64)?;
+        let data_start = bytes.len() - data.len();
+        bytes.drain(..data_start);
+        Ok(Self { data: bytes, tensors })
+    }
+
+    /// A tensor's shape and its numbers, row by row.
+    pub fn tensor(&self, name: &str) -> Result<(Vec<usize>, Vec<f32>), ModelError> {
+        let entry =
+            self.tensors.get(name).ok_or_else(|| ModelError::malformed(format!("no tensor `{name}`")))?;
+        let kind = match entry.dtype.as_str() {
+            "F32" => TensorKind::F32,
+            "F16" => TensorKind::F16,
+            "BF16" => TensorKind::BF16,
+            other => {
+                return Err(ModelError::unsupported(format!(
+                    "tensor `{name}` is of type `{other}`: one of F32, F16, BF16"
+                )));
+            }
+        };
+        let bytes = &self.data[entry.range()];
+        let mut numbers = vec![0.0; bytes.len() / kind.block_bytes()];
+        kind.dequantize(bytes, &mut numbers);
+        Ok((entry.shape.clone(), numbers))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+}
+
+impl std::fmt::Debug for Safetensors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.tensors.keys()).finish()
+    }
+}
