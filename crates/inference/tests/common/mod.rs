@@ -1,0 +1,14 @@
+//! Where the tests find the real models.
+
+use std::path::PathBuf;
+
+/// `STOA_MODELS_DIR`, or the place where `stoa models pull` puts them.
+#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
+pub fn models_dir() -> PathBuf {
+    let dir = match std::env::var_os("STOA_MODELS_DIR") {
+        Some(dir) => PathBuf::from(dir),
+        None => std::env::home_dir().unwrap_or_default().join(".cache/stoa/models"),
+    };
+    assert!(dir.is_dir(), "no models in `{}`: run `make test` or `stoa models pull`", dir.display());
+    dir
+}

@@ -1,0 +1,14 @@
+//! The readers of model files: what they make of good files, and that bad ones cannot hurt.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod chat;
+mod gguf;
+mod gguf_file;
+mod many_texts;
+mod mutations;
+mod safetensors;
+mod text_tokens;
+mod wordpiece;
