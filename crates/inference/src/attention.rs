@@ -4,87 +4,127 @@
 //! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale
 //! is multiplied into the weight that attention gives it.
 
-use crate::elementwise::{self, ZERO};
+use crate::elementwise::{self, Then, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
+use crate::simd::vectorized;
 use std::ops::Range;
 
 /// A logit that no softmax gives any weight.
 const HIDDEN: f32 = -1e30;
 const NO_START: [i32; BLOCK] = [0; BLOCK];
+const NO_BIAS: [f32; BLOCK] = [0.0; BLOCK];
 const UNIT_SCALES: [f32; BLOCK] = [1.0; BLOCK];
 /// Depth of the second product in one step of every kernel.
 const STEP: usize = 64;
 
-/// Keys and values of one layer.
+/// Keys and values of one head.
 pub(crate) struct KeyValues {
-    heads: usize,
     dimension: usize,
     capacity: usize,
-    /// `[head][position/32][dimension/4][32][4]`
+    /// `[position/32][dimension/4][32][4]`
     keys: Aligned<i8>,
-    /// `[head][position]`
     key_scales: Aligned<f32>,
     key_starts: Aligned<i32>,
-    /// `[head][dimension/32][position/4][32][4]`
+    /// `[dimension/32][position/4][32][4]`
     values: Aligned<i8>,
-    /// `[head][position]`
     value_scales: Aligned<f32>,
 }
 
 impl KeyValues {
-    /// Room for `capacity` positions of `heads` heads; a head's dimension is a multiple of 32.
-    pub fn new(heads: usize, dimension: usize, capacity: usize) -> Self {
-        assert!(dimension.is_multiple_of(BLOCK));
+    /// Room for `capacity` positions; a head's dimension is a multiple of 32.
+    pub fn new(dimension: usize, capacity: usize) -> Self {
+        assert!(dimension.is_multiple_of(BLOCK) && dimension <= MAX_DIMENSION);
         let capacity = capacity.next_multiple_of(STEP);
-        let positions = heads * capacity;
         Self {
-            heads,
             dimension,
             capacity,
-            keys: Aligned::zeroed(positions * dimension),
-            key_scales: Aligned::zeroed(positions),
-            key_starts: Aligned::zeroed(positions),
-            values: Aligned::zeroed(positions * dimension),
-            value_scales: Aligned::zeroed(positions),
+            keys: Aligned::zeroed(capacity * dimension),
+            key_scales: Aligned::zeroed(capacity),
+            key_starts: Aligned::zeroed(capacity),
+            values: Aligned::zeroed(capacity * dimension),
+            value_scales: Aligned::zeroed(capacity),
         }
     }
 
-    pub fn set_key(&mut self, isa: Isa, head: usize, position: usize, key: &[f32]) {
-        let mut bytes = [0; MAX_DIMENSION];
-        let bytes = &mut bytes[..self.dimension];
-        let at = head * self.capacity + position;
-        self.key_scales[at] = elementwise::quantize_signed(isa, key, bytes);
-        let panel = (head * self.capacity + position / BLOCK * BLOCK) * self.dimension;
-        let mut sum = 0;
-        for (group, four) in bytes.chunks_exact(4).enumerate() {
-            let to = &mut self.keys[panel + (group * BLOCK + position % BLOCK) * 4..][..4];
-            for i in 0..4 {
-                to[i] = four[i] as i8;
-                sum += i32::from(four[i] as i8);
-            }
-        }
-        self.key_starts[at] = -ZERO * sum;
-    }
-
-    pub fn set_value(&mut self, isa: Isa, head: usize, position: usize, value: &[f32]) {
-        let mut bytes = [0; MAX_DIMENSION];
-        let bytes = &mut bytes[..self.dimension];
-        self.value_scales[head * self.capacity + position] = elementwise::quantize_signed(isa, value, bytes);
-        for (part, bytes) in bytes.chunks_exact(BLOCK).enumerate() {
-            let panel = self.value_panel(head, part);
-            let group = &mut self.values[panel + position / 4 * 4 * BLOCK..][..4 * BLOCK];
-            for (four, byte) in group.chunks_exact_mut(4).zip(bytes) {
-                four[position % 4] = *byte as i8;
+    /// Keys of neighbouring positions, the first at `position`: `values` has them `stride` apart.
+    pub fn set_keys(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
+        let count = values.len().div_ceil(stride);
+        let mut bytes = [0; BLOCK * MAX_DIMENSION];
+        for first in (0..count).step_by(BLOCK) {
+            let count = BLOCK.min(count - first);
+            let scales = &mut self.key_scales[position + first..][..count];
+            let bytes = &mut bytes[..count * self.dimension];
+            elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
+            for (position, key) in (position + first..).zip(bytes.chunks_exact(self.dimension)) {
+                let panel = position / BLOCK * BLOCK * self.dimension;
+                let lane = &mut self.keys[panel + position % BLOCK * 4..];
+                let mut sum = 0;
+                for (to, four) in lane.chunks_mut(4 * BLOCK).zip(key.chunks_exact(4)) {
+                    for i in 0..4 {
+                        to[i] = four[i] as i8;
+                        sum += i32::from(four[i] as i8);
+                    }
+                }
+                self.key_starts[position] = -ZERO * sum;
             }
         }
     }
 
-    fn value_panel(&self, head: usize, part: usize) -> usize {
-        (head * self.dimension + part * BLOCK) * self.capacity
+    /// The same for values.
+    pub fn set_values(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
+        let count = values.len().div_ceil(stride);
+        let mut bytes = [0; BLOCK * MAX_DIMENSION];
+        for first in (0..count).step_by(BLOCK) {
+            let count = BLOCK.min(count - first);
+            let scales = &mut self.value_scales[position + first..][..count];
+            let bytes = &mut bytes[..count * self.dimension];
+            elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
+            for part in 0..self.dimension / BLOCK {
+                let panel = &mut self.values[part * BLOCK * self.capacity..][..BLOCK * self.capacity];
+                let row = |row: usize| &bytes[row * self.dimension + part * BLOCK..][..BLOCK];
+                let mut at = 0;
+                while at < count {
+                    let position = position + first + at;
+                    let group = &mut panel[position / 4 * 4 * BLOCK..][..4 * BLOCK];
+                    if position.is_multiple_of(4) && at + 4 <= count {
+                        interleave(isa, [row(at), row(at + 1), row(at + 2), row(at + 3)], group);
+                        at += 4;
+                    } else {
+                        let fours = group.chunks_exact_mut(4).zip(row(at));
+                        fours.for_each(|(four, byte)| four[position % 4] = *byte as i8);
+                        at += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes over the first `positions` of another.
+    pub fn copy_from(&mut self, other: &Self, positions: usize) {
+        let positions = positions.next_multiple_of(BLOCK);
+        assert!(self.dimension == other.dimension && positions <= self.capacity.min(other.capacity));
+        self.keys[..positions * self.dimension].copy_from_slice(&other.keys[..positions * self.dimension]);
+        self.key_scales[..positions].copy_from_slice(&other.key_scales[..positions]);
+        self.key_starts[..positions].copy_from_slice(&other.key_starts[..positions]);
+        self.value_scales[..positions].copy_from_slice(&other.value_scales[..positions]);
+        for part in 0..self.dimension / BLOCK {
+            let bytes = &other.values[part * BLOCK * other.capacity..][..positions * BLOCK];
+            self.values[part * BLOCK * self.capacity..][..positions * BLOCK].copy_from_slice(bytes);
+        }
     }
 
     pub fn resident_bytes(&self) -> usize {
         self.keys.len() + self.values.len() + 12 * self.key_scales.len()
+    }
+}
+
+vectorized! {
+    /// Four rows of 32, the four of a column together.
+    fn interleave(rows: [&[u8]; 4], out: &mut [i8]) {
+        let [a, b, c, d] = rows.map(|row| &row[..BLOCK]);
+        for (i, four) in out.chunks_exact_mut(4).enumerate().take(BLOCK) {
+            four.copy_from_slice(&[a[i] as i8, b[i] as i8, c[i] as i8, d[i] as i8]);
+        }
     }
 }
 
@@ -111,17 +151,18 @@ pub(crate) struct Queries<'a> {
 }
 
 /// For each query the mean of the values in its `visible` positions, weighted by how well their keys match: `out`
-/// becomes rows of `dimension`.
+/// becomes rows of `dimension`, `stride` apart.
+#[expect(clippy::too_many_arguments, reason = "two operands, what lies between, and where it goes")]
 pub(crate) fn attend(
     session: &Session,
     past: &KeyValues,
-    head: usize,
     queries: Queries<'_>,
     visible: impl Fn(usize) -> Range<usize>,
     scratch: &mut Scratch,
     out: &mut [f32],
+    stride: usize,
 ) {
-    assert!(head < past.heads && queries.bytes.depth == past.dimension);
+    assert!(queries.bytes.depth == past.dimension);
     let isa = session.isa();
     let rows = queries.bytes.rows;
     let first = (0..rows).map(|row| visible(row).start).min().unwrap_or(0) / STEP * STEP;
@@ -133,17 +174,16 @@ pub(crate) fn attend(
 
     let mut sums = Sums([0; BLOCK * BLOCK]);
     for position in (first..last).step_by(BLOCK) {
-        let at = head * past.capacity + position;
-        let panel = &past.keys[at * past.dimension..][..BLOCK * past.dimension];
-        let start = past.key_starts[at..at + BLOCK].first_chunk().unwrap_or(&NO_START);
+        let panel = &past.keys[position * past.dimension..][..BLOCK * past.dimension];
+        let start = past.key_starts[position..].first_chunk().unwrap_or(&NO_START);
         session.multiply(queries.bytes, panel, start, &mut sums);
-        let scales = &past.key_scales[at..at + BLOCK];
+        let scales = &past.key_scales[position..];
         let logits = &mut scratch.logits[position - first..];
-        elementwise::rescale_into(isa, &sums.0[..rows * BLOCK], queries.scales, scales, logits, width);
+        elementwise::rescale(isa, &sums.0, &queries.scales[..rows], scales, &NO_BIAS, Then::Set, logits, width);
     }
 
     let mut weight_scales = [0.0; BLOCK];
-    let value_scales = &past.value_scales[head * past.capacity + first..][..width];
+    let value_scales = &past.value_scales[first..][..width];
     for (row, scale) in weight_scales.iter_mut().enumerate().take(rows) {
         let logits = &mut scratch.logits[row * width..][..width];
         let visible = visible(row);
@@ -155,11 +195,10 @@ pub(crate) fn attend(
 
     let weights = Left { bytes: &scratch.weights, stride: width, rows, depth: width };
     for part in 0..past.dimension / BLOCK {
-        let panel = past.value_panel(head, part) + first * BLOCK;
+        let panel = (part * past.capacity + first) * BLOCK;
         session.multiply(weights, &past.values[panel..panel + width * BLOCK], &NO_START, &mut sums);
-        let out = &mut out[part * BLOCK..];
-        let (scales, dimension) = (&weight_scales[..rows], past.dimension);
-        elementwise::rescale_into(isa, &sums.0[..rows * BLOCK], scales, &UNIT_SCALES, out, dimension);
+        let (scales, out) = (&weight_scales[..rows], &mut out[part * BLOCK..]);
+        elementwise::rescale(isa, &sums.0, scales, &UNIT_SCALES, &NO_BIAS, Then::Set, out, stride);
     }
 }
 
@@ -176,12 +215,17 @@ mod tests {
         let vector = |seed: usize| -> Vec<f32> { (0..dimension).map(|i| number(seed * 131 + i * i)).collect() };
         for kernel in Kernel::available() {
             let session = kernel.session();
-            let mut past = KeyValues::new(2, dimension, positions);
+            let mut past = KeyValues::new(dimension, positions);
             let mut queries = ByteRows::new();
             queries.reset(rows, dimension);
             for position in 0..positions {
-                past.set_key(kernel.0, 1, position, &vector(position));
-                past.set_value(kernel.0, 1, position, &vector(position + 1000));
+                past.set_keys(kernel.0, position, &vector(position), dimension);
+            }
+            // Values one by one, and then many at once, beginning between two groups of four.
+            let many: Vec<f32> = (7..positions).flat_map(|position| vector(position + 1000)).collect();
+            past.set_values(kernel.0, 7, &many, dimension);
+            for position in 0..7 {
+                past.set_values(kernel.0, position, &vector(position + 1000), dimension);
             }
             for row in 0..rows {
                 queries.set(kernel.0, row, &vector(row + 2000));
@@ -190,7 +234,7 @@ mod tests {
             let queries = Queries { bytes, scales };
             let visible = |row: usize| 40..80 + row;
             let mut out = vec![0.0; rows * dimension];
-            attend(&session, &past, 1, queries, visible, &mut Scratch::new(), &mut out);
+            attend(&session, &past, queries, visible, &mut Scratch::new(), &mut out, dimension);
             for row in 0..rows {
                 let expected = exact(&vector(row + 2000), visible(row), |p| vector(p), |p| vector(p + 1000));
                 for (expected, got) in expected.iter().zip(&out[row * dimension..]) {

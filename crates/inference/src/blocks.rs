@@ -14,6 +14,7 @@ mod unpack;
 
 use crate::elementwise;
 use crate::kernel::{Aligned, BLOCK, Isa};
+use crate::tensor_kind::f16_to_f32;
 
 /// How a panel's block (32 columns by a depth of 32) is stored: scales as half floats, then quants; both in halves
 /// of 16 columns.
@@ -68,6 +69,28 @@ impl BlockMatrix {
     fn panel_blocks(&self, panel: usize) -> &[u8] {
         let bytes = self.depth / BLOCK * self.bits.block_bytes();
         &self.blocks[panel * bytes..][..bytes]
+    }
+
+    /// One column as numbers.
+    pub fn column(&self, column: usize, out: &mut [f32]) {
+        let lane = column % BLOCK;
+        let blocks = self.panel_blocks(column / BLOCK).chunks_exact(self.bits.block_bytes());
+        for (block, out) in blocks.zip(out.chunks_exact_mut(BLOCK)) {
+            let half = |at: usize| f16_to_f32(u16::from_le_bytes([block[2 * at], block[2 * at + 1]]));
+            let quants = &block[self.bits.scale_bytes()..];
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = match self.bits {
+                    Bits::Four => {
+                        let pair = quants[lane / 16 * 256 + i % 16 / 4 * 64 + lane % 16 * 4 + i % 4];
+                        half(lane) * f32::from(if i < 16 { pair & 15 } else { pair >> 4 }) + half(BLOCK + lane)
+                    }
+                    Bits::Eight => {
+                        let quant = quants[lane / 16 * 512 + i / 4 * 64 + lane % 16 * 4 + i % 4];
+                        half(lane) * (f32::from(quant) - 128.0)
+                    }
+                };
+            }
+        }
     }
 
     pub fn resident_bytes(&self) -> usize {
@@ -144,6 +167,7 @@ struct BlockRow<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::elementwise::Then;
     use crate::kernel::Kernel;
     use crate::linear::{self, ByteRows};
     use crate::tensor_kind::TensorKind;
@@ -217,9 +241,21 @@ mod tests {
                 for index in 0..matrix.panels() {
                     let panel = matrix.unpack(kernel.0, index, &mut unpacked);
                     let mut out = vec![0.0; 20 * BLOCK];
-                    linear::times_panel(&session, &bytes, &panel, &mut out);
+                    linear::times_panel(&session, &bytes, &panel, Then::Set, &mut out, BLOCK);
                     check(&format!("{kernel} {kind:?}"), &rows, &weights, index, &out);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_is_given_back_as_it_came() {
+        for kind in [TensorKind::Q4_1, TensorKind::Q8_0] {
+            let (matrix, weights) = matrix(kind);
+            let mut column = vec![0.0; 96];
+            for (index, expected) in weights.chunks_exact(96).enumerate() {
+                matrix.column(index, &mut column);
+                assert_eq!(column, expected, "{kind:?}");
             }
         }
     }

@@ -10,150 +10,206 @@ pub(crate) const ZERO: i32 = 128;
 vectorized! {
     /// Rounds a row to bytes around `ZERO`; gives what one step of a byte is worth.
     pub(crate) fn quantize(values: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = highest_magnitude(values);
+        let highest = highest_magnitude::<V>(values);
         let (scale, factor) = steps(highest, 127.0);
-        let factor = Floats::splat(factor);
+        let factor = V::splat(factor);
         for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
-            Floats::load(values).rounded::<FMA>(factor, ZERO as f32).store_low_bytes(bytes);
+            V::load(values).rounded(factor, ZERO as f32).store_low_bytes(bytes);
         }
         scale
     }
 
     /// Rounds a row to signed bytes, given as their bits; gives what one step is worth.
     pub(crate) fn quantize_signed(values: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = highest_magnitude(values);
+        let highest = highest_magnitude::<V>(values);
         let (scale, factor) = steps(highest, 127.0);
-        let factor = Floats::splat(factor);
+        let factor = V::splat(factor);
         for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
-            Floats::load(values).rounded::<FMA>(factor, 0.0).store_low_bytes(bytes);
+            V::load(values).rounded(factor, 0.0).store_low_bytes(bytes);
         }
         scale
     }
 
-    /// Sums of bytes back to numbers: `out[i][j] = sums[i][j] · row_scales[i] · column_scales[j] + bias[j]`, for
-    /// rows of 32.
-    pub(crate) fn rescale(sums: &[i32], row_scales: &[f32], column_scales: &[f32], bias: &[f32], out: &mut [f32]) {
-        for half in [0, LANES] {
-            let column = Floats::load(&column_scales[half..]);
-            let bias = Floats::load(&bias[half..]);
-            for ((sums, out), row) in sums.chunks_exact(32).zip(out.chunks_exact_mut(32)).zip(row_scales) {
-                let scale = column * Floats::splat(*row);
-                Floats::from_integers(&sums[half..]).times_plus::<FMA>(scale, bias).store(&mut out[half..]);
-            }
+    /// Sums of bytes back to numbers, `value[i][j] = sums[i][j] · row_scales[i] · column_scales[j] + bias[j]`, for
+    /// rows of 32; `then` says how they go into the rows of `out`, which are `stride` apart.
+    pub(crate) fn rescale(
+        sums: &[i32],
+        row_scales: &[f32],
+        column_scales: &[f32],
+        bias: &[f32],
+        then: Then,
+        out: &mut [f32],
+        stride: usize,
+    ) {
+        match then {
+            Then::Set => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, |value, _| value),
+            Then::Add => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, V::plus),
+            Then::Gelu => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, |value, _| gelu(value)),
+            Then::Gate => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, |value, gate| {
+                silu(gate).times(value)
+            }),
         }
     }
 
-    /// The same without bias, into rows `stride` apart.
-    pub(crate) fn rescale_into(sums: &[i32], row_scales: &[f32], column_scales: &[f32], out: &mut [f32], stride: usize) {
-        for half in [0, LANES] {
-            let column = Floats::load(&column_scales[half..]);
-            for ((sums, out), row) in sums.chunks_exact(32).zip(out.chunks_mut(stride)).zip(row_scales) {
-                let scale = column * Floats::splat(*row);
-                (Floats::from_integers(&sums[half..]) * scale).store(&mut out[half..]);
+    /// Rounds rows of `width` to bytes around `ZERO`; their scales are multiplied by `times`.
+    pub(crate) fn quantize_all(values: &[f32], width: usize, times: f32, scales: &mut [f32], bytes: &mut [u8]) {
+        for ((values, bytes), scale) in values.chunks_exact(width).zip(bytes.chunks_exact_mut(width)).zip(scales) {
+            let (step, factor) = steps(highest_magnitude::<V>(values), 127.0);
+            let factor = V::splat(factor);
+            for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
+                V::load(values).rounded(factor, ZERO as f32).store_low_bytes(bytes);
             }
+            *scale = step * times;
+        }
+    }
+
+    /// Rounds rows of `width` to signed bytes; `values` has them `stride` apart, `bytes` one behind another.
+    pub(crate) fn quantize_rows(values: &[f32], stride: usize, width: usize, scales: &mut [f32], bytes: &mut [u8]) {
+        for ((values, bytes), scale) in values.chunks(stride).zip(bytes.chunks_exact_mut(width)).zip(scales) {
+            let values = &values[..width];
+            let (step, factor) = steps(highest_magnitude::<V>(values), 127.0);
+            let factor = V::splat(factor);
+            for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
+                V::load(values).rounded(factor, 0.0).store_low_bytes(bytes);
+            }
+            *scale = step;
         }
     }
 
     /// Turns a row of logits into weights that sum to one, times `value_scales`, as bytes; gives what one step is
     /// worth.
     pub(crate) fn softmax(logits: &mut [f32], value_scales: &[f32], weights: &mut [u8]) -> f32 {
-        let mut highest = Floats::splat(f32::MIN);
+        let mut highest = V::splat(f32::MIN);
         for logits in logits.chunks_exact(LANES) {
-            highest = highest.max(Floats::load(logits));
+            highest = highest.max(V::load(logits));
         }
-        let highest = Floats::splat(highest.highest());
-        let mut sum = Floats::splat(0.0);
-        let mut largest = Floats::splat(0.0);
+        let highest = V::splat(highest.highest());
+        let mut sum = V::splat(0.0);
+        let mut largest = V::splat(0.0);
         for (logits, scales) in logits.chunks_exact_mut(LANES).zip(value_scales.chunks_exact(LANES)) {
-            let weight = (Floats::load(logits) - highest).exp::<FMA>();
-            sum = sum + weight;
-            let weight = weight * Floats::load(scales);
+            let weight = V::load(logits).minus(highest).exp();
+            sum = sum.plus(weight);
+            let weight = weight.times(V::load(scales));
             largest = largest.max(weight);
             weight.store(logits);
         }
         let (scale, factor) = steps(largest.highest(), 255.0);
-        let factor = Floats::splat(factor);
+        let factor = V::splat(factor);
         for (logits, weights) in logits.chunks_exact(LANES).zip(weights.chunks_exact_mut(LANES)) {
-            Floats::load(logits).rounded::<FMA>(factor, 0.0).store_low_bytes(weights);
+            V::load(logits).rounded(factor, 0.0).store_low_bytes(weights);
         }
         scale / sum.sum()
-    }
-
-    /// `x · Φ(x)` with Φ as a polynomial, within 8e-5 of the exact value.
-    pub(crate) fn gelu(values: &[f32], out: &mut [f32]) {
-        const COEFFICIENTS: [f32; 8] = [
-            -4.515_208_2e-9, 1.986_127_3e-7, -5.147_457_6e-6, 8.848_856e-5, -1.079_074_5e-3, 9.718_767e-3,
-            -6.619_026_5e-2, 0.398_819_2,
-        ];
-        const LIMIT: f32 = 4.25;
-        for (values, out) in values.chunks_exact(LANES).zip(out.chunks_exact_mut(LANES)) {
-            let x = Floats::load(values);
-            let clamped = x.max(Floats::splat(-LIMIT)).min(Floats::splat(LIMIT));
-            let square = clamped * clamped;
-            let mut series = Floats::splat(4.546_953e-11);
-            for coefficient in COEFFICIENTS {
-                series = series.times_plus::<FMA>(square, Floats::splat(coefficient));
-            }
-            (x * clamped.times_plus::<FMA>(series, Floats::splat(0.5))).store(out);
-        }
     }
 
     /// `gate = gate / (1 + e^-gate) · up`.
     pub(crate) fn gated_silu(gate: &mut [f32], up: &[f32]) {
         for (gate, up) in gate.chunks_exact_mut(LANES).zip(up.chunks_exact(LANES)) {
-            let x = Floats::load(gate);
-            let denominator = Floats::splat(1.0) + (Floats::splat(0.0) - x).exp::<FMA>();
-            (x * Floats::load(up)).divided_by(denominator).store(gate);
+            silu(V::load(gate)).times(V::load(up)).store(gate);
         }
     }
 
     pub(crate) fn layer_norm(row: &mut [f32], weight: &[f32], bias: &[f32], epsilon: f32) {
         let count = row.len() as f32;
-        let mut sum = Floats::splat(0.0);
+        let mut sum = V::splat(0.0);
         for values in row.chunks_exact(LANES) {
-            sum = sum + Floats::load(values);
+            sum = sum.plus(V::load(values));
         }
-        let mean = Floats::splat(sum.sum() / count);
-        let mut squares = Floats::splat(0.0);
+        let mean = V::splat(sum.sum() / count);
+        let mut squares = V::splat(0.0);
         for values in row.chunks_exact(LANES) {
-            let distance = Floats::load(values) - mean;
-            squares = distance.times_plus::<FMA>(distance, squares);
+            let distance = V::load(values).minus(mean);
+            squares = distance.times_plus(distance, squares);
         }
-        let factor = Floats::splat(1.0 / (squares.sum() / count + epsilon).sqrt());
+        let factor = V::splat(1.0 / (squares.sum() / count + epsilon).sqrt());
         for ((values, weight), bias) in
             row.chunks_exact_mut(LANES).zip(weight.chunks_exact(LANES)).zip(bias.chunks_exact(LANES))
         {
-            let normal = (Floats::load(values) - mean) * factor;
-            normal.times_plus::<FMA>(Floats::load(weight), Floats::load(bias)).store(values);
+            let normal = V::load(values).minus(mean).times(factor);
+            normal.times_plus(V::load(weight), V::load(bias)).store(values);
         }
     }
 
     pub(crate) fn rms_norm(row: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
-        let mut squares = Floats::splat(0.0);
+        let mut squares = V::splat(0.0);
         for values in row.chunks_exact(LANES) {
-            let values = Floats::load(values);
-            squares = values.times_plus::<FMA>(values, squares);
+            let values = V::load(values);
+            squares = values.times_plus(values, squares);
         }
-        let factor = Floats::splat(1.0 / (squares.sum() / row.len() as f32 + epsilon).sqrt());
+        let factor = V::splat(1.0 / (squares.sum() / row.len() as f32 + epsilon).sqrt());
         for ((values, weight), out) in
             row.chunks_exact(LANES).zip(weight.chunks_exact(LANES)).zip(out.chunks_exact_mut(LANES))
         {
-            (Floats::load(values) * factor * Floats::load(weight)).store(out);
+            V::load(values).times(factor).times(V::load(weight)).store(out);
         }
     }
 
     pub(crate) fn add(to: &mut [f32], values: &[f32]) {
         for (to, values) in to.chunks_exact_mut(LANES).zip(values.chunks_exact(LANES)) {
-            (Floats::load(to) + Floats::load(values)).store(to);
+            V::load(to).plus(V::load(values)).store(to);
         }
     }
 }
 
+/// What becomes of a value that was computed, and of what is in its place.
+#[derive(Clone, Copy)]
+pub(crate) enum Then {
+    Set,
+    Add,
+    /// The value's GELU.
+    Gelu,
+    /// The value times the SiLU of what is there.
+    Gate,
+}
+
 #[inline(always)]
-fn highest_magnitude(values: &[f32]) -> f32 {
-    let mut highest = Floats::splat(0.0);
+fn rescale_with<V: Floats>(
+    sums: &[i32],
+    row_scales: &[f32],
+    column_scales: &[f32],
+    bias: &[f32],
+    out: &mut [f32],
+    stride: usize,
+    then: impl Fn(V, V) -> V,
+) {
+    for half in [0, LANES] {
+        let column = V::load(&column_scales[half..]);
+        let bias = V::load(&bias[half..]);
+        for ((sums, out), row) in sums.chunks_exact(32).zip(out.chunks_mut(stride)).zip(row_scales) {
+            let value = V::from_integers(&sums[half..]).times_plus(column.times(V::splat(*row)), bias);
+            let out = &mut out[half..];
+            then(value, V::load(out)).store(out);
+        }
+    }
+}
+
+/// `x · Φ(x)` with Φ as a polynomial, within 8e-5 of the exact value.
+#[inline(always)]
+fn gelu<V: Floats>(x: V) -> V {
+    const COEFFICIENTS: [f32; 8] = [
+        -4.515_208_2e-9, 1.986_127_3e-7, -5.147_457_6e-6, 8.848_856e-5, -1.079_074_5e-3, 9.718_767e-3, -6.619_026_5e-2,
+        0.398_819_2,
+    ];
+    const LIMIT: f32 = 4.25;
+    let clamped = x.max(V::splat(-LIMIT)).min(V::splat(LIMIT));
+    let square = clamped.times(clamped);
+    let mut series = V::splat(4.546_953e-11);
+    for coefficient in COEFFICIENTS {
+        series = series.times_plus(square, V::splat(coefficient));
+    }
+    x.times(clamped.times_plus(series, V::splat(0.5)))
+}
+
+/// `x / (1 + e^-x)`
+#[inline(always)]
+fn silu<V: Floats>(x: V) -> V {
+    x.divided_by(V::splat(0.0).minus(x).exp().plus(V::splat(1.0)))
+}
+
+#[inline(always)]
+fn highest_magnitude<V: Floats>(values: &[f32]) -> f32 {
+    let mut highest = V::splat(0.0);
     for values in values.chunks_exact(LANES) {
-        highest = highest.max(Floats::load(values).abs());
+        highest = highest.max(V::load(values).abs());
     }
     highest.highest()
 }
@@ -178,10 +234,11 @@ mod tests {
     fn gelu_stays_close_to_the_exact_function_on_every_kernel() {
         let values = ramp(-12.0, 12.0);
         for kernel in Kernel::available() {
-            let mut out = vec![0.0; values.len()];
-            gelu(kernel.0, &values, &mut out);
-            for (x, y) in values.iter().zip(&out) {
-                let x = f64::from(*x);
+            let steps: Vec<i32> = values.iter().map(|value| (value * 1024.0) as i32).collect();
+            let mut out = vec![0.0; steps.len()];
+            rescale(kernel.0, &steps, &[1.0; 128], &[1.0 / 1024.0; 32], &[0.0; 32], Then::Gelu, &mut out, 32);
+            for (x, y) in steps.iter().zip(&out) {
+                let x = f64::from(*x) / 1024.0;
                 let exact = x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2));
                 assert!((exact - f64::from(*y)).abs() < 1e-4, "{kernel}: gelu({x}) = {y}, not {exact}");
             }

@@ -1,10 +1,29 @@
 //! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels of our own.
+//!
+//! `Engine` is what the rest of the program uses. Below it are the two models, below them what both are made of:
+//! products (`linear`, `blocks`), `attention`, `elementwise` operations, and at the bottom the kernels, chosen at
+//! run time. Readers of model files and tokenizers stand beside them.
 
+mod attention;
+mod blocks;
 pub mod chat_template;
+mod crew;
+pub mod decoder;
+mod elementwise;
+pub mod encoder;
+mod engine;
 mod error;
 pub mod gguf;
+mod kernel;
+mod linear;
 pub mod safetensors;
+mod simd;
 pub mod tensor_kind;
 pub mod tokenizer;
 
+pub use crew::Crew;
+pub use engine::{
+    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Prompt, Request,
+};
 pub use error::ModelError;
+pub use kernel::Kernel;

@@ -4,7 +4,7 @@
 //! loaded. The product runs over panels of 32 columns, each of which stays in the first-level cache while all rows
 //! pass by it.
 
-use crate::elementwise::{self, ZERO};
+use crate::elementwise::{self, Then, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
 
 /// Activations as bytes around `ZERO`, each row with its scale.
@@ -22,9 +22,10 @@ impl ByteRows {
 
     /// Makes room for rows that are then set one by one.
     pub fn reset(&mut self, rows: usize, width: usize) {
-        let whole_blocks = rows.next_multiple_of(BLOCK);
-        self.bytes.reserve(whole_blocks * width);
-        self.scales.reserve(whole_blocks);
+        // A block may begin at any row, and is read to its end.
+        let readable = rows + BLOCK;
+        self.bytes.reserve(readable * width);
+        self.scales.reserve(readable);
         self.rows = rows;
         self.width = width;
     }
@@ -34,9 +35,10 @@ impl ByteRows {
         self.scales[row] = elementwise::quantize(isa, values, bytes);
     }
 
-    /// Multiplies all rows by the same factor.
-    pub fn scale(&mut self, factor: f32) {
-        self.scales[..self.rows].iter_mut().for_each(|scale| *scale *= factor);
+    /// Sets all rows, times `factor`.
+    pub fn set_all(&mut self, isa: Isa, values: &[f32], factor: f32) {
+        let (scales, bytes) = (&mut self.scales[..self.rows], &mut self.bytes[..self.rows * self.width]);
+        elementwise::quantize_all(isa, values, self.width, factor, scales, bytes);
     }
 
     pub fn rows(&self) -> usize {
@@ -48,6 +50,18 @@ impl ByteRows {
         let rows = (self.rows - first).min(BLOCK);
         let bytes = &self.bytes[first * self.width..];
         (Left { bytes, stride: self.width, rows, depth: self.width }, &self.scales[first..first + rows])
+    }
+}
+
+impl ByteRows {
+    /// Up to 32 rows, each `step` behind the one before, and their scales.
+    pub fn every(&self, first: usize, step: usize, rows: usize) -> (Left<'_>, [f32; BLOCK]) {
+        let mut scales = [0.0; BLOCK];
+        for (row, scale) in scales.iter_mut().enumerate().take(rows) {
+            *scale = self.scales[first + row * step];
+        }
+        let bytes = &self.bytes[first * self.width..];
+        (Left { bytes, stride: step * self.width, rows, depth: self.width }, scales)
     }
 }
 
@@ -117,13 +131,20 @@ impl ByteMatrix {
     }
 }
 
-/// All rows times one panel: `out` becomes rows of 32.
-pub(crate) fn times_panel(session: &Session, left: &ByteRows, panel: &Panel<'_>, out: &mut [f32]) {
+/// All rows times one panel, into the first 32 places of rows that are `stride` apart.
+pub(crate) fn times_panel(
+    session: &Session,
+    left: &ByteRows,
+    panel: &Panel<'_>,
+    then: Then,
+    out: &mut [f32],
+    stride: usize,
+) {
     let mut sums = Sums([0; BLOCK * BLOCK]);
     for first in (0..left.rows()).step_by(BLOCK) {
         let (block, scales) = left.block(first);
         session.multiply(block, panel.bytes, panel.start, &mut sums);
-        let out = &mut out[first * BLOCK..(first + block.rows) * BLOCK];
-        elementwise::rescale(session.isa(), &sums.0, scales, panel.scales, panel.bias, out);
+        let out = &mut out[first * stride..];
+        elementwise::rescale(session.isa(), &sums.0, scales, panel.scales, panel.bias, then, out, stride);
     }
 }

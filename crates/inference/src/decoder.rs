@@ -1,0 +1,128 @@
+//! The language model: Llama's architecture, from a GGUF file.
+//!
+//! A prompt is read many tokens at a time through the byte products of `linear`, rows split over threads; text is
+//! written one token of each sequence at a time through `blocks`, columns split over threads.
+
+mod config;
+mod load;
+mod read;
+mod reference;
+mod rope;
+mod sampler;
+mod write;
+
+pub use reference::{Past, Reference};
+pub use sampler::{Sampler, Sampling};
+
+use crate::attention::KeyValues;
+use crate::blocks::BlockMatrix;
+use crate::chat_template::ChatTemplate;
+use crate::kernel::Kernel;
+use crate::tokenizer::TextTokenizer;
+use config::Config;
+
+pub struct Decoder {
+    kernel: Kernel,
+    config: Config,
+    tokenizer: TextTokenizer,
+    template: ChatTemplate,
+    fingerprint: String,
+    embeddings: BlockMatrix,
+    layers: Vec<Layer>,
+    output_norm: Vec<f32>,
+    /// None: the embeddings serve as output, too.
+    output: Option<BlockMatrix>,
+}
+
+struct Layer {
+    attention_norm: Vec<f32>,
+    query: BlockMatrix,
+    key: BlockMatrix,
+    value: BlockMatrix,
+    attention_output: BlockMatrix,
+    feed_forward_norm: Vec<f32>,
+    gate: BlockMatrix,
+    up: BlockMatrix,
+    down: BlockMatrix,
+}
+
+impl Layer {
+    fn matrices(&self) -> [&BlockMatrix; 7] {
+        [&self.query, &self.key, &self.value, &self.attention_output, &self.gate, &self.up, &self.down]
+    }
+}
+
+impl Decoder {
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    pub fn tokenizer(&self) -> &TextTokenizer {
+        &self.tokenizer
+    }
+
+    pub fn template(&self) -> &ChatTemplate {
+        &self.template
+    }
+
+    /// Most tokens of prompt and answer together.
+    pub fn context(&self) -> usize {
+        self.config.context
+    }
+
+    /// SHA-256 of the model's file, in hex.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Bytes of weights held in memory.
+    pub fn resident_bytes(&self) -> usize {
+        let layers = self.layers.iter().flat_map(Layer::matrices);
+        layers.chain([&self.embeddings]).chain(&self.output).map(BlockMatrix::resident_bytes).sum()
+    }
+
+    /// Room for a text of so many tokens.
+    pub fn sequence(&self, capacity: usize) -> Sequence {
+        let head = || KeyValues::new(self.config.head_dimension, capacity);
+        let layer = || (0..self.config.key_heads).map(|_| head()).collect();
+        Sequence { past: (0..self.config.layers).map(|_| layer()).collect(), tokens: Vec::new(), capacity }
+    }
+
+    fn output(&self) -> &BlockMatrix {
+        self.output.as_ref().unwrap_or(&self.embeddings)
+    }
+}
+
+/// A text that is being read or written, with what the model remembers of it.
+pub struct Sequence {
+    /// `[layer][key head]`
+    past: Vec<Vec<KeyValues>>,
+    tokens: Vec<u32>,
+    capacity: usize,
+}
+
+impl Sequence {
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    pub fn tokens(&self) -> &[u32] {
+        &self.tokens
+    }
+
+    /// Begins with the first `len` tokens of another, as if they had been read.
+    pub(crate) fn begin_with(&mut self, other: &Self, len: usize) {
+        for (layer, other) in self.past.iter_mut().zip(&other.past) {
+            for (head, other) in layer.iter_mut().zip(other) {
+                head.copy_from(other, len);
+            }
+        }
+        self.tokens.clear();
+        self.tokens.extend_from_slice(&other.tokens[..len]);
+    }
+
+    pub(crate) fn resident_bytes(&self) -> usize {
+        self.past.iter().flatten().map(KeyValues::resident_bytes).sum()
+    }
+}

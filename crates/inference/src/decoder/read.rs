@@ -1,0 +1,193 @@
+//! Reading: many tokens of one sequence at once. Each thread takes its rows through a layer on its own; what they
+//! must wait for is that all have left their keys and values.
+
+use super::{Decoder, Layer, Sequence, rope};
+use crate::attention::{self, KeyValues, Queries};
+use crate::blocks::BlockMatrix;
+use crate::crew::Crew;
+use crate::elementwise::{self, Then};
+use crate::kernel::{Aligned, BLOCK, Session};
+use crate::linear::{self, ByteRows};
+
+/// Rows that one thread takes at a time: what is between two products then stays in its cache.
+const ROWS: usize = 128;
+
+impl Decoder {
+    /// Reads tokens at the end of `sequence`; gives what the model expects behind the last one, as the values before
+    /// the output.
+    pub fn read(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32]) -> Vec<f32> {
+        self.read_each(crew, sequence, tokens).pop().unwrap_or_default()
+    }
+
+    /// The same, behind each of them.
+    pub fn read_each(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32]) -> Vec<Vec<f32>> {
+        assert!(sequence.len() + tokens.len() <= sequence.capacity);
+        let share = tokens.len().div_ceil(crew.threads()).next_multiple_of(BLOCK).min(ROWS);
+        let mut expected = Vec::with_capacity(tokens.len());
+        for tokens in tokens.chunks(share * crew.threads()) {
+            let parts = self.read_some(crew, sequence, tokens, share);
+            let rows = parts.iter().flat_map(|rows| rows.hidden.chunks_exact(self.config.hidden));
+            expected.extend(rows.map(<[f32]>::to_vec));
+        }
+        expected
+    }
+
+    fn read_some(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32], share: usize) -> Vec<Rows> {
+        let first = sequence.len();
+        let mut parts: Vec<Rows> = (first..).step_by(share).zip(tokens.chunks(share)).map(Rows::new).collect();
+        crew.each_item(&mut parts, |_, rows| {
+            let session = self.kernel.session();
+            rows.embed(self);
+            rows.project(self, &session, &self.layers[0]);
+        });
+        for (index, layer) in self.layers.iter().enumerate() {
+            let past = &mut sequence.past[index];
+            crew.each_item(past, |head, past| parts.iter().for_each(|rows| rows.remember(self, head, past)));
+            let past = &sequence.past[index];
+            crew.each_item(&mut parts, |_, rows| {
+                let session = self.kernel.session();
+                rows.attend(self, &session, layer, past);
+                rows.feed_forward(self, &session, layer);
+                if let Some(next) = self.layers.get(index + 1) {
+                    rows.project(self, &session, next);
+                }
+            });
+        }
+        sequence.tokens.extend_from_slice(tokens);
+        parts
+    }
+}
+
+/// Some neighbouring tokens on their way through the layers.
+struct Rows {
+    first: usize,
+    tokens: Vec<u32>,
+    /// For each row the cosines and sines of its position.
+    angles: Vec<f32>,
+    hidden: Vec<f32>,
+    normal: Vec<f32>,
+    bytes: ByteRows,
+    product: Product,
+    /// `[row][head][dimension]`, as `keys`, `values` and `context`.
+    queries: ByteRows,
+    keys: Vec<f32>,
+    values: Vec<f32>,
+    context: Vec<f32>,
+    inner: Vec<f32>,
+    attention: attention::Scratch,
+}
+
+impl Rows {
+    fn new((first, tokens): (usize, &[u32])) -> Self {
+        Self {
+            first,
+            tokens: tokens.to_vec(),
+            angles: Vec::new(),
+            hidden: Vec::new(),
+            normal: Vec::new(),
+            bytes: ByteRows::new(),
+            product: Product(Aligned::zeroed(0)),
+            queries: ByteRows::new(),
+            keys: Vec::new(),
+            values: Vec::new(),
+            context: Vec::new(),
+            inner: Vec::new(),
+            attention: attention::Scratch::new(),
+        }
+    }
+
+    fn embed(&mut self, model: &Decoder) {
+        let (config, count) = (&model.config, self.tokens.len());
+        self.hidden.resize(count * config.hidden, 0.0);
+        for (row, token) in self.hidden.chunks_exact_mut(config.hidden).zip(&self.tokens) {
+            model.embeddings.column(*token as usize, row);
+        }
+        for position in self.first..self.first + count {
+            rope::angles(position, &config.frequencies, &mut self.angles);
+        }
+        self.normal.resize(config.hidden, 0.0);
+        self.keys.resize(count * config.key_heads * config.head_dimension, 0.0);
+        self.values.resize(self.keys.len(), 0.0);
+        self.context.resize(count * config.heads * config.head_dimension, 0.0);
+        self.inner.resize(count * config.inner, 0.0);
+    }
+
+    /// Queries, keys and values of a layer.
+    fn project(&mut self, model: &Decoder, session: &Session, layer: &Layer) {
+        let (config, isa, count) = (&model.config, session.isa(), self.tokens.len());
+        let dimension = config.head_dimension;
+        self.normalize(model, session, &layer.attention_norm);
+        self.product.rows(session, &self.bytes, &layer.query, Then::Set, &mut self.context);
+        self.product.rows(session, &self.bytes, &layer.key, Then::Set, &mut self.keys);
+        self.product.rows(session, &self.bytes, &layer.value, Then::Set, &mut self.values);
+        let turn = |values: &mut [f32], heads: usize| {
+            for (row, angles) in values.chunks_exact_mut(heads * dimension).zip(self.angles.chunks_exact(dimension)) {
+                row.chunks_exact_mut(dimension).for_each(|head| rope::rotate(isa, head, angles));
+            }
+        };
+        turn(&mut self.context, config.heads);
+        turn(&mut self.keys, config.key_heads);
+        let factor = 1.0 / (dimension as f32).sqrt();
+        self.queries.reset(count * config.heads, dimension);
+        self.queries.set_all(isa, &self.context, factor);
+    }
+
+    /// Leaves the keys and values of one head.
+    fn remember(&self, model: &Decoder, head: usize, past: &mut KeyValues) {
+        let (isa, dimension) = (model.kernel.0, model.config.head_dimension);
+        let width = model.config.key_heads * dimension;
+        past.set_keys(isa, self.first, &self.keys[head * dimension..], width);
+        past.set_values(isa, self.first, &self.values[head * dimension..], width);
+    }
+
+    fn attend(&mut self, model: &Decoder, session: &Session, layer: &Layer, past: &[KeyValues]) {
+        let (config, isa, count) = (&model.config, session.isa(), self.tokens.len());
+        let dimension = config.head_dimension;
+        let width = config.heads * dimension;
+        for head in 0..config.heads {
+            let past = &past[head / config.group()];
+            for first in (0..count).step_by(BLOCK) {
+                let rows = BLOCK.min(count - first);
+                let (bytes, scales) = self.queries.every(first * config.heads + head, config.heads, rows);
+                let visible = |row: usize| 0..self.first + first + row + 1;
+                let queries = Queries { bytes, scales: &scales };
+                let out = &mut self.context[first * width + head * dimension..];
+                attention::attend(session, past, queries, visible, &mut self.attention, out, width);
+            }
+        }
+        self.bytes.reset(count, width);
+        self.bytes.set_all(isa, &self.context, 1.0);
+        self.product.rows(session, &self.bytes, &layer.attention_output, Then::Add, &mut self.hidden);
+    }
+
+    fn feed_forward(&mut self, model: &Decoder, session: &Session, layer: &Layer) {
+        let (inner, isa, count) = (model.config.inner, session.isa(), self.tokens.len());
+        self.normalize(model, session, &layer.feed_forward_norm);
+        self.product.rows(session, &self.bytes, &layer.gate, Then::Set, &mut self.inner);
+        self.product.rows(session, &self.bytes, &layer.up, Then::Gate, &mut self.inner);
+        self.bytes.reset(count, inner);
+        self.bytes.set_all(isa, &self.inner, 1.0);
+        self.product.rows(session, &self.bytes, &layer.down, Then::Add, &mut self.hidden);
+    }
+
+    fn normalize(&mut self, model: &Decoder, session: &Session, weight: &[f32]) {
+        self.bytes.reset(self.tokens.len(), model.config.hidden);
+        for (row, values) in self.hidden.chunks_exact(model.config.hidden).enumerate() {
+            elementwise::rms_norm(session.isa(), values, weight, model.config.epsilon, &mut self.normal);
+            self.bytes.set(session.isa(), row, &self.normal);
+        }
+    }
+}
+
+/// One panel of a matrix as bytes.
+struct Product(Aligned<i8>);
+
+impl Product {
+    fn rows(&mut self, session: &Session, left: &ByteRows, matrix: &BlockMatrix, then: Then, out: &mut [f32]) {
+        self.0.reserve(matrix.depth() * BLOCK);
+        for index in 0..matrix.panels() {
+            let panel = matrix.unpack(session.isa(), index, &mut self.0[..matrix.depth() * BLOCK]);
+            linear::times_panel(session, left, &panel, then, &mut out[index * BLOCK..], matrix.columns());
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The sentence encoder: texts in, vectors of length one out.
+//!
+//! Texts are packed behind one another up to about 256 tokens, so that no product is too small and none is padded;
+//! one thread takes a pack through all layers, with everything but the weights in its second-level cache.
+
+mod reference;
+mod weights;
+
+pub use reference::Reference;
+pub(crate) use reference::{dot, softmax};
+
+use crate::ModelError;
+use crate::attention::{self, KeyValues, Queries};
+use crate::elementwise::{self, Then};
+use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Session};
+use crate::linear::{ByteMatrix, ByteRows, times_panel};
+use crate::tokenizer::WordPiece;
+use std::ops::Range;
+use std::path::Path;
+use weights::{Config, LayerWeights, Norm, Weights};
+
+/// Tokens that the model reads of a text.
+pub const MAX_TOKENS: usize = 256;
+/// Rows that pass through the feed-forward part together: what is between its two products then stays in the cache.
+const FEED_FORWARD_ROWS: usize = 128;
+
+pub struct Encoder {
+    kernel: Kernel,
+    config: Config,
+    tokenizer: WordPiece,
+    fingerprint: String,
+    word_embeddings: Vec<f32>,
+    position_embeddings: Vec<f32>,
+    embedding_norm: Norm,
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    query_key_value: ByteMatrix,
+    attention_output: ByteMatrix,
+    attention_norm: Norm,
+    intermediate: ByteMatrix,
+    output: ByteMatrix,
+    output_norm: Norm,
+}
+
+impl Layer {
+    fn new(weights: LayerWeights, config: &Config) -> Self {
+        let hidden = config.hidden_size;
+        let matrix = |linear: &weights::Linear, depth| ByteMatrix::new(&linear.weight, depth, &linear.bias);
+        let together = weights::Linear::stacked([&weights.query, &weights.key, &weights.value]);
+        Self {
+            query_key_value: matrix(&together, hidden),
+            attention_output: matrix(&weights.attention_output, hidden),
+            attention_norm: weights.attention_norm,
+            intermediate: matrix(&weights.intermediate, hidden),
+            output: matrix(&weights.output, config.intermediate_size),
+            output_norm: weights.output_norm,
+        }
+    }
+}
+
+impl Encoder {
+    /// From a folder with `config.json`, `tokenizer.json` and `model.safetensors`.
+    pub fn load(folder: &Path, kernel: Kernel) -> Result<Self, ModelError> {
+        let weights = Weights::read(folder)?;
+        let config = weights.config;
+        Ok(Self {
+            kernel,
+            tokenizer: weights.tokenizer,
+            fingerprint: weights.fingerprint,
+            word_embeddings: weights.word_embeddings,
+            position_embeddings: weights.position_embeddings,
+            embedding_norm: weights.embedding_norm,
+            layers: weights.layers.into_iter().map(|layer| Layer::new(layer, &config)).collect(),
+            config,
+        })
+    }
+
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// Numbers in a vector.
+    pub fn dimension(&self) -> usize {
+        self.config.hidden_size
+    }
+
+    /// SHA-256 of the weights' file, in hex: vectors of different fingerprints must not be compared.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    pub fn tokenizer(&self) -> &WordPiece {
+        &self.tokenizer
+    }
+
+    /// Bytes of weights held in memory.
+    pub fn resident_bytes(&self) -> usize {
+        let layer = |layer: &Layer| {
+            layer.query_key_value.resident_bytes()
+                + layer.attention_output.resident_bytes()
+                + layer.intermediate.resident_bytes()
+                + layer.output.resident_bytes()
+        };
+        4 * (self.word_embeddings.len() + self.position_embeddings.len()) + self.layers.iter().map(layer).sum::<usize>()
+    }
+
+    /// The tokens of a text, as many as the model reads.
+    pub fn tokenize(&self, text: &str) -> Vec<u32> {
+        self.tokenizer.encode(text, MAX_TOKENS.min(self.config.max_position_embeddings))
+    }
+
+    /// The vectors of a pack of texts, each given by what `tokenize` made of it.
+    pub fn embed(&self, texts: &[Vec<u32>], scratch: &mut Scratch) -> Vec<Vec<f32>> {
+        let session = self.kernel.session();
+        let pack = Pack::new(texts);
+        scratch.fit(&self.config, pack.rows);
+        self.embed_tokens(texts, scratch);
+        for layer in &self.layers {
+            self.attend(&session, layer, &pack, scratch);
+            self.feed_forward(&session, layer, pack.rows, scratch);
+        }
+        pack.texts.iter().map(|rows| self.pool(rows.clone(), &scratch.hidden)).collect()
+    }
+
+    fn embed_tokens(&self, texts: &[Vec<u32>], scratch: &mut Scratch) {
+        let hidden = self.config.hidden_size;
+        let isa = self.kernel.0;
+        let tokens = texts.iter().flat_map(|text| text.iter().copied().enumerate());
+        for (row, (position, token)) in tokens.enumerate() {
+            let values = &mut scratch.hidden[row * hidden..][..hidden];
+            values.copy_from_slice(&self.word_embeddings[token as usize * hidden..][..hidden]);
+            elementwise::add(isa, values, &self.position_embeddings[position * hidden..][..hidden]);
+            self.embedding_norm.apply(isa, values);
+            scratch.bytes.set(isa, row, values);
+        }
+    }
+
+    fn attend(&self, session: &Session, layer: &Layer, pack: &Pack, scratch: &mut Scratch) {
+        let Config { hidden_size: hidden, heads, .. } = self.config;
+        let (dimension, isa) = (hidden / heads, session.isa());
+        let parts = dimension / BLOCK;
+        for head in 0..heads {
+            for role in [Role::Query, Role::Key, Role::Value] {
+                for part in 0..parts {
+                    let panel = layer.query_key_value.panel((role as usize * heads + head) * parts + part);
+                    let out = &mut scratch.head[part * BLOCK..];
+                    times_panel(session, &scratch.bytes, &panel, Then::Set, out, dimension);
+                }
+                let values = &scratch.head[..pack.rows * dimension];
+                match role {
+                    Role::Query => scratch.queries.set_all(isa, values, 1.0 / (dimension as f32).sqrt()),
+                    Role::Key => scratch.past.set_keys(isa, 0, values, dimension),
+                    Role::Value => scratch.past.set_values(isa, 0, values, dimension),
+                }
+            }
+            for rows in &pack.texts {
+                self.attend_text(session, head, rows.clone(), scratch);
+            }
+        }
+        scratch.bytes.set_all(isa, &scratch.context[..pack.rows * hidden], 1.0);
+        self.add_product(session, &layer.attention_output, &layer.attention_norm, 0..pack.rows, scratch);
+    }
+
+    fn attend_text(&self, session: &Session, head: usize, rows: Range<usize>, scratch: &mut Scratch) {
+        let Config { hidden_size: hidden, heads, .. } = self.config;
+        let dimension = hidden / heads;
+        for first in rows.clone().step_by(BLOCK) {
+            let (mut bytes, scales) = scratch.queries.block(first);
+            bytes.rows = bytes.rows.min(rows.end - first);
+            let queries = Queries { bytes, scales };
+            let out = &mut scratch.context[first * hidden + head * dimension..];
+            let visible = |_| rows.clone();
+            attention::attend(session, &scratch.past, queries, visible, &mut scratch.attention, out, hidden);
+        }
+    }
+
+    fn feed_forward(&self, session: &Session, layer: &Layer, rows: usize, scratch: &mut Scratch) {
+        let (hidden, inner, isa) = (self.config.hidden_size, self.config.intermediate_size, session.isa());
+        for first in (0..rows).step_by(FEED_FORWARD_ROWS) {
+            let count = FEED_FORWARD_ROWS.min(rows - first);
+            scratch.bytes.reset(count, hidden);
+            scratch.bytes.set_all(isa, &scratch.hidden[first * hidden..][..count * hidden], 1.0);
+            for index in 0..layer.intermediate.panels() {
+                let (panel, out) = (layer.intermediate.panel(index), &mut scratch.inner[index * BLOCK..]);
+                times_panel(session, &scratch.bytes, &panel, Then::Gelu, out, inner);
+            }
+            scratch.bytes.reset(count, inner);
+            scratch.bytes.set_all(isa, &scratch.inner[..count * inner], 1.0);
+            self.add_product(session, &layer.output, &layer.output_norm, first..first + count, scratch);
+        }
+        scratch.bytes.reset(rows, hidden);
+        scratch.bytes.set_all(isa, &scratch.hidden[..rows * hidden], 1.0);
+    }
+
+    /// `hidden = norm(hidden + bytes · matrix)`, for some of the rows.
+    fn add_product(&self, session: &Session, matrix: &ByteMatrix, norm: &Norm, rows: Range<usize>, scratch: &mut Scratch) {
+        let (hidden, isa) = (self.config.hidden_size, session.isa());
+        for index in 0..matrix.panels() {
+            let out = &mut scratch.hidden[rows.start * hidden + index * BLOCK..];
+            times_panel(session, &scratch.bytes, &matrix.panel(index), Then::Add, out, hidden);
+        }
+        for row in rows {
+            norm.apply(isa, &mut scratch.hidden[row * hidden..][..hidden]);
+        }
+    }
+
+    /// The mean of a text's rows, brought to length one.
+    fn pool(&self, rows: Range<usize>, hidden: &[f32]) -> Vec<f32> {
+        let width = self.config.hidden_size;
+        let mut vector = vec![0.0; width];
+        for row in rows {
+            elementwise::add(self.kernel.0, &mut vector, &hidden[row * width..][..width]);
+        }
+        normalize(&mut vector);
+        vector
+    }
+}
+
+fn normalize(vector: &mut [f32]) {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt().max(1e-12);
+    vector.iter_mut().for_each(|value| *value /= length);
+}
+
+impl Norm {
+    fn apply(&self, isa: Isa, row: &mut [f32]) {
+        elementwise::layer_norm(isa, row, &self.weight, &self.bias, self.epsilon);
+    }
+}
+
+/// Texts one behind another.
+struct Pack {
+    rows: usize,
+    texts: Vec<Range<usize>>,
+}
+
+impl Pack {
+    fn new(texts: &[Vec<u32>]) -> Self {
+        let mut rows = 0;
+        let texts = texts
+            .iter()
+            .map(|text| {
+                rows += text.len();
+                rows - text.len()..rows
+            })
+            .collect();
+        Self { rows, texts }
+    }
+}
+
+/// What a third of the first product's columns is.
+#[derive(Clone, Copy)]
+enum Role {
+    Query,
+    Key,
+    Value,
+}
+
+/// Everything that a pack needs on its way; each thread keeps one.
+pub struct Scratch {
+    hidden: Aligned<f32>,
+    bytes: ByteRows,
+    /// The queries, keys or values of one head.
+    head: Aligned<f32>,
+    queries: ByteRows,
+    past: KeyValues,
+    attention: attention::Scratch,
+    context: Aligned<f32>,
+    inner: Aligned<f32>,
+    rows: usize,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self {
+            hidden: Aligned::zeroed(0),
+            bytes: ByteRows::new(),
+            head: Aligned::zeroed(0),
+            queries: ByteRows::new(),
+            past: KeyValues::new(BLOCK, 0),
+            attention: attention::Scratch::new(),
+            context: Aligned::zeroed(0),
+            inner: Aligned::zeroed(0),
+            rows: 0,
+        }
+    }
+}
+
+impl Scratch {
+    fn fit(&mut self, config: &Config, rows: usize) {
+        let dimension = config.hidden_size / config.heads;
+        if rows > self.rows {
+            self.rows = rows;
+            self.hidden.reserve(rows * config.hidden_size);
+            self.context.reserve(rows * config.hidden_size);
+            self.head.reserve(rows * dimension);
+            self.inner.reserve(FEED_FORWARD_ROWS * config.intermediate_size);
+            self.past = KeyValues::new(dimension, rows);
+        }
+        self.bytes.reset(rows, config.hidden_size);
+        self.queries.reset(rows, dimension);
+    }
+}

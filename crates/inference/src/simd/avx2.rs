@@ -1,0 +1,140 @@
+//! Sixteen floats in two registers. Only code compiled for AVX2 may use them, which `vectorized!` sees to.
+
+#![expect(unsafe_code, reason = "vector instructions")]
+
+use super::{Floats, LANES};
+use std::arch::x86_64::*;
+
+#[derive(Clone, Copy)]
+pub(crate) struct Vector(__m256, __m256);
+
+/// The same instruction for both halves, inlined into code that was compiled for it.
+macro_rules! both {
+    ($call:ident($($argument:expr),*)) => {
+        // SAFETY: this vector is used only in functions that `vectorized!` compiles and calls for AVX2.
+        unsafe { Vector($call($($argument.0),*), $call($($argument.1),*)) }
+    };
+}
+
+impl Floats for Vector {
+    #[inline(always)]
+    fn splat(value: f32) -> Self {
+        both!(_mm256_set1_ps((value, value)))
+    }
+
+    #[inline(always)]
+    fn load(values: &[f32]) -> Self {
+        let values = &values[..LANES];
+        let (first, second) = values.split_at(8);
+        both!(_mm256_loadu_ps((first.as_ptr(), second.as_ptr())))
+    }
+
+    #[inline(always)]
+    fn from_integers(values: &[i32]) -> Self {
+        let values = &values[..LANES];
+        // SAFETY: as in `both!`; both halves were checked to be there.
+        let halves = unsafe {
+            let first = values.as_ptr().cast::<__m256i>();
+            (_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1)))
+        };
+        both!(_mm256_cvtepi32_ps(halves))
+    }
+
+    #[inline(always)]
+    fn store(self, values: &mut [f32]) {
+        let values = &mut values[..LANES];
+        // SAFETY: as in `both!`; both halves were checked to be there.
+        unsafe {
+            _mm256_storeu_ps(values.as_mut_ptr(), self.0);
+            _mm256_storeu_ps(values.as_mut_ptr().add(8), self.1);
+        }
+    }
+
+    #[inline(always)]
+    fn store_low_bytes(self, bytes: &mut [u8]) {
+        let bytes = &mut bytes[..LANES];
+        // SAFETY: as in `both!`; the slice was checked to have sixteen places.
+        unsafe {
+            let mask = _mm256_set1_epi32(0xff);
+            let first = _mm256_and_si256(_mm256_castps_si256(self.0), mask);
+            let second = _mm256_and_si256(_mm256_castps_si256(self.1), mask);
+            // Packing works within halves of a register: the words come out as 0 2 1 3.
+            let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(first, second));
+            let packed = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+            _mm_storeu_si128(bytes.as_mut_ptr().cast(), packed);
+        }
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        both!(_mm256_add_ps(self, other))
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        both!(_mm256_sub_ps(self, other))
+    }
+
+    #[inline(always)]
+    fn times(self, other: Self) -> Self {
+        both!(_mm256_mul_ps(self, other))
+    }
+
+    #[inline(always)]
+    fn divided_by(self, other: Self) -> Self {
+        both!(_mm256_div_ps(self, other))
+    }
+
+    #[inline(always)]
+    fn times_plus(self, factor: Self, term: Self) -> Self {
+        both!(_mm256_fmadd_ps(self, factor, term))
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        both!(_mm256_max_ps(self, other))
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        both!(_mm256_min_ps(self, other))
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        let sign = Self::splat(-0.0);
+        both!(_mm256_andnot_ps(sign, self))
+    }
+
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        self.fold(|a, b| a.plus(b), |a, b| a + b)
+    }
+
+    #[inline(always)]
+    fn highest(self) -> f32 {
+        self.fold(|a, b| a.max(b), |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    fn times_power(self, rounded: Self) -> Self {
+        // SAFETY: as in `both!`.
+        unsafe {
+            let multiply = |lanes: __m256, rounded: __m256| {
+                let power = _mm256_slli_epi32::<23>(_mm256_castps_si256(rounded));
+                _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(lanes), power))
+            };
+            Self(multiply(self.0, rounded.0), multiply(self.1, rounded.1))
+        }
+    }
+}
+
+impl Vector {
+    #[inline(always)]
+    fn fold(self, halves: impl Fn(Self, Self) -> Self, lanes: impl Fn(f32, f32) -> f32) -> f32 {
+        let mut eight = [0.0; LANES];
+        halves(self, Self(self.1, self.0)).store(&mut eight);
+        let four: [f32; 4] = std::array::from_fn(|lane| lanes(eight[lane], eight[lane + 4]));
+        lanes(lanes(four[0], four[2]), lanes(four[1], four[3]))
+    }
+}
