@@ -59,8 +59,15 @@ fn sql_stays_in_the_store_and_in_tables() {
 
 #[test]
 fn only_the_configuration_reads_the_environment() {
-    let allowed = |name: &str| name.starts_with("crates/stoa/src/config/") || name.starts_with("crates/e2e/");
+    let places = ["crates/stoa/src/config/", "crates/e2e/", "crates/inference/tests/common/"];
+    let allowed = |name: &str| places.iter().any(|place| name.starts_with(place));
     assert_eq!(offenders(|name, text| !allowed(name) && text.contains(concat!("env", "::var"))), NONE);
+}
+
+#[test]
+fn only_the_inference_crate_is_unsafe() {
+    let unsafe_code = concat!("unsafe", "_code");
+    assert_eq!(offenders(|name, text| !name.starts_with("crates/inference/src/") && text.contains(unsafe_code)), NONE);
 }
 
 #[test]

@@ -61,9 +61,12 @@ impl Crew {
         thread::scope(|scope| {
             for _ in 1..crew.threads {
                 scope.spawn(|| {
+                    let mut pause = Pause::default();
                     while !over.load(SeqCst) {
-                        if !crew.help() {
-                            std::hint::spin_loop();
+                        if crew.help() {
+                            pause = Pause::default();
+                        } else {
+                            pause.wait();
                         }
                     }
                 });
@@ -91,8 +94,9 @@ impl Crew {
         self.job.store((&raw const job).cast_mut(), SeqCst);
         job.work();
         self.job.store(ptr::null_mut(), SeqCst);
+        let mut pause = Pause::default();
         while self.visitors.load(SeqCst) > 0 {
-            std::hint::spin_loop();
+            pause.wait();
         }
         assert!(!job.failed.load(SeqCst), "a task failed");
     }
@@ -124,6 +128,23 @@ impl Crew {
     pub(crate) fn each_chunk(&self, values: &mut [f32], len: usize, task: impl Fn(usize, &mut [f32]) + Sync) {
         let mut chunks: Vec<&mut [f32]> = values.chunks_mut(len).collect();
         self.each_item(&mut chunks, |index, chunk| task(index, chunk));
+    }
+}
+
+/// Waits for what comes within microseconds, if the thread that brings it is running; else lets it run.
+#[derive(Default)]
+pub(crate) struct Pause(u32);
+
+impl Pause {
+    const SPINS: u32 = 2000;
+
+    pub fn wait(&mut self) {
+        self.0 += 1;
+        if self.0 < Self::SPINS {
+            std::hint::spin_loop();
+        } else {
+            thread::yield_now();
+        }
     }
 }
 

@@ -11,7 +11,7 @@ mod stop;
 pub use embedding::Embeddings;
 pub use generation::{Event, FinishReason, Finished, Generation, Prompt, Request};
 
-use crate::crew::Crew;
+use crate::crew::{Crew, Pause};
 use crate::decoder::Decoder;
 use crate::encoder::{Encoder, Scratch};
 use crate::chat_template::TemplateError;
@@ -74,6 +74,8 @@ struct Shared {
     writing: AtomicBool,
     /// Whether somebody waits for texts.
     urgent: AtomicBool,
+    /// Whether texts in bulk have waited long enough.
+    bulk_due: AtomicBool,
     writers: Mutex<Writers>,
 }
 
@@ -88,6 +90,7 @@ impl Engine {
             changed: Condvar::new(),
             writing: AtomicBool::new(false),
             urgent: AtomicBool::new(false),
+            bulk_due: AtomicBool::new(false),
             writers: Mutex::new(Writers::default()),
         });
         let start = |_| {
@@ -149,6 +152,7 @@ impl Shared {
     /// Tells the threads what there is.
     fn announce(&self, queue: &Queue) {
         self.urgent.store(queue.is_urgent(), Ordering::SeqCst);
+        self.bulk_due.store(queue.bulk_is_due(), Ordering::SeqCst);
         self.writing.store(queue.is_writing(), Ordering::SeqCst);
         self.changed.notify_all();
     }
@@ -161,23 +165,20 @@ impl Shared {
                 Work::Embed(texts) => self.embed(texts, &mut scratch),
                 Work::Lead(requests) => self.lead(requests),
                 Work::Help => {
+                    let mut pause = Pause::default();
                     // As long as answers are written there is soon more to do: sleeping would cost more than waiting.
                     while self.writing.load(Ordering::SeqCst) && !self.urgent.load(Ordering::SeqCst) {
-                        if !self.crew.help() && self.idle_for_a_while() {
+                        if self.crew.help() {
+                            pause = Pause::default();
+                        } else if self.bulk_due.load(Ordering::SeqCst) {
                             break;
+                        } else {
+                            pause.wait();
                         }
                     }
                 }
             }
         }
-    }
-
-    /// Gives a leader some time to come with work; says whether there is bulk work to do instead.
-    fn idle_for_a_while(&self) -> bool {
-        for _ in 0..100 {
-            std::hint::spin_loop();
-        }
-        self.queue().bulk_is_due()
     }
 
     /// Waits for work; none when the engine ends.

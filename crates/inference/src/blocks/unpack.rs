@@ -5,11 +5,8 @@ use crate::elementwise::ZERO;
 use crate::kernel::{BLOCK, Isa};
 use crate::linear::Panel;
 use crate::simd::vectorized;
-use crate::tensor_kind::f16_to_f32;
 
 static NO_BIAS: [f32; BLOCK] = [0.0; BLOCK];
-/// Bits behind the point in what a quant is multiplied by.
-const FRACTION: i32 = 8;
 
 impl BlockMatrix {
     /// Unpacks a panel into `bytes`, which hold `32 · depth`.
@@ -24,74 +21,92 @@ impl BlockMatrix {
     }
 
     pub(super) fn unpack_bytes(&self, isa: Isa, index: usize, bytes: &mut [i8]) {
-        let scales = &self.column_scales[index * BLOCK..][..BLOCK];
-        let blocks = self.panel_blocks(index).chunks_exact(self.bits.block_bytes());
-        for (block, bytes) in blocks.zip(bytes.chunks_exact_mut(BLOCK * BLOCK)) {
-            let (factors, terms) = lines(self.bits, block, scales);
-            let quants = &block[self.bits.scale_bytes()..];
-            match self.bits {
-                Bits::Four => four_bits(isa, quants, &factors, &terms, bytes),
-                Bits::Eight => eight_bits(isa, quants, &factors, &terms, bytes),
-            }
+        let mut units = [0.0; BLOCK];
+        for (unit, scale) in units.iter_mut().zip(&self.column_scales[index * BLOCK..]) {
+            *unit = ONE / if *scale > 0.0 { *scale } else { 1.0 };
+        }
+        match self.bits {
+            Bits::Four => four_bits(isa, self.panel_blocks(index), &units, bytes),
+            Bits::Eight => eight_bits(isa, self.panel_blocks(index), &units, bytes),
         }
     }
 }
 
-/// For each column, four times: what a quant is multiplied by, and what is then added. Sixteen bits that overflow in
-/// between are right in the end, since the sum fits.
-fn lines(bits: Bits, block: &[u8], column_scales: &[f32]) -> ([i16; 4 * BLOCK], [i16; 4 * BLOCK]) {
-    let half = |at: usize| f16_to_f32(u16::from_le_bytes([block[2 * at], block[2 * at + 1]]));
-    let mut factors = [0; 4 * BLOCK];
-    let mut terms = [0; 4 * BLOCK];
-    for (column, column_scale) in column_scales.iter().enumerate() {
-        let unit = (1 << FRACTION) as f32 / if *column_scale > 0.0 { *column_scale } else { 1.0 };
-        let factor = (half(column) * unit).round() as i32;
-        let min = match bits {
-            Bits::Four => (half(BLOCK + column) * unit).round() as i32,
-            Bits::Eight => -ZERO * factor,
-        };
-        let rounding = 1 << (FRACTION - 1);
-        factors[column * 4..][..4].fill(factor as i16);
-        terms[column * 4..][..4].fill((min + rounding) as i16);
+/// `factor · quant + term`, in 256ths, is a column's byte. Sixteen bits that overflow in between are right in the
+/// end, since the result fits. Each stands four times, for the four bytes of a column.
+struct Lines {
+    factors: [i16; 4 * BLOCK],
+    terms: [i16; 4 * BLOCK],
+}
+
+const ONE: f32 = 256.0;
+const HALF: i16 = 128;
+
+impl Lines {
+    #[inline(always)]
+    fn new(factors: [i16; BLOCK], terms: [i16; BLOCK]) -> Self {
+        let mut lines = Self { factors: [0; 4 * BLOCK], terms: [0; 4 * BLOCK] };
+        for i in 0..4 * BLOCK {
+            lines.factors[i] = factors[i / 4];
+            lines.terms[i] = terms[i / 4].wrapping_add(HALF);
+        }
+        lines
     }
-    (factors, terms)
+
+    /// Four bytes of each of 16 columns, those of one half of a panel.
+    #[inline(always)]
+    fn apply(&self, half: usize, quants: impl Fn(usize) -> u8, bytes: &mut [i8]) {
+        let factors = &self.factors[half * 64..][..64];
+        let terms = &self.terms[half * 64..][..64];
+        for (i, byte) in bytes[..64].iter_mut().enumerate() {
+            *byte = (i16::from(quants(i)).wrapping_mul(factors[i]).wrapping_add(terms[i]) >> 8) as i8;
+        }
+    }
+}
+
+/// Half floats times `units`, rounded to whole numbers.
+#[inline(always)]
+fn rounded(halves: &[u8], units: &[f32; BLOCK]) -> [i16; BLOCK] {
+    /// 1.5 · 2²³: a sum with it has no bit left for a fraction.
+    const ROUNDER: f32 = 12_582_912.0;
+    /// Brings the exponent of a half float to that of a float.
+    const REBIAS: f32 = (1u128 << 112) as f32;
+    let mut numbers = [0; BLOCK];
+    for i in 0..BLOCK {
+        let bits = u32::from(u16::from_le_bytes([halves[2 * i], halves[2 * i + 1]]));
+        let value = f32::from_bits((bits & 0x7fff) << 13 | (bits & 0x8000) << 16) * REBIAS;
+        numbers[i] = (value * units[i] + ROUNDER).to_bits() as i16;
+    }
+    numbers
 }
 
 vectorized! {
-    fn four_bits(quants: &[u8], factors: &[i16; 4 * BLOCK], terms: &[i16; 4 * BLOCK], bytes: &mut [i8]) {
-        let (low, high) = bytes[..BLOCK * BLOCK].split_at_mut(BLOCK * BLOCK / 2);
-        for half in 0..2 {
-            let quants = &quants[half * 256..][..256];
-            let factors = &factors[half * 64..][..64];
-            let terms = &terms[half * 64..][..64];
-            for group in 0..4 {
-                let quants = &quants[group * 64..][..64];
-                let low = &mut low[group * 128 + half * 64..][..64];
-                let high = &mut high[group * 128 + half * 64..][..64];
-                for i in 0..64 {
-                    low[i] = line(quants[i] & 15, factors[i], terms[i]);
-                    high[i] = line(quants[i] >> 4, factors[i], terms[i]);
+    fn four_bits(blocks: &[u8], units: &[f32; BLOCK], bytes: &mut [i8]) {
+        let blocks = blocks.chunks_exact(Bits::Four.block_bytes());
+        for (block, bytes) in blocks.zip(bytes.chunks_exact_mut(BLOCK * BLOCK)) {
+            let lines = Lines::new(rounded(&block[..64], units), rounded(&block[64..128], units));
+            let (low, high) = bytes.split_at_mut(BLOCK * BLOCK / 2);
+            for half in 0..2 {
+                for group in 0..4 {
+                    let quants = &block[128 + half * 256 + group * 64..][..64];
+                    lines.apply(half, |i| quants[i] & 15, &mut low[group * 128 + half * 64..]);
+                    lines.apply(half, |i| quants[i] >> 4, &mut high[group * 128 + half * 64..]);
                 }
             }
         }
     }
 
-    fn eight_bits(quants: &[u8], factors: &[i16; 4 * BLOCK], terms: &[i16; 4 * BLOCK], bytes: &mut [i8]) {
-        for half in 0..2 {
-            let factors = &factors[half * 64..][..64];
-            let terms = &terms[half * 64..][..64];
-            for group in 0..8 {
-                let quants = &quants[half * 512 + group * 64..][..64];
-                let bytes = &mut bytes[group * 128 + half * 64..][..64];
-                for i in 0..64 {
-                    bytes[i] = line(quants[i], factors[i], terms[i]);
+    fn eight_bits(blocks: &[u8], units: &[f32; BLOCK], bytes: &mut [i8]) {
+        let blocks = blocks.chunks_exact(Bits::Eight.block_bytes());
+        for (block, bytes) in blocks.zip(bytes.chunks_exact_mut(BLOCK * BLOCK)) {
+            let factors = rounded(&block[..64], units);
+            let lines = Lines::new(factors, factors.map(|factor| factor.wrapping_mul(-ZERO as i16)));
+            for half in 0..2 {
+                for group in 0..8 {
+                    let quants = &block[64 + half * 512 + group * 64..][..64];
+                    lines.apply(half, |i| quants[i], &mut bytes[group * 128 + half * 64..]);
                 }
             }
         }
     }
-}
-
-#[inline(always)]
-fn line(quant: u8, factor: i16, term: i16) -> i8 {
-    (i16::from(quant).wrapping_mul(factor).wrapping_add(term) >> FRACTION) as i8
 }
