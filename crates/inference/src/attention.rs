@@ -2,7 +2,7 @@
 //!
 //! Each key and each value is rounded to bytes with its own scale as it is appended, and laid out as the right
 //! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale
-//! is multiplied into the weight that attention gives it.
+//! is multiplied into the weight that attention gives it, which costs nothing: its logarithm is added to the logit.
 
 use crate::elementwise::{self, Then, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
@@ -27,7 +27,9 @@ pub(crate) struct KeyValues {
     key_starts: Aligned<i32>,
     /// `[dimension/32][position/4][32][4]`
     values: Aligned<i8>,
-    value_scales: Aligned<f32>,
+    /// A value's scale, as the power of two that it is and as one over it.
+    value_powers: Aligned<f32>,
+    value_inverses: Aligned<f32>,
 }
 
 impl KeyValues {
@@ -42,31 +44,28 @@ impl KeyValues {
             key_scales: Aligned::zeroed(capacity),
             key_starts: Aligned::zeroed(capacity),
             values: Aligned::zeroed(capacity * dimension),
-            value_scales: Aligned::zeroed(capacity),
+            value_powers: Aligned::zeroed(capacity),
+            value_inverses: Aligned::zeroed(capacity),
         }
     }
 
     /// Keys of neighbouring positions, the first at `position`: `values` has them `stride` apart.
     pub fn set_keys(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
-        let count = values.len().div_ceil(stride);
+        let end = position + values.len().div_ceil(stride);
         let mut bytes = [0; BLOCK * MAX_DIMENSION];
-        for first in (0..count).step_by(BLOCK) {
-            let count = BLOCK.min(count - first);
-            let scales = &mut self.key_scales[position + first..][..count];
+        let mut first = position;
+        while first < end {
+            // Up to the end of a panel.
+            let count = (BLOCK - first % BLOCK).min(end - first);
+            let scales = &mut self.key_scales[first..first + count];
             let bytes = &mut bytes[..count * self.dimension];
-            elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
-            for (position, key) in (position + first..).zip(bytes.chunks_exact(self.dimension)) {
-                let panel = position / BLOCK * BLOCK * self.dimension;
-                let lane = &mut self.keys[panel + position % BLOCK * 4..];
-                let mut sum = 0;
-                for (to, four) in lane.chunks_mut(4 * BLOCK).zip(key.chunks_exact(4)) {
-                    for i in 0..4 {
-                        to[i] = four[i] as i8;
-                        sum += i32::from(four[i] as i8);
-                    }
-                }
-                self.key_starts[position] = -ZERO * sum;
-            }
+            let values = &values[(first - position) * stride..];
+            elementwise::quantize_rows(isa, values, stride, self.dimension, scales, bytes);
+            let panel = first / BLOCK * BLOCK * self.dimension;
+            let panel = &mut self.keys[panel..panel + BLOCK * self.dimension];
+            let starts = &mut self.key_starts[first..first + count];
+            put_keys(isa, bytes, self.dimension, first % BLOCK, panel, starts);
+            first += count;
         }
     }
 
@@ -76,9 +75,16 @@ impl KeyValues {
         let mut bytes = [0; BLOCK * MAX_DIMENSION];
         for first in (0..count).step_by(BLOCK) {
             let count = BLOCK.min(count - first);
-            let scales = &mut self.value_scales[position + first..][..count];
+            let mut scales = [0.0; BLOCK];
+            let scales = &mut scales[..count];
             let bytes = &mut bytes[..count * self.dimension];
             elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
+            for (position, scale) in (position + first..).zip(scales) {
+                // A value of zeros still has its weight.
+                let scale = scale.max(f32::MIN_POSITIVE);
+                self.value_powers[position] = scale.log2();
+                self.value_inverses[position] = 1.0 / scale;
+            }
             for part in 0..self.dimension / BLOCK {
                 let panel = &mut self.values[part * BLOCK * self.capacity..][..BLOCK * self.capacity];
                 let row = |row: usize| &bytes[row * self.dimension + part * BLOCK..][..BLOCK];
@@ -106,7 +112,8 @@ impl KeyValues {
         self.keys[..positions * self.dimension].copy_from_slice(&other.keys[..positions * self.dimension]);
         self.key_scales[..positions].copy_from_slice(&other.key_scales[..positions]);
         self.key_starts[..positions].copy_from_slice(&other.key_starts[..positions]);
-        self.value_scales[..positions].copy_from_slice(&other.value_scales[..positions]);
+        self.value_powers[..positions].copy_from_slice(&other.value_powers[..positions]);
+        self.value_inverses[..positions].copy_from_slice(&other.value_inverses[..positions]);
         for part in 0..self.dimension / BLOCK {
             let bytes = &other.values[part * BLOCK * other.capacity..][..positions * BLOCK];
             self.values[part * BLOCK * self.capacity..][..positions * BLOCK].copy_from_slice(bytes);
@@ -114,11 +121,22 @@ impl KeyValues {
     }
 
     pub fn resident_bytes(&self) -> usize {
-        self.keys.len() + self.values.len() + 12 * self.key_scales.len()
+        self.keys.len() + self.values.len() + 16 * self.key_scales.len()
     }
 }
 
 vectorized! {
+    /// Keys as columns of their panel, beginning with the one of `lane`.
+    fn put_keys(bytes: &[u8], dimension: usize, lane: usize, panel: &mut [i8], starts: &mut [i32]) {
+        for ((key, start), lane) in bytes.chunks_exact(dimension).zip(starts).zip(lane..) {
+            for (four, group) in key.chunks_exact(4).zip(panel.chunks_exact_mut(4 * BLOCK)) {
+                let word = [four[0] as i8, four[1] as i8, four[2] as i8, four[3] as i8];
+                group[lane * 4..lane * 4 + 4].copy_from_slice(&word);
+            }
+            *start = -ZERO * key.iter().map(|byte| i32::from(*byte as i8)).sum::<i32>();
+        }
+    }
+
     /// Four rows of 32, the four of a column together.
     fn interleave(rows: [&[u8]; 4], out: &mut [i8]) {
         let [a, b, c, d] = rows.map(|row| &row[..BLOCK]);
@@ -169,36 +187,48 @@ pub(crate) fn attend(
     let last = (0..rows).map(|row| visible(row).end).max().unwrap_or(0).next_multiple_of(STEP);
     assert!(last <= past.capacity);
     let width = last - first;
+    if width == 0 {
+        return;
+    }
     scratch.logits.reserve(BLOCK * width);
     scratch.weights.reserve(BLOCK * width);
 
-    let mut sums = Sums([0; BLOCK * BLOCK]);
-    for position in (first..last).step_by(BLOCK) {
+    // The powers of the softmax are those of two.
+    let mut row_scales = [0.0; BLOCK];
+    row_scales.iter_mut().zip(queries.scales).for_each(|(to, scale)| *to = scale * std::f32::consts::LOG2_E);
+    let mut finish = |position: usize, sums: &Sums| {
+        let (rows, columns) = (&row_scales[..rows], &past.key_scales[position..]);
+        let (powers, logits) = (&past.value_powers[position..], &mut scratch.logits[position - first..]);
+        elementwise::rescale(isa, &sums.0, rows, columns, powers, Then::Set, logits, width);
+    };
+    // While the vector units finish one block, the tile unit works on the next.
+    let mut sums = [const { Sums([0; BLOCK * BLOCK]) }; 2];
+    for (index, position) in (first..last).step_by(BLOCK).enumerate() {
         let panel = &past.keys[position * past.dimension..][..BLOCK * past.dimension];
         let start = past.key_starts[position..].first_chunk().unwrap_or(&NO_START);
-        session.multiply(queries.bytes, panel, start, &mut sums);
-        let scales = &past.key_scales[position..];
-        let logits = &mut scratch.logits[position - first..];
-        elementwise::rescale(isa, &sums.0, &queries.scales[..rows], scales, &NO_BIAS, Then::Set, logits, width);
+        session.multiply(queries.bytes, panel, start, &mut sums[index % 2]);
+        if index > 0 {
+            finish(position - BLOCK, &sums[(index - 1) % 2]);
+        }
     }
+    finish(last - BLOCK, &sums[(width / BLOCK - 1) % 2]);
 
     let mut weight_scales = [0.0; BLOCK];
-    let value_scales = &past.value_scales[first..][..width];
     for (row, scale) in weight_scales.iter_mut().enumerate().take(rows) {
         let logits = &mut scratch.logits[row * width..][..width];
         let visible = visible(row);
         logits[..visible.start - first].fill(HIDDEN);
         logits[visible.end - first..].fill(HIDDEN);
         let weights = &mut scratch.weights[row * width..][..width];
-        *scale = elementwise::softmax(isa, logits, value_scales, weights);
+        *scale = elementwise::softmax(isa, logits, &past.value_inverses[first..last], weights);
     }
 
     let weights = Left { bytes: &scratch.weights, stride: width, rows, depth: width };
     for part in 0..past.dimension / BLOCK {
         let panel = (part * past.capacity + first) * BLOCK;
-        session.multiply(weights, &past.values[panel..panel + width * BLOCK], &NO_START, &mut sums);
+        session.multiply(weights, &past.values[panel..panel + width * BLOCK], &NO_START, &mut sums[0]);
         let (scales, out) = (&weight_scales[..rows], &mut out[part * BLOCK..]);
-        elementwise::rescale(isa, &sums.0, scales, &UNIT_SCALES, &NO_BIAS, Then::Set, out, stride);
+        elementwise::rescale(isa, &sums[0].0, scales, &UNIT_SCALES, &NO_BIAS, Then::Set, out, stride);
     }
 }
 

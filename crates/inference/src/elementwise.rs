@@ -51,9 +51,17 @@ vectorized! {
         }
     }
 
-    /// Rounds rows of `width` to bytes around `ZERO`; their scales are multiplied by `times`.
-    pub(crate) fn quantize_all(values: &[f32], width: usize, times: f32, scales: &mut [f32], bytes: &mut [u8]) {
-        for ((values, bytes), scale) in values.chunks_exact(width).zip(bytes.chunks_exact_mut(width)).zip(scales) {
+    /// Rounds rows of `width`, `stride` apart, to bytes around `ZERO`; their scales are multiplied by `times`.
+    pub(crate) fn quantize_all(
+        values: &[f32],
+        stride: usize,
+        width: usize,
+        times: f32,
+        scales: &mut [f32],
+        bytes: &mut [u8],
+    ) {
+        for ((values, bytes), scale) in values.chunks(stride).zip(bytes.chunks_exact_mut(width)).zip(scales) {
+            let values = &values[..width];
             let (step, factor) = steps(highest_magnitude::<V>(values), 127.0);
             let factor = V::splat(factor);
             for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
@@ -76,29 +84,22 @@ vectorized! {
         }
     }
 
-    /// Turns a row of logits into weights that sum to one, times `value_scales`, as bytes; gives what one step is
-    /// worth.
-    pub(crate) fn softmax(logits: &mut [f32], value_scales: &[f32], weights: &mut [u8]) -> f32 {
-        let mut highest = V::splat(f32::MIN);
-        for logits in logits.chunks_exact(LANES) {
-            highest = highest.max(V::load(logits));
+    /// Turns a row of logits, which are powers of two, into bytes of which the highest is 255. What each stands for is
+    /// divided by its part of `parts` and summed up; gives what one step of a byte is worth if that sum is one.
+    pub(crate) fn softmax(logits: &[f32], parts: &[f32], bytes: &mut [u8]) -> f32 {
+        let highest = V::splat(highest::<V>(logits, |logit| logit));
+        let mut sums = [V::splat(0.0); 2];
+        let factor = V::splat(255.0);
+        for ((logits, parts), bytes) in
+            logits.chunks_exact(2 * LANES).zip(parts.chunks_exact(2 * LANES)).zip(bytes.chunks_exact_mut(2 * LANES))
+        {
+            for (half, sum) in sums.iter_mut().enumerate() {
+                let weight = V::load(&logits[half * LANES..]).minus(highest).power_of_two();
+                *sum = weight.times_plus(V::load(&parts[half * LANES..]), *sum);
+                weight.rounded(factor, 0.0).store_low_bytes(&mut bytes[half * LANES..]);
+            }
         }
-        let highest = V::splat(highest.highest());
-        let mut sum = V::splat(0.0);
-        let mut largest = V::splat(0.0);
-        for (logits, scales) in logits.chunks_exact_mut(LANES).zip(value_scales.chunks_exact(LANES)) {
-            let weight = V::load(logits).minus(highest).exp();
-            sum = sum.plus(weight);
-            let weight = weight.times(V::load(scales));
-            largest = largest.max(weight);
-            weight.store(logits);
-        }
-        let (scale, factor) = steps(largest.highest(), 255.0);
-        let factor = V::splat(factor);
-        for (logits, weights) in logits.chunks_exact(LANES).zip(weights.chunks_exact_mut(LANES)) {
-            V::load(logits).rounded(factor, 0.0).store_low_bytes(weights);
-        }
-        scale / sum.sum()
+        1.0 / 255.0 / sums[0].plus(sums[1]).sum()
     }
 
     /// `gate = gate / (1 + e^-gate) · up`.
@@ -110,17 +111,9 @@ vectorized! {
 
     pub(crate) fn layer_norm(row: &mut [f32], weight: &[f32], bias: &[f32], epsilon: f32) {
         let count = row.len() as f32;
-        let mut sum = V::splat(0.0);
-        for values in row.chunks_exact(LANES) {
-            sum = sum.plus(V::load(values));
-        }
-        let mean = V::splat(sum.sum() / count);
-        let mut squares = V::splat(0.0);
-        for values in row.chunks_exact(LANES) {
-            let distance = V::load(values).minus(mean);
-            squares = distance.times_plus(distance, squares);
-        }
-        let factor = V::splat(1.0 / (squares.sum() / count + epsilon).sqrt());
+        let mean = V::splat(sum::<V>(row, |value| value) / count);
+        let squares = sum::<V>(row, |value| value.minus(mean).times(value.minus(mean)));
+        let factor = V::splat(1.0 / (squares / count + epsilon).sqrt());
         for ((values, weight), bias) in
             row.chunks_exact_mut(LANES).zip(weight.chunks_exact(LANES)).zip(bias.chunks_exact(LANES))
         {
@@ -130,12 +123,8 @@ vectorized! {
     }
 
     pub(crate) fn rms_norm(row: &[f32], weight: &[f32], epsilon: f32, out: &mut [f32]) {
-        let mut squares = V::splat(0.0);
-        for values in row.chunks_exact(LANES) {
-            let values = V::load(values);
-            squares = values.times_plus(values, squares);
-        }
-        let factor = V::splat(1.0 / (squares.sum() / row.len() as f32 + epsilon).sqrt());
+        let squares = sum::<V>(row, |value| value.times(value));
+        let factor = V::splat(1.0 / (squares / row.len() as f32 + epsilon).sqrt());
         for ((values, weight), out) in
             row.chunks_exact(LANES).zip(weight.chunks_exact(LANES)).zip(out.chunks_exact_mut(LANES))
         {
@@ -207,18 +196,46 @@ fn silu<V: Floats>(x: V) -> V {
 
 #[inline(always)]
 fn highest_magnitude<V: Floats>(values: &[f32]) -> f32 {
-    let mut highest = V::splat(0.0);
-    for values in values.chunks_exact(LANES) {
-        highest = highest.max(V::load(values).abs());
+    highest::<V>(values, V::abs)
+}
+
+/// The highest of what `of` makes of the values, in four chains, since each link of one waits for the link before.
+#[inline(always)]
+fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
+    let mut chains = [V::splat(f32::MIN); 4];
+    let four = values.chunks_exact(4 * LANES);
+    for values in four.remainder().chunks_exact(LANES) {
+        chains[0] = chains[0].max(of(V::load(values)));
     }
-    highest.highest()
+    for values in four {
+        for (chain, values) in chains.iter_mut().zip(values.chunks_exact(LANES)) {
+            *chain = chain.max(of(V::load(values)));
+        }
+    }
+    chains[0].max(chains[1]).max(chains[2].max(chains[3])).highest()
+}
+
+/// The sum of what `of` makes of the values, in four chains.
+#[inline(always)]
+fn sum<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
+    let mut chains = [V::splat(0.0); 4];
+    let four = values.chunks_exact(4 * LANES);
+    for values in four.remainder().chunks_exact(LANES) {
+        chains[0] = chains[0].plus(of(V::load(values)));
+    }
+    for values in four {
+        for (chain, values) in chains.iter_mut().zip(values.chunks_exact(LANES)) {
+            *chain = chain.plus(of(V::load(values)));
+        }
+    }
+    chains[0].plus(chains[1]).plus(chains[2].plus(chains[3])).sum()
 }
 
 /// What one of `count` steps up to `highest` is worth, and its inverse. A row of zeros, and one with a number that is
 /// none, have steps of zero.
 #[inline(always)]
 fn steps(highest: f32, count: f32) -> (f32, f32) {
-    if highest > 0.0 && highest.is_finite() { (highest / count, count / highest) } else { (0.0, 0.0) }
+    if highest > 0.0 && highest.is_finite() { (highest * (1.0 / count), count / highest) } else { (0.0, 0.0) }
 }
 
 #[cfg(test)]
@@ -275,15 +292,17 @@ mod tests {
 
     #[test]
     fn softmax_gives_weights_that_sum_to_one() {
-        let scales = vec![1.0; 64];
+        let logits: Vec<f32> = (0..64).map(|i| if i < 40 { i as f32 * 0.1 } else { -1e30 }).collect();
+        let parts: Vec<f32> = (0..64).map(|i| 0.5 + (i % 5) as f32 * 0.1).collect();
+        let weights: Vec<f32> = logits.iter().map(|logit| logit.exp2()).collect();
+        let sum: f32 = weights.iter().zip(&parts).map(|(weight, part)| weight * part).sum();
         for kernel in Kernel::available() {
-            let mut logits: Vec<f32> = (0..64).map(|i| if i < 40 { i as f32 * 0.1 } else { -1e30 }).collect();
-            let mut weights = vec![9; 64];
-            let scale = softmax(kernel.0, &mut logits, &scales, &mut weights);
-            let sum: f32 = weights.iter().map(|weight| f32::from(*weight) * scale).sum();
-            assert!((sum - 1.0).abs() < 0.01, "{kernel}: {sum}");
-            assert_eq!(weights[39], 255);
-            assert_eq!(weights[40..], [0; 24]);
+            let mut bytes = vec![9; 64];
+            let step = softmax(kernel.0, &logits, &parts, &mut bytes);
+            assert_eq!((bytes[39], &bytes[40..]), (255, &[0; 24][..]));
+            for (byte, weight) in bytes.iter().zip(&weights) {
+                assert!((f32::from(*byte) * step - weight / sum).abs() <= step * 0.51, "{kernel}: {byte} {weight}");
+            }
         }
     }
 

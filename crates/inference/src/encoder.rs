@@ -13,7 +13,7 @@ use crate::ModelError;
 use crate::attention::{self, KeyValues, Queries};
 use crate::elementwise::{self, Then};
 use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Session};
-use crate::linear::{ByteMatrix, ByteRows, times_panel};
+use crate::linear::{ByteMatrix, ByteRows, stride, times_panel};
 use crate::tokenizer::WordPiece;
 use std::ops::Range;
 use std::path::Path;
@@ -150,7 +150,7 @@ impl Encoder {
                 }
                 let values = &scratch.head[..pack.rows * dimension];
                 match role {
-                    Role::Query => scratch.queries.set_all(isa, values, 1.0 / (dimension as f32).sqrt()),
+                    Role::Query => scratch.queries.set_all(isa, values, dimension, 1.0 / (dimension as f32).sqrt()),
                     Role::Key => scratch.past.set_keys(isa, 0, values, dimension),
                     Role::Value => scratch.past.set_values(isa, 0, values, dimension),
                 }
@@ -159,7 +159,7 @@ impl Encoder {
                 self.attend_text(session, head, rows.clone(), scratch);
             }
         }
-        scratch.bytes.set_all(isa, &scratch.context[..pack.rows * hidden], 1.0);
+        scratch.bytes.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
         self.add_product(session, &layer.attention_output, &layer.attention_norm, 0..pack.rows, scratch);
     }
 
@@ -181,17 +181,17 @@ impl Encoder {
         for first in (0..rows).step_by(FEED_FORWARD_ROWS) {
             let count = FEED_FORWARD_ROWS.min(rows - first);
             scratch.bytes.reset(count, hidden);
-            scratch.bytes.set_all(isa, &scratch.hidden[first * hidden..][..count * hidden], 1.0);
+            scratch.bytes.set_all(isa, &scratch.hidden[first * hidden..][..count * hidden], hidden, 1.0);
             for index in 0..layer.intermediate.panels() {
                 let (panel, out) = (layer.intermediate.panel(index), &mut scratch.inner[index * BLOCK..]);
-                times_panel(session, &scratch.bytes, &panel, Then::Gelu, out, inner);
+                times_panel(session, &scratch.bytes, &panel, Then::Gelu, out, stride(inner));
             }
             scratch.bytes.reset(count, inner);
-            scratch.bytes.set_all(isa, &scratch.inner[..count * inner], 1.0);
+            scratch.bytes.set_all(isa, &scratch.inner[..count * stride(inner)], stride(inner), 1.0);
             self.add_product(session, &layer.output, &layer.output_norm, first..first + count, scratch);
         }
         scratch.bytes.reset(rows, hidden);
-        scratch.bytes.set_all(isa, &scratch.hidden[..rows * hidden], 1.0);
+        scratch.bytes.set_all(isa, &scratch.hidden[..rows * hidden], hidden, 1.0);
     }
 
     /// `hidden = norm(hidden + bytes · matrix)`, for some of the rows.
@@ -295,7 +295,7 @@ impl Scratch {
             self.hidden.reserve(rows * config.hidden_size);
             self.context.reserve(rows * config.hidden_size);
             self.head.reserve(rows * dimension);
-            self.inner.reserve(FEED_FORWARD_ROWS * config.intermediate_size);
+            self.inner.reserve(FEED_FORWARD_ROWS * stride(config.intermediate_size));
             self.past = KeyValues::new(dimension, rows);
         }
         self.bytes.reset(rows, config.hidden_size);

@@ -7,6 +7,12 @@
 use crate::elementwise::{self, Then, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
 
+/// How far apart rows of a wide matrix of floats should lie: by an odd number of cache lines, since rows that are a
+/// power of two apart compete for the same few places in the cache.
+pub(crate) fn stride(width: usize) -> usize {
+    (width / 16 | 1) * 16
+}
+
 /// Activations as bytes around `ZERO`, each row with its scale.
 pub(crate) struct ByteRows {
     bytes: Aligned<u8>,
@@ -35,10 +41,10 @@ impl ByteRows {
         self.scales[row] = elementwise::quantize(isa, values, bytes);
     }
 
-    /// Sets all rows, times `factor`.
-    pub fn set_all(&mut self, isa: Isa, values: &[f32], factor: f32) {
+    /// Sets all rows, which are `stride` apart in `values`, times `factor`.
+    pub fn set_all(&mut self, isa: Isa, values: &[f32], stride: usize, factor: f32) {
         let (scales, bytes) = (&mut self.scales[..self.rows], &mut self.bytes[..self.rows * self.width]);
-        elementwise::quantize_all(isa, values, self.width, factor, scales, bytes);
+        elementwise::quantize_all(isa, values, stride, self.width, factor, scales, bytes);
     }
 
     pub fn rows(&self) -> usize {
@@ -140,11 +146,21 @@ pub(crate) fn times_panel(
     out: &mut [f32],
     stride: usize,
 ) {
-    let mut sums = Sums([0; BLOCK * BLOCK]);
-    for first in (0..left.rows()).step_by(BLOCK) {
-        let (block, scales) = left.block(first);
-        session.multiply(block, panel.bytes, panel.start, &mut sums);
+    let mut finish = |first: usize, sums: &Sums| {
+        let scales = left.block(first).1;
         let out = &mut out[first * stride..];
         elementwise::rescale(session.isa(), &sums.0, scales, panel.scales, panel.bias, then, out, stride);
+    };
+    // While the vector units finish one block, the tile unit works on the next.
+    let mut sums = [const { Sums([0; BLOCK * BLOCK]) }; 2];
+    for (index, first) in (0..left.rows()).step_by(BLOCK).enumerate() {
+        session.multiply(left.block(first).0, panel.bytes, panel.start, &mut sums[index % 2]);
+        if index > 0 {
+            finish(first - BLOCK, &sums[(index - 1) % 2]);
+        }
+    }
+    let blocks = left.rows().div_ceil(BLOCK);
+    if blocks > 0 {
+        finish((blocks - 1) * BLOCK, &sums[(blocks - 1) % 2]);
     }
 }

@@ -9,6 +9,8 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 pub(crate) mod portable;
 
+use std::f32::consts::LN_2;
+
 pub(crate) const LANES: usize = 16;
 
 macro_rules! vectorized {
@@ -82,6 +84,19 @@ pub(crate) trait Floats: Copy {
         let rest = power.times_plus(Self::splat(-LN_2_LOW), rest);
         let mut series = Self::splat(1.0 / 720.0);
         for coefficient in [1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0] {
+            series = series.times_plus(rest, Self::splat(coefficient));
+        }
+        series.times_power(shifted)
+    }
+
+    /// Two to the power of each, to four digits, for what is not above 0.
+    #[inline(always)]
+    fn power_of_two(self) -> Self {
+        let x = self.max(Self::splat(-126.0));
+        let shifted = x.plus(Self::splat(ROUNDER));
+        let rest = x.minus(shifted.minus(Self::splat(ROUNDER)));
+        let mut series = Self::splat(LN_2 * LN_2 * LN_2 * LN_2 / 24.0);
+        for coefficient in [LN_2 * LN_2 * LN_2 / 6.0, LN_2 * LN_2 / 2.0, LN_2, 1.0] {
             series = series.times_plus(rest, Self::splat(coefficient));
         }
         series.times_power(shifted)

@@ -7,7 +7,7 @@ use crate::blocks::BlockMatrix;
 use crate::crew::Crew;
 use crate::elementwise::{self, Then};
 use crate::kernel::{Aligned, BLOCK, Session};
-use crate::linear::{self, ByteRows};
+use crate::linear::{self, ByteRows, stride};
 
 /// Rows that one thread takes at a time: what is between two products then stays in its cache.
 const ROWS: usize = 128;
@@ -109,7 +109,7 @@ impl Rows {
         self.keys.resize(count * config.key_heads * config.head_dimension, 0.0);
         self.values.resize(self.keys.len(), 0.0);
         self.context.resize(count * config.heads * config.head_dimension, 0.0);
-        self.inner.resize(count * config.inner, 0.0);
+        self.inner.resize(count * stride(config.inner), 0.0);
     }
 
     /// Queries, keys and values of a layer.
@@ -128,8 +128,9 @@ impl Rows {
         turn(&mut self.context, config.heads);
         turn(&mut self.keys, config.key_heads);
         let factor = 1.0 / (dimension as f32).sqrt();
-        self.queries.reset(count * config.heads, dimension);
-        self.queries.set_all(isa, &self.context, factor);
+        // Blocks of rows are read to their end.
+        self.queries.reset(count.next_multiple_of(BLOCK) * config.heads, dimension);
+        self.queries.set_all(isa, &self.context, dimension, factor);
     }
 
     /// Leaves the keys and values of one head.
@@ -156,7 +157,7 @@ impl Rows {
             }
         }
         self.bytes.reset(count, width);
-        self.bytes.set_all(isa, &self.context, 1.0);
+        self.bytes.set_all(isa, &self.context, width, 1.0);
         self.product.rows(session, &self.bytes, &layer.attention_output, Then::Add, &mut self.hidden);
     }
 
@@ -166,7 +167,7 @@ impl Rows {
         self.product.rows(session, &self.bytes, &layer.gate, Then::Set, &mut self.inner);
         self.product.rows(session, &self.bytes, &layer.up, Then::Gate, &mut self.inner);
         self.bytes.reset(count, inner);
-        self.bytes.set_all(isa, &self.inner, 1.0);
+        self.bytes.set_all(isa, &self.inner, stride(inner), 1.0);
         self.product.rows(session, &self.bytes, &layer.down, Then::Add, &mut self.hidden);
     }
 
@@ -184,10 +185,11 @@ struct Product(Aligned<i8>);
 
 impl Product {
     fn rows(&mut self, session: &Session, left: &ByteRows, matrix: &BlockMatrix, then: Then, out: &mut [f32]) {
+        let stride = out.len() / left.rows();
         self.0.reserve(matrix.depth() * BLOCK);
         for index in 0..matrix.panels() {
             let panel = matrix.unpack(session.isa(), index, &mut self.0[..matrix.depth() * BLOCK]);
-            linear::times_panel(session, left, &panel, then, &mut out[index * BLOCK..], matrix.columns());
+            linear::times_panel(session, left, &panel, then, &mut out[index * BLOCK..], stride);
         }
     }
 }

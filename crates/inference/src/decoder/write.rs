@@ -79,7 +79,7 @@ impl<'a> Step<'a> {
             let mut bytes = ByteRows::new();
             bytes.reset(group, dimension);
             let factor = 1.0 / (dimension as f32).sqrt();
-            bytes.set_all(isa, &queries[row][head * group * dimension..][..group * dimension], factor);
+            bytes.set_all(isa, &queries[row][head * group * dimension..][..group * dimension], dimension, factor);
             let (bytes, scales) = bytes.block(0);
             let session = self.model.kernel.session();
             let visible = |_| 0..sequence.len() + 1;

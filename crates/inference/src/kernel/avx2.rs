@@ -6,47 +6,69 @@
 use super::{BLOCK, Left, Sums};
 use std::arch::x86_64::*;
 
+/// Depth that is widened at a time, in groups of four bytes.
+const FOURS: usize = 256;
+
+/// Bytes of up to four rows, widened: for each four bytes the first and third, and the second and fourth.
+struct Wide {
+    even: [[i32; FOURS]; 4],
+    odd: [[i32; FOURS]; 4],
+}
+
 pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
-    let mut row = 0;
-    while row < left.rows {
-        let step = (left.rows - row).min(4);
-        for column in [0, 16] {
-            // SAFETY: a `Session` of this kind exists only where these instructions work; the caller has checked
-            // that `left` holds its rows and `panel` its depth, and a block has room for 32 rows.
-            unsafe {
-                let bytes = left.bytes.as_ptr().add(row * left.stride);
-                let panel = panel.as_ptr().add(column * 4);
-                let out = sums.0.as_mut_ptr().add(row * BLOCK + column);
-                let start = start.as_ptr().add(column);
-                let product = match step {
-                    4 => rows::<4>,
-                    3 => rows::<3>,
-                    2 => rows::<2>,
-                    _ => rows::<1>,
+    let mut wide = Wide { even: [[0; FOURS]; 4], odd: [[0; FOURS]; 4] };
+    for row in (0..left.rows).step_by(4) {
+        let rows = (left.rows - row).min(4);
+        for sums in sums.0[row * BLOCK..].chunks_exact_mut(BLOCK).take(rows) {
+            sums.copy_from_slice(start);
+        }
+        for first in (0..left.depth).step_by(4 * FOURS) {
+            let fours = (left.depth - first).min(4 * FOURS) / 4;
+            for lane in 0..rows {
+                let bytes = &left.bytes[(row + lane) * left.stride + first..][..4 * fours];
+                // SAFETY: a `Session` of this kind exists only where these instructions work.
+                unsafe { widen(bytes, &mut wide.even[lane], &mut wide.odd[lane]) };
+            }
+            for column in [0, 16] {
+                let product = match rows {
+                    4 => some_rows::<4>,
+                    3 => some_rows::<3>,
+                    2 => some_rows::<2>,
+                    _ => some_rows::<1>,
                 };
-                product(bytes, left.stride, panel, left.depth / 4, start, out);
+                // SAFETY: as above; the caller has checked that `panel` holds its depth, and a block has room for 32
+                // rows.
+                unsafe {
+                    let panel = panel.as_ptr().add(first * BLOCK + column * 4);
+                    product(&wide, panel, fours, sums.0.as_mut_ptr().add(row * BLOCK + column));
+                }
             }
         }
-        row += step;
     }
 }
 
-/// SAFETY: `left` must point to `ROWS` rows, `stride` apart, of `4 * fours` bytes, `panel` to `fours` groups of 64
-/// bytes, 128 apart, `start` to 16 sums and `out` to `ROWS` rows of 16 sums, 32 apart.
 #[target_feature(enable = "avx2")]
-unsafe fn rows<const ROWS: usize>(
-    left: *const u8,
-    stride: usize,
-    panel: *const i8,
-    fours: usize,
-    start: *const i32,
-    out: *mut i32,
-) {
+fn widen(bytes: &[u8], even: &mut [i32; FOURS], odd: &mut [i32; FOURS]) {
+    for ((four, even), odd) in bytes.chunks_exact(4).zip(even).zip(odd) {
+        let four = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+        *even = (four & 0x00ff_00ff) as i32;
+        *odd = (four >> 8 & 0x00ff_00ff) as i32;
+    }
+}
+
+/// Adds to `ROWS` rows of sixteen sums.
+///
+/// SAFETY: `panel` must point to `fours` groups of 64 bytes, 128 apart, and `out` to rows of 16 sums, 32 apart;
+/// `fours` is at most `FOURS`.
+#[target_feature(enable = "avx2")]
+unsafe fn some_rows<const ROWS: usize>(wide: &Wide, panel: *const i8, fours: usize, out: *mut i32) {
     // SAFETY: every address lies within what the caller vouches for.
     unsafe {
-        let start = [_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(8).cast())];
-        let mut sums = [start; ROWS];
-        let low_bytes = _mm256_set1_epi16(0xff);
+        let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
+        for (row, sums) in sums.iter_mut().enumerate() {
+            sums[0] = _mm256_loadu_si256(out.add(row * BLOCK).cast());
+            sums[1] = _mm256_loadu_si256(out.add(row * BLOCK + 8).cast());
+        }
         for four in 0..fours {
             let halves = [
                 _mm256_loadu_si256(panel.add(four * 128).cast()),
@@ -55,10 +77,8 @@ unsafe fn rows<const ROWS: usize>(
             let even = halves.map(|half| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(half)));
             let odd = halves.map(|half| _mm256_srai_epi16::<8>(half));
             for (row, sums) in sums.iter_mut().enumerate() {
-                let bytes = left.add(row * stride + four * 4).cast::<i32>().read_unaligned();
-                let bytes = _mm256_set1_epi32(bytes);
-                let left_even = _mm256_and_si256(bytes, low_bytes);
-                let left_odd = _mm256_srli_epi16::<8>(bytes);
+                let left_even = _mm256_set1_epi32(*wide.even.get_unchecked(row).get_unchecked(four));
+                let left_odd = _mm256_set1_epi32(*wide.odd.get_unchecked(row).get_unchecked(four));
                 for half in 0..2 {
                     let even = _mm256_madd_epi16(left_even, even[half]);
                     let odd = _mm256_madd_epi16(left_odd, odd[half]);
