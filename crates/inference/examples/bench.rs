@@ -4,7 +4,13 @@
 //! `bench embed --models DIR --texts FILE` understands `go` and `vectors FILE`;
 //! `bench llm --model FILE` understands `prefill N` and `decode N`. Both take `--kernel NAME` and `--threads N`.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "not the product")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "not the product"
+)]
 
 use inference::decoder::{Decoder, Sampler, Sampling};
 use inference::encoder::Encoder;
@@ -37,7 +43,8 @@ fn main() {
 
 fn embed(models: &Path, texts: &Path, kernel: Kernel, threads: usize) {
     let texts = fs::read_to_string(texts).expect("texts");
-    let texts: Vec<String> = texts.lines().map(|line| serde_json::from_str(line).expect("a JSON string")).collect();
+    let texts: Vec<String> =
+        texts.lines().map(|line| serde_json::from_str(line).expect("a JSON string")).collect();
     let start = Instant::now();
     let encoder = Encoder::load(models, kernel).expect("the model");
     let tokens: usize = texts.iter().map(|text| encoder.tokenize(text).len()).sum();

@@ -4,8 +4,9 @@
 //! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale
 //! is multiplied into the weight that attention gives it, which costs nothing: its logarithm is added to the logit.
 
-use crate::elementwise::{self, Then, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
+use crate::elementwise::{self, Scales, Then, ZERO};
+use crate::kernel::{self, Aligned, BLOCK, Isa, Left, Pair, Session, Sums};
+use crate::linear::stride as stride_of;
 use crate::simd::vectorized;
 use std::ops::Range;
 
@@ -153,11 +154,12 @@ pub(crate) const MAX_DIMENSION: usize = 256;
 pub(crate) struct Scratch {
     logits: Aligned<f32>,
     weights: Aligned<u8>,
+    sums: Box<Pair>,
 }
 
 impl Scratch {
     pub fn new() -> Self {
-        Self { logits: Aligned::zeroed(0), weights: Aligned::zeroed(0) }
+        Self { logits: Aligned::zeroed(0), weights: Aligned::zeroed(0), sums: kernel::pair() }
     }
 }
 
@@ -170,7 +172,6 @@ pub(crate) struct Queries<'a> {
 
 /// For each query the mean of the values in its `visible` positions, weighted by how well their keys match: `out`
 /// becomes rows of `dimension`, `stride` apart.
-#[expect(clippy::too_many_arguments, reason = "two operands, what lies between, and where it goes")]
 pub(crate) fn attend(
     session: &Session,
     past: &KeyValues,
@@ -182,53 +183,64 @@ pub(crate) fn attend(
 ) {
     assert!(queries.bytes.depth == past.dimension);
     let isa = session.isa();
-    let rows = queries.bytes.rows;
-    let first = (0..rows).map(|row| visible(row).start).min().unwrap_or(0) / STEP * STEP;
-    let last = (0..rows).map(|row| visible(row).end).max().unwrap_or(0).next_multiple_of(STEP);
+    let count = queries.bytes.rows;
+    let first = (0..count).map(|row| visible(row).start).min().unwrap_or(0) / STEP * STEP;
+    let last = (0..count).map(|row| visible(row).end).max().unwrap_or(0).next_multiple_of(STEP);
     assert!(last <= past.capacity);
     let width = last - first;
     if width == 0 {
         return;
     }
-    scratch.logits.reserve(BLOCK * width);
-    scratch.weights.reserve(BLOCK * width);
+    let (logit_stride, weight_stride) = (stride_of(width), 4 * stride_of(width / 4));
+    scratch.logits.reserve(BLOCK * logit_stride);
+    scratch.weights.reserve(BLOCK * weight_stride);
 
     // The powers of the softmax are those of two.
     let mut row_scales = [0.0; BLOCK];
     row_scales.iter_mut().zip(queries.scales).for_each(|(to, scale)| *to = scale * std::f32::consts::LOG2_E);
-    let mut finish = |position: usize, sums: &Sums| {
-        let (rows, columns) = (&row_scales[..rows], &past.key_scales[position..]);
-        let (powers, logits) = (&past.value_powers[position..], &mut scratch.logits[position - first..]);
-        elementwise::rescale(isa, &sums.0, rows, columns, powers, Then::Set, logits, width);
+    let mut finish = |position: usize, rows: Range<usize>, sums: &Sums| {
+        let rows = rows.start.min(count)..rows.end.min(count);
+        let logits = &mut scratch.logits[rows.start.min(count - 1) * logit_stride + position - first..];
+        let sums = &sums.0[rows.start * BLOCK..];
+        let (columns, powers) = (&past.key_scales[position..], &past.value_powers[position..]);
+        let scales = Scales { rows: &row_scales[rows], columns, bias: powers };
+        elementwise::rescale(isa, sums, scales, Then::Set, logits, logit_stride);
     };
-    // While the vector units finish one block, the tile unit works on the next.
-    let mut sums = [const { Sums([0; BLOCK * BLOCK]) }; 2];
-    for (index, position) in (first..last).step_by(BLOCK).enumerate() {
+    let [mut current, mut before] = scratch.sums.each_mut();
+    for position in (first..last).step_by(BLOCK) {
         let panel = &past.keys[position * past.dimension..][..BLOCK * past.dimension];
         let start = past.key_starts[position..].first_chunk().unwrap_or(&NO_START);
-        session.multiply(queries.bytes, panel, start, &mut sums[index % 2]);
-        if index > 0 {
-            finish(position - BLOCK, &sums[(index - 1) % 2]);
-        }
+        session.multiply(queries.bytes, panel, start, current, &mut |rows| {
+            if position > first {
+                finish(position - BLOCK, rows, before);
+            }
+        });
+        std::mem::swap(&mut current, &mut before);
     }
-    finish(last - BLOCK, &sums[(width / BLOCK - 1) % 2]);
+    finish(last - BLOCK, 0..BLOCK, before);
 
     let mut weight_scales = [0.0; BLOCK];
-    for (row, scale) in weight_scales.iter_mut().enumerate().take(rows) {
-        let logits = &mut scratch.logits[row * width..][..width];
+    for (row, scale) in weight_scales.iter_mut().enumerate().take(count) {
+        let logits = &mut scratch.logits[row * logit_stride..][..width];
         let visible = visible(row);
         logits[..visible.start - first].fill(HIDDEN);
         logits[visible.end - first..].fill(HIDDEN);
-        let weights = &mut scratch.weights[row * width..][..width];
+        let weights = &mut scratch.weights[row * weight_stride..][..width];
         *scale = elementwise::softmax(isa, logits, &past.value_inverses[first..last], weights);
     }
 
-    let weights = Left { bytes: &scratch.weights, stride: width, rows, depth: width };
+    let weights = Left { bytes: &scratch.weights, stride: weight_stride, rows: count, depth: width };
     for part in 0..past.dimension / BLOCK {
         let panel = (part * past.capacity + first) * BLOCK;
-        session.multiply(weights, &past.values[panel..panel + width * BLOCK], &NO_START, &mut sums[0]);
-        let (scales, out) = (&weight_scales[..rows], &mut out[part * BLOCK..]);
-        elementwise::rescale(isa, &sums[0].0, scales, &UNIT_SCALES, &NO_BIAS, Then::Set, out, stride);
+        session.multiply(
+            weights,
+            &past.values[panel..panel + width * BLOCK],
+            &NO_START,
+            current,
+            &mut |_| {},
+        );
+        let scales = Scales { rows: &weight_scales[..count], columns: &UNIT_SCALES, bias: &NO_BIAS };
+        elementwise::rescale(isa, &current.0, scales, Then::Set, &mut out[part * BLOCK..], stride);
     }
 }
 
@@ -242,7 +254,8 @@ mod tests {
     fn every_kernel_attends_as_plain_arithmetic_does() {
         let (dimension, positions, rows) = (64, 150, 20);
         let number = |i: usize| ((i * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0;
-        let vector = |seed: usize| -> Vec<f32> { (0..dimension).map(|i| number(seed * 131 + i * i)).collect() };
+        let vector =
+            |seed: usize| -> Vec<f32> { (0..dimension).map(|i| number(seed * 131 + i * i)).collect() };
         for kernel in Kernel::available() {
             let session = kernel.session();
             let mut past = KeyValues::new(dimension, positions);
@@ -266,7 +279,7 @@ mod tests {
             let mut out = vec![0.0; rows * dimension];
             attend(&session, &past, queries, visible, &mut Scratch::new(), &mut out, dimension);
             for row in 0..rows {
-                let expected = exact(&vector(row + 2000), visible(row), |p| vector(p), |p| vector(p + 1000));
+                let expected = exact(&vector(row + 2000), visible(row), vector, |p| vector(p + 1000));
                 for (expected, got) in expected.iter().zip(&out[row * dimension..]) {
                     assert!((expected - got).abs() < 0.02, "{kernel}: {expected} {got}");
                 }

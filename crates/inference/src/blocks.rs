@@ -82,7 +82,8 @@ impl BlockMatrix {
                 *out = match self.bits {
                     Bits::Four => {
                         let pair = quants[lane / 16 * 256 + i % 16 / 4 * 64 + lane % 16 * 4 + i % 4];
-                        half(lane) * f32::from(if i < 16 { pair & 15 } else { pair >> 4 }) + half(BLOCK + lane)
+                        half(lane) * f32::from(if i < 16 { pair & 15 } else { pair >> 4 })
+                            + half(BLOCK + lane)
                     }
                     Bits::Eight => {
                         let quant = quants[lane / 16 * 512 + i / 4 * 64 + lane % 16 * 4 + i % 4];
@@ -137,7 +138,9 @@ impl BlockRows {
     pub fn set(&mut self, isa: Isa, row: usize, values: &[f32]) {
         let first = row * self.width / BLOCK;
         let bytes = &mut self.bytes[row * self.width..][..self.width];
-        for (block, (values, bytes)) in values.chunks_exact(BLOCK).zip(bytes.chunks_exact_mut(BLOCK)).enumerate() {
+        for (block, (values, bytes)) in
+            values.chunks_exact(BLOCK).zip(bytes.chunks_exact_mut(BLOCK)).enumerate()
+        {
             self.scales[first + block] = elementwise::quantize_signed(isa, values, bytes);
             self.sums[first + block] = bytes.iter().map(|byte| i32::from(*byte as i8)).sum();
         }
@@ -241,7 +244,15 @@ mod tests {
                 for index in 0..matrix.panels() {
                     let panel = matrix.unpack(kernel.0, index, &mut unpacked);
                     let mut out = vec![0.0; 20 * BLOCK];
-                    linear::times_panel(&session, &bytes, &panel, Then::Set, &mut out, BLOCK);
+                    linear::times_panel(
+                        &session,
+                        &bytes,
+                        &panel,
+                        Then::Set,
+                        &mut out,
+                        BLOCK,
+                        &mut crate::kernel::pair(),
+                    );
                     check(&format!("{kernel} {kind:?}"), &rows, &weights, index, &out);
                 }
             }

@@ -3,7 +3,10 @@
 //! A leader never waits for a helper to come, only for tasks that one has begun. So a helper that is busy elsewhere,
 //! or that the system has put aside, costs its help and nothing else.
 
-#![expect(unsafe_code, reason = "lends what is on the leader's stack to helpers for as long as it waits for them")]
+#![expect(
+    unsafe_code,
+    reason = "lends what is on the leader's stack to helpers for as long as it waits for them"
+)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;

@@ -30,24 +30,14 @@ vectorized! {
         scale
     }
 
-    /// Sums of bytes back to numbers, `value[i][j] = sums[i][j] · row_scales[i] · column_scales[j] + bias[j]`, for
-    /// rows of 32; `then` says how they go into the rows of `out`, which are `stride` apart.
-    pub(crate) fn rescale(
-        sums: &[i32],
-        row_scales: &[f32],
-        column_scales: &[f32],
-        bias: &[f32],
-        then: Then,
-        out: &mut [f32],
-        stride: usize,
-    ) {
+    /// Sums of bytes back to numbers, `value[i][j] = sums[i][j] · rows[i] · columns[j] + bias[j]`, for rows of 32;
+    /// `then` says how they go into the rows of `out`, which are `stride` apart.
+    pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Then, out: &mut [f32], stride: usize) {
         match then {
-            Then::Set => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, |value, _| value),
-            Then::Add => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, V::plus),
-            Then::Gelu => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, |value, _| gelu(value)),
-            Then::Gate => rescale_with::<V>(sums, row_scales, column_scales, bias, out, stride, |value, gate| {
-                silu(gate).times(value)
-            }),
+            Then::Set => rescale_with::<V>(sums, scales, out, stride, |value, _| value),
+            Then::Add => rescale_with::<V>(sums, scales, out, stride, V::plus),
+            Then::Gelu => rescale_with::<V>(sums, scales, out, stride, |value, _| gelu(value)),
+            Then::Gate => rescale_with::<V>(sums, scales, out, stride, |value, gate| silu(gate).times(value)),
         }
     }
 
@@ -150,21 +140,27 @@ pub(crate) enum Then {
     Gate,
 }
 
+/// What the sums of a block stand for: scales of its rows and of its 32 columns, and what is added to each column.
+#[derive(Clone, Copy)]
+pub(crate) struct Scales<'a> {
+    pub rows: &'a [f32],
+    pub columns: &'a [f32],
+    pub bias: &'a [f32],
+}
+
 #[inline(always)]
 fn rescale_with<V: Floats>(
     sums: &[i32],
-    row_scales: &[f32],
-    column_scales: &[f32],
-    bias: &[f32],
+    scales: Scales<'_>,
     out: &mut [f32],
     stride: usize,
     then: impl Fn(V, V) -> V,
 ) {
     for half in [0, LANES] {
-        let column = V::load(&column_scales[half..]);
-        let bias = V::load(&bias[half..]);
-        for ((sums, out), row) in sums.chunks_exact(32).zip(out.chunks_mut(stride)).zip(row_scales) {
-            let value = V::from_integers(&sums[half..]).times_plus(column.times(V::splat(*row)), bias);
+        let columns = V::load(&scales.columns[half..]);
+        let bias = V::load(&scales.bias[half..]);
+        for ((sums, out), row) in sums.chunks_exact(32).zip(out.chunks_mut(stride)).zip(scales.rows) {
+            let value = V::from_integers(&sums[half..]).times_plus(columns.times(V::splat(*row)), bias);
             let out = &mut out[half..];
             then(value, V::load(out)).store(out);
         }
@@ -175,7 +171,13 @@ fn rescale_with<V: Floats>(
 #[inline(always)]
 fn gelu<V: Floats>(x: V) -> V {
     const COEFFICIENTS: [f32; 8] = [
-        -4.515_208_2e-9, 1.986_127_3e-7, -5.147_457_6e-6, 8.848_856e-5, -1.079_074_5e-3, 9.718_767e-3, -6.619_026_5e-2,
+        -4.515_208e-9,
+        1.986_127_3e-7,
+        -5.147_457_6e-6,
+        8.848_856e-5,
+        -1.079_074_5e-3,
+        9.718_767e-3,
+        -6.619_026_5e-2,
         0.398_819_2,
     ];
     const LIMIT: f32 = 4.25;
@@ -253,7 +255,8 @@ mod tests {
         for kernel in Kernel::available() {
             let steps: Vec<i32> = values.iter().map(|value| (value * 1024.0) as i32).collect();
             let mut out = vec![0.0; steps.len()];
-            rescale(kernel.0, &steps, &[1.0; 128], &[1.0 / 1024.0; 32], &[0.0; 32], Then::Gelu, &mut out, 32);
+            let scales = Scales { rows: &[1.0; 128], columns: &[1.0 / 1024.0; 32], bias: &[0.0; 32] };
+            rescale(kernel.0, &steps, scales, Then::Gelu, &mut out, 32);
             for (x, y) in steps.iter().zip(&out) {
                 let x = f64::from(*x) / 1024.0;
                 let exact = x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2));
@@ -270,7 +273,10 @@ mod tests {
             gated_silu(kernel.0, &mut gate, &vec![1.0; values.len()]);
             for (x, y) in values.iter().zip(&gate) {
                 let exact = f64::from(*x) / (1.0 + (-f64::from(*x)).exp());
-                assert!((exact - f64::from(*y)).abs() <= exact.abs() * 2e-6 + 1e-37, "{kernel}: {x} {y} {exact}");
+                assert!(
+                    (exact - f64::from(*y)).abs() <= exact.abs() * 2e-6 + 1e-37,
+                    "{kernel}: {x} {y} {exact}"
+                );
             }
         }
     }
@@ -301,7 +307,10 @@ mod tests {
             let step = softmax(kernel.0, &logits, &parts, &mut bytes);
             assert_eq!((bytes[39], &bytes[40..]), (255, &[0; 24][..]));
             for (byte, weight) in bytes.iter().zip(&weights) {
-                assert!((f32::from(*byte) * step - weight / sum).abs() <= step * 0.51, "{kernel}: {byte} {weight}");
+                assert!(
+                    (f32::from(*byte) * step - weight / sum).abs() <= step * 0.51,
+                    "{kernel}: {byte} {weight}"
+                );
             }
         }
     }

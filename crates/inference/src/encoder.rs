@@ -12,7 +12,7 @@ pub(crate) use reference::{dot, softmax};
 use crate::ModelError;
 use crate::attention::{self, KeyValues, Queries};
 use crate::elementwise::{self, Then};
-use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Session};
+use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
 use crate::linear::{ByteMatrix, ByteRows, stride, times_panel};
 use crate::tokenizer::WordPiece;
 use std::ops::Range;
@@ -23,6 +23,9 @@ use weights::{Config, LayerWeights, Norm, Weights};
 pub const MAX_TOKENS: usize = 256;
 /// Rows that pass through the feed-forward part together: what is between its two products then stays in the cache.
 const FEED_FORWARD_ROWS: usize = 128;
+
+/// Rows that attend together: their logits then stay in the first-level cache.
+const ATTENTION_ROWS: usize = 16;
 
 pub struct Encoder {
     kernel: Kernel,
@@ -103,7 +106,8 @@ impl Encoder {
                 + layer.intermediate.resident_bytes()
                 + layer.output.resident_bytes()
         };
-        4 * (self.word_embeddings.len() + self.position_embeddings.len()) + self.layers.iter().map(layer).sum::<usize>()
+        4 * (self.word_embeddings.len() + self.position_embeddings.len())
+            + self.layers.iter().map(layer).sum::<usize>()
     }
 
     /// The tokens of a text, as many as the model reads.
@@ -115,6 +119,9 @@ impl Encoder {
     pub fn embed(&self, texts: &[Vec<u32>], scratch: &mut Scratch) -> Vec<Vec<f32>> {
         let session = self.kernel.session();
         let pack = Pack::new(texts);
+        if pack.rows == 0 {
+            return Vec::new();
+        }
         scratch.fit(&self.config, pack.rows);
         self.embed_tokens(texts, scratch);
         for layer in &self.layers {
@@ -146,11 +153,21 @@ impl Encoder {
                 for part in 0..parts {
                     let panel = layer.query_key_value.panel((role as usize * heads + head) * parts + part);
                     let out = &mut scratch.head[part * BLOCK..];
-                    times_panel(session, &scratch.bytes, &panel, Then::Set, out, dimension);
+                    times_panel(
+                        session,
+                        &scratch.bytes,
+                        &panel,
+                        Then::Set,
+                        out,
+                        dimension,
+                        &mut scratch.sums,
+                    );
                 }
                 let values = &scratch.head[..pack.rows * dimension];
                 match role {
-                    Role::Query => scratch.queries.set_all(isa, values, dimension, 1.0 / (dimension as f32).sqrt()),
+                    Role::Query => {
+                        scratch.queries.set_all(isa, values, dimension, 1.0 / (dimension as f32).sqrt())
+                    }
                     Role::Key => scratch.past.set_keys(isa, 0, values, dimension),
                     Role::Value => scratch.past.set_values(isa, 0, values, dimension),
                 }
@@ -166,9 +183,9 @@ impl Encoder {
     fn attend_text(&self, session: &Session, head: usize, rows: Range<usize>, scratch: &mut Scratch) {
         let Config { hidden_size: hidden, heads, .. } = self.config;
         let dimension = hidden / heads;
-        for first in rows.clone().step_by(BLOCK) {
+        for first in rows.clone().step_by(ATTENTION_ROWS) {
             let (mut bytes, scales) = scratch.queries.block(first);
-            bytes.rows = bytes.rows.min(rows.end - first);
+            bytes.rows = ATTENTION_ROWS.min(rows.end - first);
             let queries = Queries { bytes, scales };
             let out = &mut scratch.context[first * hidden + head * dimension..];
             let visible = |_| rows.clone();
@@ -184,7 +201,15 @@ impl Encoder {
             scratch.bytes.set_all(isa, &scratch.hidden[first * hidden..][..count * hidden], hidden, 1.0);
             for index in 0..layer.intermediate.panels() {
                 let (panel, out) = (layer.intermediate.panel(index), &mut scratch.inner[index * BLOCK..]);
-                times_panel(session, &scratch.bytes, &panel, Then::Gelu, out, stride(inner));
+                times_panel(
+                    session,
+                    &scratch.bytes,
+                    &panel,
+                    Then::Gelu,
+                    out,
+                    stride(inner),
+                    &mut scratch.sums,
+                );
             }
             scratch.bytes.reset(count, inner);
             scratch.bytes.set_all(isa, &scratch.inner[..count * stride(inner)], stride(inner), 1.0);
@@ -195,11 +220,26 @@ impl Encoder {
     }
 
     /// `hidden = norm(hidden + bytes · matrix)`, for some of the rows.
-    fn add_product(&self, session: &Session, matrix: &ByteMatrix, norm: &Norm, rows: Range<usize>, scratch: &mut Scratch) {
+    fn add_product(
+        &self,
+        session: &Session,
+        matrix: &ByteMatrix,
+        norm: &Norm,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) {
         let (hidden, isa) = (self.config.hidden_size, session.isa());
         for index in 0..matrix.panels() {
             let out = &mut scratch.hidden[rows.start * hidden + index * BLOCK..];
-            times_panel(session, &scratch.bytes, &matrix.panel(index), Then::Add, out, hidden);
+            times_panel(
+                session,
+                &scratch.bytes,
+                &matrix.panel(index),
+                Then::Add,
+                out,
+                hidden,
+                &mut scratch.sums,
+            );
         }
         for row in rows {
             norm.apply(isa, &mut scratch.hidden[row * hidden..][..hidden]);
@@ -268,6 +308,7 @@ pub struct Scratch {
     attention: attention::Scratch,
     context: Aligned<f32>,
     inner: Aligned<f32>,
+    sums: Box<Pair>,
     rows: usize,
 }
 
@@ -282,6 +323,7 @@ impl Default for Scratch {
             attention: attention::Scratch::new(),
             context: Aligned::zeroed(0),
             inner: Aligned::zeroed(0),
+            sums: kernel::pair(),
             rows: 0,
         }
     }

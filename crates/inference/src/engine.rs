@@ -11,10 +11,10 @@ mod stop;
 pub use embedding::Embeddings;
 pub use generation::{Event, FinishReason, Finished, Generation, Prompt, Request};
 
+use crate::chat_template::TemplateError;
 use crate::crew::{Crew, Pause};
 use crate::decoder::Decoder;
 use crate::encoder::{Encoder, Scratch};
-use crate::chat_template::TemplateError;
 use embedding::Text;
 use generation::Writers;
 use queue::{Queue, Work};
@@ -135,8 +135,10 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        self.shared.queue().stopped = true;
-        self.shared.changed.notify_all();
+        let mut queue = self.shared.queue();
+        queue.stopped = true;
+        self.shared.announce(&queue);
+        drop(queue);
         for thread in self.threads.drain(..) {
             // A thread that panicked outside of a request has nothing left to say.
             let _ = thread.join();

@@ -18,6 +18,7 @@ pub(crate) use aligned::Aligned;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Rows and columns of the block that one call computes.
@@ -132,15 +133,25 @@ impl Session {
     /// `sums[i][j] = start[j] + Σ left[i][k] · panel[k][j]`, exactly, for the rows of `left`; what is left of the
     /// block is unspecified. `panel` holds 32 columns, four of their `depth` bytes together: `[depth/4][32][4]`.
     /// `depth` is a multiple of 32.
+    ///
+    /// `meanwhile` is called with ranges that make up 0 to 32, to do something with as many rows of another block: the
+    /// tile unit and the vector units then work at the same time.
     #[inline]
-    pub(crate) fn multiply(&self, left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+    pub(crate) fn multiply(
+        &self,
+        left: Left<'_>,
+        panel: &[i8],
+        start: &[i32; BLOCK],
+        sums: &mut Sums,
+        meanwhile: &mut dyn FnMut(Range<usize>),
+    ) {
         assert!(left.rows <= BLOCK && left.depth > 0 && left.depth.is_multiple_of(32));
         assert!(left.reaches(left.rows) && panel.len() >= left.depth * BLOCK);
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Amx if left.rows > 8 => {
                 assert!(left.reaches(left.rows.next_multiple_of(16)));
-                amx::multiply(left, panel, start, sums);
+                return amx::multiply(left, panel, start, sums, meanwhile);
             }
             #[cfg(target_arch = "x86_64")]
             Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums),
@@ -148,7 +159,29 @@ impl Session {
             Isa::Avx2 => avx2::multiply(left, panel, start, sums),
             _ => portable::multiply(left, panel, start, sums),
         }
+        meanwhile(0..BLOCK);
     }
+}
+
+/// Asks for bytes that are needed soon: from the third-level cache they take longer than the tile unit does.
+#[inline(always)]
+#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "a hint to the processor"))]
+pub(crate) fn prefetch(bytes: &[i8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64) {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing that the program could see, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
+/// Two blocks, of which one is computed while the other is used.
+pub(crate) type Pair = [Sums; 2];
+
+pub(crate) fn pair() -> Box<Pair> {
+    Box::new([const { Sums([0; BLOCK * BLOCK]) }; 2])
 }
 
 #[cfg(test)]
@@ -180,7 +213,7 @@ mod tests {
                 portable::multiply(left, &panel, &start, &mut expected);
                 for kernel in Kernel::available() {
                     let mut sums = Sums([0; 1024]);
-                    kernel.session().multiply(left, &panel, &start, &mut sums);
+                    kernel.session().multiply(left, &panel, &start, &mut sums, &mut |_| {});
                     assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
                 }
             }
@@ -195,7 +228,13 @@ mod tests {
         let left = Aligned::<u8>::zeroed(32 * 64);
         let panel = Aligned::<i8>::zeroed(32 * 64);
         let mut sums = Sums([1; 1024]);
-        outer.multiply(Left { bytes: &left, stride: 64, rows: 32, depth: 64 }, &panel, &[5; 32], &mut sums);
+        outer.multiply(
+            Left { bytes: &left, stride: 64, rows: 32, depth: 64 },
+            &panel,
+            &[5; 32],
+            &mut sums,
+            &mut |_| {},
+        );
         assert_eq!(sums.0, [5; 1024]);
     }
 }

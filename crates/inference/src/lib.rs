@@ -23,7 +23,8 @@ pub mod tokenizer;
 
 pub use crew::Crew;
 pub use engine::{
-    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Prompt, Request,
+    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Prompt,
+    Request,
 };
 pub use error::ModelError;
 pub use kernel::Kernel;

@@ -4,13 +4,14 @@
 //! loaded. The product runs over panels of 32 columns, each of which stays in the first-level cache while all rows
 //! pass by it.
 
-use crate::elementwise::{self, Then, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Left, Session, Sums};
+use crate::elementwise::{self, Scales, Then, ZERO};
+use crate::kernel::{Aligned, BLOCK, Isa, Left, Pair, Session, Sums, prefetch};
+use std::ops::Range;
 
 /// How far apart rows of a wide matrix of floats should lie: by an odd number of cache lines, since rows that are a
 /// power of two apart compete for the same few places in the cache.
 pub(crate) fn stride(width: usize) -> usize {
-    (width / 16 | 1) * 16
+    ((width / 16) | 1) * 16
 }
 
 /// Activations as bytes around `ZERO`, each row with its scale.
@@ -78,6 +79,8 @@ pub(crate) struct Panel<'a> {
     /// Takes back what the rows' bytes are too large by: `-ZERO · Σ column`.
     pub start: &'a [i32; BLOCK],
     pub bias: &'a [f32],
+    /// What will be multiplied next.
+    pub next: &'a [i8],
 }
 
 /// A matrix of signed bytes with a scale for each column, in panels of `[depth/4][32][4]`.
@@ -124,8 +127,10 @@ impl ByteMatrix {
 
     pub fn panel(&self, index: usize) -> Panel<'_> {
         let columns = index * BLOCK..(index + 1) * BLOCK;
+        let (bytes, behind) = self.bytes[index * BLOCK * self.depth..].split_at(BLOCK * self.depth);
         Panel {
-            bytes: &self.bytes[index * BLOCK * self.depth..][..BLOCK * self.depth],
+            bytes,
+            next: &behind[..behind.len().min(BLOCK * self.depth)],
             scales: &self.scales[columns.clone()],
             start: &self.starts[index],
             bias: &self.biases[columns],
@@ -145,22 +150,29 @@ pub(crate) fn times_panel(
     then: Then,
     out: &mut [f32],
     stride: usize,
+    sums: &mut Pair,
 ) {
-    let mut finish = |first: usize, sums: &Sums| {
+    let mut finish = |first: usize, rows: Range<usize>, sums: &Sums| {
         let scales = left.block(first).1;
-        let out = &mut out[first * stride..];
-        elementwise::rescale(session.isa(), &sums.0, scales, panel.scales, panel.bias, then, out, stride);
+        let rows = rows.start.min(scales.len())..rows.end.min(scales.len());
+        let out = &mut out[(first + rows.start).min(left.rows() - 1) * stride..];
+        let sums = &sums.0[rows.start * BLOCK..];
+        let scales = Scales { rows: &scales[rows], columns: panel.scales, bias: panel.bias };
+        elementwise::rescale(session.isa(), sums, scales, then, out, stride);
     };
-    // While the vector units finish one block, the tile unit works on the next.
-    let mut sums = [const { Sums([0; BLOCK * BLOCK]) }; 2];
-    for (index, first) in (0..left.rows()).step_by(BLOCK).enumerate() {
-        session.multiply(left.block(first).0, panel.bytes, panel.start, &mut sums[index % 2]);
-        if index > 0 {
-            finish(first - BLOCK, &sums[(index - 1) % 2]);
-        }
+    let share = (panel.next.len() * BLOCK).div_ceil(left.rows().max(1));
+    let mut next = panel.next.chunks(share.max(1));
+    let [mut current, mut before] = sums.each_mut();
+    for first in (0..left.rows()).step_by(BLOCK) {
+        session.multiply(left.block(first).0, panel.bytes, panel.start, current, &mut |rows| {
+            if first > 0 {
+                finish(first - BLOCK, rows, before);
+            }
+        });
+        prefetch(next.next().unwrap_or_default());
+        std::mem::swap(&mut current, &mut before);
     }
-    let blocks = left.rows().div_ceil(BLOCK);
-    if blocks > 0 {
-        finish((blocks - 1) * BLOCK, &sums[(blocks - 1) % 2]);
+    if left.rows() > 0 {
+        finish((left.rows() - 1) / BLOCK * BLOCK, 0..BLOCK, before);
     }
 }

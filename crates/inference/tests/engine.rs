@@ -1,11 +1,15 @@
 //! The engine with the real models: order, priorities, streams, ends.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
 mod common;
 
+use inference::chat_template::Message;
 use inference::decoder::{Decoder, Sampling};
 use inference::encoder::Encoder;
-use inference::chat_template::Message;
-use inference::{Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Prompt, Request};
+use inference::{
+    Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Prompt, Request,
+};
 use std::time::{Duration, Instant};
 
 fn engine() -> Engine {
@@ -47,7 +51,11 @@ fn answer(engine: &Engine, request: Request) -> (String, Result<Finished, Engine
 }
 
 fn texts(count: usize) -> Vec<String> {
-    (0..count).map(|i| format!("Record {i}: {}", "the wing of the model was swept by some degrees. ".repeat(1 + i % 17))).collect()
+    (0..count)
+        .map(|i| {
+            format!("Record {i}: {}", "the wing of the model was swept by some degrees. ".repeat(1 + i % 17))
+        })
+        .collect()
 }
 
 #[test]
@@ -74,7 +82,11 @@ fn an_interactive_text_does_not_wait_for_bulk_or_for_answers() {
             bulk.push(engine.embed(texts(200), Priority::Bulk).unwrap());
         }
         let start = Instant::now();
-        engine.embed(vec!["How deep may a ship be at the north quay?".to_owned()], Priority::Interactive).unwrap().wait().unwrap();
+        engine
+            .embed(vec!["How deep may a ship be at the north quay?".to_owned()], Priority::Interactive)
+            .unwrap()
+            .wait()
+            .unwrap();
         waits.push(start.elapsed());
         std::thread::sleep(Duration::from_millis(3));
     }
@@ -122,26 +134,30 @@ fn without_models_requests_say_which_is_missing() {
 #[test]
 fn an_answer_ends_by_itself_at_its_length_or_at_a_stop_string() {
     let engine = engine();
-    let (text, finished) = answer(&engine, ask("What is the capital of France?", 60));
+    let (text, finished) = answer(&engine, ask("What do bees make? Answer in one short sentence.", 200));
     let finished = finished.unwrap();
-    assert!(text.contains("Paris"), "{text}");
+    assert!(!text.is_empty());
     assert_eq!(finished.reason, FinishReason::Stop);
     assert!(finished.prompt_tokens > 20 && finished.answer_tokens > 3);
 
-    let (text, finished) = answer(&engine, ask("Write a long story.", 7));
-    assert_eq!((finished.unwrap().reason, finished_tokens(&engine, &text)), (FinishReason::Length, 7));
+    let (text, finished) = answer(&engine, counting(7));
+    let finished = finished.unwrap();
+    assert!(text.contains("four five six"), "{text}");
+    assert_eq!((finished.reason, finished.answer_tokens), (FinishReason::Length, 7));
 
-    let stop = Request { stop: vec!["Paris".to_owned()], ..ask("What is the capital of France?", 60) };
+    let stop = Request { stop: vec!["seven".to_owned()], ..counting(60) };
     let (text, finished) = answer(&engine, stop);
-    assert!(!text.contains("Par") && !text.is_empty(), "{text}");
+    assert_eq!(text.trim(), "four five six");
     assert_eq!(finished.unwrap().reason, FinishReason::Stop);
 
     let (text, finished) = answer(&engine, ask("Hello", 0));
     assert_eq!((text.as_str(), finished.unwrap().answer_tokens), ("", 0));
 }
 
-fn finished_tokens(engine: &Engine, text: &str) -> usize {
-    engine.decoder().unwrap().tokenizer().encode(text, false).len()
+/// A text that even the smallest model goes on with as it must.
+fn counting(max_tokens: usize) -> Request {
+    let text = "one two three four five six seven eight nine ten\n".repeat(4) + "one two three";
+    Request { prompt: Prompt::Text(text), ..ask("", max_tokens) }
 }
 
 #[test]
@@ -158,7 +174,8 @@ fn a_prompt_longer_than_the_context_is_an_error_of_its_own() {
 #[test]
 fn answers_written_at_the_same_time_are_those_written_alone() {
     let engine = engine();
-    let questions = ["What is the capital of France?", "What do bees make?", "Who wrote Hamlet?", "What is ice?"];
+    let questions =
+        ["What is the capital of France?", "What do bees make?", "Who wrote Hamlet?", "What is ice?"];
     let alone: Vec<String> = questions.iter().map(|question| answer(&engine, ask(question, 30)).0).collect();
     let together: Vec<String> = std::thread::scope(|scope| {
         let engine = &engine;
@@ -173,7 +190,8 @@ fn answers_written_at_the_same_time_are_those_written_alone() {
 #[test]
 fn what_begins_like_an_earlier_prompt_is_not_read_again() {
     let engine = engine();
-    let system = Message { role: "system".to_owned(), content: "You answer in one short sentence. ".repeat(40) };
+    let system =
+        Message { role: "system".to_owned(), content: "You answer in one short sentence. ".repeat(40) };
     let with_system = |question: &str| {
         let user = Message { role: "user".to_owned(), content: question.to_owned() };
         Request { prompt: Prompt::Chat(vec![system.clone(), user]), ..ask("", 10) }
@@ -206,8 +224,12 @@ fn a_dropped_answer_is_not_written_to_its_end() {
         assert!(matches!(generation.wait_next(), Some(Event::Text(_))));
     }
     let start = Instant::now();
-    let (text, _) = answer(&engine, ask("What is the capital of France?", 20));
-    assert!(text.contains("Paris") && start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    let (text, _) = answer(&engine, counting(5));
+    assert!(
+        text.contains("four") && start.elapsed() < Duration::from_secs(5),
+        "{text} {:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
@@ -225,7 +247,8 @@ fn what_waits_when_the_engine_ends_is_told_so() {
 #[tokio::test]
 async fn tasks_can_await_vectors_and_answers() {
     let engine = engine();
-    let vectors = engine.embed(vec!["one".to_owned(), "two".to_owned()], Priority::Interactive).unwrap().await.unwrap();
+    let vectors =
+        engine.embed(vec!["one".to_owned(), "two".to_owned()], Priority::Interactive).unwrap().await.unwrap();
     assert_eq!(vectors.len(), 2);
     let mut generation = engine.generate(ask("What do bees make?", 30)).unwrap();
     let mut ended = false;

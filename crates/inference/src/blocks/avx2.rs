@@ -28,7 +28,8 @@ fn one_row(bits: Bits, blocks: &[u8], row: BlockRow<'_>, out: &mut [f32]) {
                 let scales = _mm256_cvtph_ps(_mm_loadu_si128(block.as_ptr().add(part * 16).cast()));
                 match bits {
                     Bits::Four => {
-                        let mins = _mm256_cvtph_ps(_mm_loadu_si128(block.as_ptr().add(64 + part * 16).cast()));
+                        let mins =
+                            _mm256_cvtph_ps(_mm_loadu_si128(block.as_ptr().add(64 + part * 16).cast()));
                         let dot = _mm256_cvtepi32_ps(four_bits(block.as_ptr(), part, bytes));
                         *sums = _mm256_fmadd_ps(mins, _mm256_set1_ps(scale * sum as f32), *sums);
                         *sums = _mm256_fmadd_ps(_mm256_mul_ps(dot, _mm256_set1_ps(scale)), scales, *sums);

@@ -17,7 +17,8 @@ pub(super) fn times_panel(bits: Bits, blocks: &[u8], rows: &BlockRows, out: &mut
                 *out += scale
                     * match bits {
                         Bits::Four => {
-                            half(column) * four_bits(quants, column, bytes) as f32 + half(BLOCK + column) * sum as f32
+                            half(column) * four_bits(quants, column, bytes) as f32
+                                + half(BLOCK + column) * sum as f32
                         }
                         Bits::Eight => half(column) * (eight_bits(quants, column, bytes) - 128 * sum) as f32,
                     };

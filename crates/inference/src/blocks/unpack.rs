@@ -17,6 +17,7 @@ impl BlockMatrix {
             scales: &self.column_scales[index * BLOCK..][..BLOCK],
             start: &self.column_starts[index],
             bias: &NO_BIAS,
+            next: &[],
         }
     }
 

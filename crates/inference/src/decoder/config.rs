@@ -25,7 +25,8 @@ impl Config {
             return Err(ModelError::unsupported(format!("architecture `{architecture}`: only `llama`")));
         }
         let number = |key: &str| Ok::<_, ModelError>(file.required_u32(&format!("llama.{key}"))? as usize);
-        let optional = |key: &str| Ok::<_, ModelError>(file.u32(&format!("llama.{key}"))?.map(|value| value as usize));
+        let optional =
+            |key: &str| Ok::<_, ModelError>(file.u32(&format!("llama.{key}"))?.map(|value| value as usize));
         let heads = number("attention.head_count")?;
         let hidden = number("embedding_length")?;
         let head_dimension = match optional("attention.key_length")? {
@@ -50,7 +51,11 @@ impl Config {
     fn check(&self, rotated: Option<usize>) -> Result<(), ModelError> {
         let whole = |side: usize| side.is_multiple_of(BLOCK) && (1..=1 << 16).contains(&side);
         let few = |count: usize| (1..=1 << 10).contains(&count);
-        if !whole(self.hidden) || !whole(self.inner) || !few(self.layers) || !(1..=1 << 20).contains(&self.context) {
+        if !whole(self.hidden)
+            || !whole(self.inner)
+            || !few(self.layers)
+            || !(1..=1 << 20).contains(&self.context)
+        {
             return Err(ModelError::unsupported("sizes of layers must be multiples of 32, up to 65536"));
         }
         if !few(self.heads) || !few(self.key_heads) || !self.heads.is_multiple_of(self.key_heads) {
@@ -77,7 +82,9 @@ fn frequencies(file: &Gguf, dimension: usize) -> Result<Vec<f32>, ModelError> {
     let scaling = match file.string("llama.rope.scaling.type")? {
         Some("linear") => file.required_f32("llama.rope.scaling.factor")?,
         None | Some("none") => 1.0,
-        Some(other) => return Err(ModelError::unsupported(format!("rope scaling `{other}`: `linear` or `none`"))),
+        Some(other) => {
+            return Err(ModelError::unsupported(format!("rope scaling `{other}`: `linear` or `none`")));
+        }
     };
     let mut frequencies: Vec<f32> =
         (0..dimension / 2).map(|pair| base.powf(-2.0 * pair as f32 / dimension as f32) / scaling).collect();

@@ -21,7 +21,8 @@ impl Decoder {
         let file = Gguf::open(path)?;
         let config = Config::read(&file)?;
         let tokenizer = TextTokenizer::from_gguf(&file)?;
-        let fingerprint = fingerprint(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
+        let fingerprint =
+            fingerprint(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
         let source = Source { file: &file, config: &config };
         let embeddings = source.embeddings(tokenizer.len())?;
         let output = match file.tensor("output.weight") {
@@ -140,5 +141,7 @@ pub(super) fn check(tensor: &Tensor, rows: usize, columns: usize) -> Result<(), 
         return Ok(());
     }
     let Tensor { name, rows: has_rows, columns: has_columns, .. } = tensor;
-    Err(ModelError::malformed(format!("tensor `{name}` is {has_rows} × {has_columns}, not {rows} × {columns}")))
+    Err(ModelError::malformed(format!(
+        "tensor `{name}` is {has_rows} × {has_columns}, not {rows} × {columns}"
+    )))
 }

@@ -6,7 +6,7 @@ use crate::attention::{self, KeyValues, Queries};
 use crate::blocks::BlockMatrix;
 use crate::crew::Crew;
 use crate::elementwise::{self, Then};
-use crate::kernel::{Aligned, BLOCK, Session};
+use crate::kernel::{self, Aligned, BLOCK, Pair, Session};
 use crate::linear::{self, ByteRows, stride};
 
 /// Rows that one thread takes at a time: what is between two products then stays in its cache.
@@ -34,7 +34,8 @@ impl Decoder {
 
     fn read_some(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32], share: usize) -> Vec<Rows> {
         let first = sequence.len();
-        let mut parts: Vec<Rows> = (first..).step_by(share).zip(tokens.chunks(share)).map(Rows::new).collect();
+        let mut parts: Vec<Rows> =
+            (first..).step_by(share).zip(tokens.chunks(share)).map(Rows::new).collect();
         crew.each_item(&mut parts, |_, rows| {
             let session = self.kernel.session();
             rows.embed(self);
@@ -86,7 +87,7 @@ impl Rows {
             hidden: Vec::new(),
             normal: Vec::new(),
             bytes: ByteRows::new(),
-            product: Product(Aligned::zeroed(0)),
+            product: Product { unpacked: Aligned::zeroed(0), sums: kernel::pair() },
             queries: ByteRows::new(),
             keys: Vec::new(),
             values: Vec::new(),
@@ -121,7 +122,9 @@ impl Rows {
         self.product.rows(session, &self.bytes, &layer.key, Then::Set, &mut self.keys);
         self.product.rows(session, &self.bytes, &layer.value, Then::Set, &mut self.values);
         let turn = |values: &mut [f32], heads: usize| {
-            for (row, angles) in values.chunks_exact_mut(heads * dimension).zip(self.angles.chunks_exact(dimension)) {
+            for (row, angles) in
+                values.chunks_exact_mut(heads * dimension).zip(self.angles.chunks_exact(dimension))
+            {
                 row.chunks_exact_mut(dimension).for_each(|head| rope::rotate(isa, head, angles));
             }
         };
@@ -180,16 +183,34 @@ impl Rows {
     }
 }
 
-/// One panel of a matrix as bytes.
-struct Product(Aligned<i8>);
+/// One panel of a matrix as bytes, and its product with some rows.
+struct Product {
+    unpacked: Aligned<i8>,
+    sums: Box<Pair>,
+}
 
 impl Product {
-    fn rows(&mut self, session: &Session, left: &ByteRows, matrix: &BlockMatrix, then: Then, out: &mut [f32]) {
+    fn rows(
+        &mut self,
+        session: &Session,
+        left: &ByteRows,
+        matrix: &BlockMatrix,
+        then: Then,
+        out: &mut [f32],
+    ) {
         let stride = out.len() / left.rows();
-        self.0.reserve(matrix.depth() * BLOCK);
+        self.unpacked.reserve(matrix.depth() * BLOCK);
         for index in 0..matrix.panels() {
-            let panel = matrix.unpack(session.isa(), index, &mut self.0[..matrix.depth() * BLOCK]);
-            linear::times_panel(session, left, &panel, then, &mut out[index * BLOCK..], stride);
+            let panel = matrix.unpack(session.isa(), index, &mut self.unpacked[..matrix.depth() * BLOCK]);
+            linear::times_panel(
+                session,
+                left,
+                &panel,
+                then,
+                &mut out[index * BLOCK..],
+                stride,
+                &mut self.sums,
+            );
         }
     }
 }

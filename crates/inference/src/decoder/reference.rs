@@ -49,7 +49,8 @@ impl Reference {
             Ok::<_, ModelError>(values)
         };
         let (hidden, inner) = (config.hidden, config.inner);
-        let (queries, keys) = (config.heads * config.head_dimension, config.key_heads * config.head_dimension);
+        let (queries, keys) =
+            (config.heads * config.head_dimension, config.key_heads * config.head_dimension);
         let layer = |index: usize| {
             let name = |part: &str| format!("blk.{index}.{part}.weight");
             Ok::<_, ModelError>(Layer {
@@ -66,7 +67,10 @@ impl Reference {
         };
         Ok(Self {
             embeddings: matrix("token_embd.weight", tokens, hidden)?,
-            output: file.tensor("output.weight").map(|_| matrix("output.weight", tokens, hidden)).transpose()?,
+            output: file
+                .tensor("output.weight")
+                .map(|_| matrix("output.weight", tokens, hidden))
+                .transpose()?,
             output_norm: source.vector("output_norm.weight", hidden)?,
             layers: (0..config.layers).map(layer).collect::<Result<_, _>>()?,
             config,

@@ -26,7 +26,8 @@ impl Decoder {
     /// How likely each token of the vocabulary is to follow, before any scaling, for each row of what `read` or
     /// `write` gave.
     pub fn logits(&self, crew: &Crew, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
-        let mut step = Step { model: self, crew, bytes: BlockRows::new(), hidden: rows.to_vec(), angles: Vec::new() };
+        let mut step =
+            Step { model: self, crew, bytes: BlockRows::new(), hidden: rows.to_vec(), angles: Vec::new() };
         step.normalize(&self.output_norm);
         let output = self.output();
         let mut logits = step.product(output);
@@ -79,13 +80,26 @@ impl<'a> Step<'a> {
             let mut bytes = ByteRows::new();
             bytes.reset(group, dimension);
             let factor = 1.0 / (dimension as f32).sqrt();
-            bytes.set_all(isa, &queries[row][head * group * dimension..][..group * dimension], dimension, factor);
+            bytes.set_all(
+                isa,
+                &queries[row][head * group * dimension..][..group * dimension],
+                dimension,
+                factor,
+            );
             let (bytes, scales) = bytes.block(0);
             let session = self.model.kernel.session();
             let visible = |_| 0..sequence.len() + 1;
             let past = &sequence.past[index][head];
             let queries = Queries { bytes, scales };
-            attention::attend(&session, past, queries, visible, &mut attention::Scratch::new(), out, dimension);
+            attention::attend(
+                &session,
+                past,
+                queries,
+                visible,
+                &mut attention::Scratch::new(),
+                out,
+                dimension,
+            );
         });
         self.take(context.chunks_exact(config.heads * dimension));
         self.add(&layer.attention_output);
@@ -141,8 +155,10 @@ impl<'a> Step<'a> {
     /// Several products with the same rows, as one piece of work.
     fn products<const COUNT: usize>(&self, matrices: [&BlockMatrix; COUNT]) -> [Vec<Vec<f32>>; COUNT] {
         let (isa, rows) = (self.model.kernel.0, self.bytes.rows());
-        let panels: Vec<(&BlockMatrix, usize)> =
-            matrices.iter().flat_map(|matrix| (0..matrix.panels()).map(move |panel| (*matrix, panel))).collect();
+        let panels: Vec<(&BlockMatrix, usize)> = matrices
+            .iter()
+            .flat_map(|matrix| (0..matrix.panels()).map(move |panel| (*matrix, panel)))
+            .collect();
         let mut out = vec![0.0; panels.len() * rows * BLOCK];
         self.crew.each_chunk(&mut out, rows * BLOCK, |task, out| {
             let (matrix, panel) = panels[task];

@@ -15,7 +15,8 @@ impl Reference {
     pub fn embed(&self, text: &str) -> Vec<f32> {
         let Weights { config, tokenizer, .. } = &self.0;
         let tokens = tokenizer.encode(text, MAX_TOKENS.min(config.max_position_embeddings));
-        let mut hidden: Vec<Vec<f32>> = tokens.iter().enumerate().map(|(at, token)| self.embedding(at, *token)).collect();
+        let mut hidden: Vec<Vec<f32>> =
+            tokens.iter().enumerate().map(|(at, token)| self.embedding(at, *token)).collect();
         for layer in &self.0.layers {
             let queries = all(&layer.query, &hidden);
             let keys = all(&layer.key, &hidden);
@@ -70,10 +71,14 @@ fn attend(queries: &[Vec<f32>], keys: &[Vec<f32>], values: &[Vec<f32>], heads: u
     for head in 0..heads {
         let part = head * dimension..(head + 1) * dimension;
         for (query, context) in queries.iter().zip(&mut context) {
-            let logit = |key: &Vec<f32>| dot(&query[part.clone()], &key[part.clone()]) / (dimension as f32).sqrt();
+            let logit =
+                |key: &Vec<f32>| dot(&query[part.clone()], &key[part.clone()]) / (dimension as f32).sqrt();
             let weights = softmax(keys.iter().map(logit).collect());
             for (weight, value) in weights.iter().zip(values) {
-                context[part.clone()].iter_mut().zip(&value[part.clone()]).for_each(|(sum, v)| *sum += weight * v);
+                context[part.clone()]
+                    .iter_mut()
+                    .zip(&value[part.clone()])
+                    .for_each(|(sum, v)| *sum += weight * v);
             }
         }
     }

@@ -77,7 +77,8 @@ impl Weights {
         let source = Source::new(Safetensors::from_bytes(file)?, config);
         let hidden = config.hidden_size;
         let types = source.vector("embeddings.token_type_embeddings.weight", None)?;
-        let only_type = types.get(..hidden).ok_or_else(|| ModelError::malformed("no token type embedding"))?;
+        let only_type =
+            types.get(..hidden).ok_or_else(|| ModelError::malformed("no token type embedding"))?;
         let mut position_embeddings =
             source.matrix("embeddings.position_embeddings.weight", config.max_position_embeddings, hidden)?;
         for position in position_embeddings.chunks_exact_mut(hidden) {
@@ -171,7 +172,10 @@ impl Source {
         let (_, values) = self.file.tensor(&name)?;
         if len.is_some_and(|len| len != values.len()) {
             let expected = len.unwrap_or_default();
-            return Err(ModelError::malformed(format!("`{name}` holds {} numbers, not {expected}", values.len())));
+            return Err(ModelError::malformed(format!(
+                "`{name}` holds {} numbers, not {expected}",
+                values.len()
+            )));
         }
         Ok(values)
     }
@@ -198,8 +202,9 @@ impl Source {
 
     fn layer(&self, index: usize) -> Result<LayerWeights, ModelError> {
         let (hidden, inner) = (self.config.hidden_size, self.config.intermediate_size);
-        let linear =
-            |name: &str, outputs, inputs| self.linear(&format!("encoder.layer.{index}.{name}"), outputs, inputs);
+        let linear = |name: &str, outputs, inputs| {
+            self.linear(&format!("encoder.layer.{index}.{name}"), outputs, inputs)
+        };
         let norm = |name: &str| self.norm(&format!("encoder.layer.{index}.{name}"));
         Ok(LayerWeights {
             query: linear("attention.self.query", hidden, hidden)?,

@@ -51,7 +51,8 @@ impl Pending {
 }
 
 pub(super) fn split(texts: Vec<String>, answer: Answer) -> Vec<Text> {
-    let mut pending = Pending { vectors: vec![Vec::new(); texts.len()], missing: texts.len(), answer: Some(answer) };
+    let mut pending =
+        Pending { vectors: vec![Vec::new(); texts.len()], missing: texts.len(), answer: Some(answer) };
     if texts.is_empty() {
         pending.finish(|_| Ok(Vec::new()));
     }

@@ -108,7 +108,8 @@ struct Writer {
 
 impl Writers {
     pub fn counts(&self) -> Counts {
-        let interactive = self.active.iter().filter(|writer| writer.priority == Priority::Interactive).count();
+        let interactive =
+            self.active.iter().filter(|writer| writer.priority == Priority::Interactive).count();
         Counts { interactive, bulk: self.active.len() - interactive }
     }
 
@@ -194,13 +195,16 @@ impl Writers {
     }
 
     fn write(&mut self, decoder: &Decoder, crew: &Crew) {
-        let mut writing: Vec<&mut Writer> = self.active.iter_mut().filter(|writer| writer.unread.is_empty()).collect();
+        let mut writing: Vec<&mut Writer> =
+            self.active.iter_mut().filter(|writer| writer.unread.is_empty()).collect();
         if writing.is_empty() {
             return;
         }
-        let expected: Vec<Vec<f32>> = writing.iter_mut().map(|writer| std::mem::take(&mut writer.expected)).collect();
+        let expected: Vec<Vec<f32>> =
+            writing.iter_mut().map(|writer| std::mem::take(&mut writer.expected)).collect();
         let mut logits = decoder.logits(crew, &expected);
-        let chosen = writing.iter_mut().zip(&mut logits).map(|(writer, logits)| writer.choose(decoder, logits));
+        let chosen =
+            writing.iter_mut().zip(&mut logits).map(|(writer, logits)| writer.choose(decoder, logits));
         let chosen: Vec<Option<u32>> = chosen.collect();
         let mut tokens = Vec::new();
         let mut going_on: Vec<&mut Writer> = Vec::new();
@@ -211,7 +215,8 @@ impl Writers {
             }
         }
         if !tokens.is_empty() {
-            let mut sequences: Vec<&mut Sequence> = going_on.iter_mut().map(|writer| &mut writer.sequence).collect();
+            let mut sequences: Vec<&mut Sequence> =
+                going_on.iter_mut().map(|writer| &mut writer.sequence).collect();
             let expected = decoder.write(crew, &mut sequences, &tokens);
             going_on.iter_mut().zip(expected).for_each(|(writer, expected)| writer.expected = expected);
         }
@@ -222,7 +227,8 @@ impl Writers {
 
     fn remember(&mut self, sequence: Sequence) {
         self.remembered.push_back(sequence);
-        let bytes = |remembered: &VecDeque<Sequence>| remembered.iter().map(Sequence::resident_bytes).sum::<usize>();
+        let bytes =
+            |remembered: &VecDeque<Sequence>| remembered.iter().map(Sequence::resident_bytes).sum::<usize>();
         while self.remembered.len() > REMEMBERED || bytes(&self.remembered) > REMEMBERED_BYTES {
             self.remembered.pop_front();
         }
@@ -285,7 +291,9 @@ fn tokens(decoder: &Decoder, prompt: Prompt) -> Result<Vec<u32>, EngineError> {
     let tokens = match prompt {
         Prompt::Chat(messages) => decoder.template().chat_tokens(tokenizer, &messages, true)?,
         Prompt::Text(text) => tokenizer.bos().into_iter().chain(tokenizer.encode(&text, false)).collect(),
-        Prompt::Tokens(tokens) => tokens.into_iter().filter(|token| (*token as usize) < tokenizer.len()).collect(),
+        Prompt::Tokens(tokens) => {
+            tokens.into_iter().filter(|token| (*token as usize) < tokenizer.len()).collect()
+        }
     };
     if !tokens.is_empty() {
         return Ok(tokens);

@@ -56,7 +56,11 @@ impl Queue {
         Ok(())
     }
 
-    pub fn push_request(&mut self, request: Request, events: UnboundedSender<Event>) -> Result<(), EngineError> {
+    pub fn push_request(
+        &mut self,
+        request: Request,
+        events: UnboundedSender<Event>,
+    ) -> Result<(), EngineError> {
         let queue = match request.priority {
             Priority::Interactive => &mut self.requests,
             Priority::Bulk => &mut self.bulk_requests,
@@ -73,7 +77,7 @@ impl Queue {
     }
 
     pub fn is_writing(&self) -> bool {
-        self.led || self.has_writing()
+        !self.stopped && (self.led || self.has_writing())
     }
 
     fn has_writing(&self) -> bool {

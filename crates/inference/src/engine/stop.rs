@@ -16,7 +16,10 @@ pub(super) enum Shown {
 
 impl Stop {
     pub fn new(strings: Vec<String>) -> Self {
-        Self { strings: strings.into_iter().filter(|string| !string.is_empty()).collect(), held: String::new() }
+        Self {
+            strings: strings.into_iter().filter(|string| !string.is_empty()).collect(),
+            held: String::new(),
+        }
     }
 
     pub fn push(&mut self, piece: &str) -> Shown {

@@ -8,6 +8,7 @@
 use super::{BLOCK, Left, Sums};
 use std::arch::asm;
 use std::cell::Cell;
+use std::ops::Range;
 
 thread_local! {
     /// Sessions of this thread: only the outermost one loads and releases the configuration.
@@ -47,49 +48,89 @@ pub(super) fn leave() {
     }
 }
 
-/// What every product needs; `start` is read with a stride of zero, so that all rows of a tile begin with it.
-struct Operands {
-    left: *const u8,
-    stride: usize,
-    panel: *const i8,
-    start: *const i32,
-    out: *mut i32,
+/// Multiplies as `Session::multiply` says. Between two steps, and so while the tile unit is busy with the one before,
+/// `meanwhile` is given an equal part of 32 rows to do something else with.
+pub(super) fn multiply(
+    left: Left<'_>,
+    panel: &[i8],
+    start: &[i32; BLOCK],
+    sums: &mut Sums,
+    meanwhile: &mut dyn FnMut(Range<usize>),
+) {
+    let depth = if left.depth.is_multiple_of(64) { 64 } else { 32 };
+    let steps = left.depth / depth;
+    let both_halves = left.rows > 16;
+    // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
+    // caller has checked that `left` holds its rows up to a whole sixteen and `panel` its depth; a block has room for
+    // 32 rows.
+    unsafe {
+        begin(start, both_halves);
+        for step in 0..steps {
+            let upper = left.bytes.as_ptr().add(step * depth);
+            let panel = panel.as_ptr().add(step * depth * BLOCK);
+            match (both_halves, depth) {
+                (true, 64) => step_32_by_64(upper, left.stride, panel),
+                (true, _) => step_32_by_32(upper, left.stride, panel),
+                (false, 64) => step_16_by_64(upper, left.stride, panel),
+                (false, _) => step_16_by_32(upper, left.stride, panel),
+            }
+            meanwhile(step * BLOCK / steps..(step + 1) * BLOCK / steps);
+        }
+        end(sums, both_halves);
+    }
 }
 
-pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
-    let operands = Operands {
-        left: left.bytes.as_ptr(),
-        stride: left.stride,
-        panel: panel.as_ptr(),
-        start: start.as_ptr(),
-        out: sums.0.as_mut_ptr(),
-    };
-    // SAFETY: the thread has a session, so its tiles are configured; the caller has checked that `left` holds its
-    // rows up to a whole sixteen and `panel` its depth; a block has room for 32 rows.
+/// Fills the sums' tiles: `start` is read with a stride of zero, so that all rows of a tile begin with it.
+///
+/// SAFETY: the tiles must be configured.
+#[inline(always)]
+unsafe fn begin(start: &[i32; BLOCK], both_halves: bool) {
+    // SAFETY: reads the 32 numbers of `start`.
     unsafe {
-        match (left.rows > 16, left.depth.is_multiple_of(64)) {
-            (true, true) => rows_32_by_64(operands, left.depth / 64),
-            (true, false) => rows_32_by_32(operands, left.depth / 32),
-            (false, true) => rows_16_by_64(operands, left.depth / 64),
-            (false, false) => rows_16_by_32(operands, left.depth / 32),
+        asm!(
+            "tileloadd tmm0, [{start} + {none}*1]",
+            "tileloadd tmm1, [{start} + {none}*1 + 64]",
+            start = in(reg) start.as_ptr(), none = in(reg) 0usize, options(nostack, readonly),
+        );
+        if both_halves {
+            asm!(
+                "tileloadd tmm2, [{start} + {none}*1]",
+                "tileloadd tmm3, [{start} + {none}*1 + 64]",
+                start = in(reg) start.as_ptr(), none = in(reg) 0usize, options(nostack, readonly),
+            );
         }
     }
 }
 
-/// One function for each number of rows and depth of a step: the same loop over other tiles.
-macro_rules! rows_32 {
-    ($name:ident, $depth:literal, $left:literal, $right:literal) => {
-        /// SAFETY: the operands must be readable for 32 rows and all steps, the sums writable, the tiles configured.
-        #[inline]
-        unsafe fn $name(operands: Operands, steps: usize) {
-            // SAFETY: the caller vouches for what is read and written.
+/// SAFETY: the tiles must be configured.
+#[inline(always)]
+unsafe fn end(sums: &mut Sums, both_halves: bool) {
+    // SAFETY: writes 16 or 32 rows of a block.
+    unsafe {
+        asm!(
+            "tilestored [{out} + {row}*1], tmm0",
+            "tilestored [{out} + {row}*1 + 64], tmm1",
+            out = in(reg) sums.0.as_mut_ptr(), row = in(reg) 128usize, options(nostack),
+        );
+        if both_halves {
+            asm!(
+                "tilestored [{out} + {row}*1 + 16*128], tmm2",
+                "tilestored [{out} + {row}*1 + 16*128 + 64], tmm3",
+                out = in(reg) sums.0.as_mut_ptr(), row = in(reg) 128usize, options(nostack),
+            );
+        }
+    }
+}
+
+/// One step of 32 or 16 rows, 64 or 32 deep: the same instructions on other tiles.
+macro_rules! steps {
+    ($thirty_two:ident, $sixteen:ident, $left:literal, $right:literal) => {
+        /// SAFETY: `left` must be readable for 32 rows and `panel` for this step, the tiles configured.
+        #[inline(always)]
+        unsafe fn $thirty_two(left: *const u8, stride: usize, panel: *const i8) {
+            // SAFETY: the caller vouches for what is read.
             unsafe {
                 asm!(
-                    "tileloadd tmm0, [{start} + {none}*1]",
-                    "tileloadd tmm1, [{start} + {none}*1 + 64]",
-                    "tileloadd tmm2, [{start} + {none}*1]",
-                    "tileloadd tmm3, [{start} + {none}*1 + 64]",
-                    "2:",
                     concat!("tileloadd ", $right, ", [{panel} + {row}*1]"),
                     concat!("tileloadd ", $left, ", [{upper} + {stride}*1]"),
                     concat!("tdpbusd tmm0, ", $left, ", ", $right),
@@ -99,70 +140,37 @@ macro_rules! rows_32 {
                     concat!("tdpbusd tmm3, ", $left, ", ", $right),
                     concat!("tileloadd ", $left, ", [{upper} + {stride}*1]"),
                     concat!("tdpbusd tmm1, ", $left, ", ", $right),
-                    concat!("add {upper}, ", $depth),
-                    concat!("add {lower}, ", $depth),
-                    concat!("add {panel}, 32*", $depth),
-                    "dec {steps}",
-                    "jnz 2b",
-                    "tilestored [{out} + {row}*1], tmm0",
-                    "tilestored [{out} + {row}*1 + 64], tmm1",
-                    "tilestored [{out} + {row}*1 + 16*128], tmm2",
-                    "tilestored [{out} + {row}*1 + 16*128 + 64], tmm3",
-                    start = in(reg) operands.start,
-                    none = in(reg) 0usize,
                     row = in(reg) 128usize,
-                    panel = inout(reg) operands.panel => _,
-                    upper = inout(reg) operands.left => _,
-                    lower = inout(reg) operands.left.add(16 * operands.stride) => _,
-                    stride = in(reg) operands.stride,
-                    steps = inout(reg) steps => _,
-                    out = in(reg) operands.out,
-                    options(nostack),
+                    panel = in(reg) panel,
+                    upper = in(reg) left,
+                    lower = in(reg) left.add(16 * stride),
+                    stride = in(reg) stride,
+                    options(nostack, readonly),
                 );
             }
         }
-    };
-}
 
-rows_32!(rows_32_by_64, "64", "tmm4", "tmm5");
-rows_32!(rows_32_by_32, "32", "tmm6", "tmm7");
-
-macro_rules! rows_16 {
-    ($name:ident, $depth:literal, $left:literal, $right:literal) => {
-        /// SAFETY: the operands must be readable for 16 rows and all steps, the sums writable, the tiles configured.
-        #[inline]
-        unsafe fn $name(operands: Operands, steps: usize) {
-            // SAFETY: the caller vouches for what is read and written.
+        /// SAFETY: `left` must be readable for 16 rows and `panel` for this step, the tiles configured.
+        #[inline(always)]
+        unsafe fn $sixteen(left: *const u8, stride: usize, panel: *const i8) {
+            // SAFETY: the caller vouches for what is read.
             unsafe {
                 asm!(
-                    "tileloadd tmm0, [{start} + {none}*1]",
-                    "tileloadd tmm1, [{start} + {none}*1 + 64]",
-                    "2:",
                     concat!("tileloadd ", $left, ", [{left} + {stride}*1]"),
                     concat!("tileloadd ", $right, ", [{panel} + {row}*1]"),
                     concat!("tdpbusd tmm0, ", $left, ", ", $right),
                     concat!("tileloadd ", $right, ", [{panel} + {row}*1 + 64]"),
                     concat!("tdpbusd tmm1, ", $left, ", ", $right),
-                    concat!("add {left}, ", $depth),
-                    concat!("add {panel}, 32*", $depth),
-                    "dec {steps}",
-                    "jnz 2b",
-                    "tilestored [{out} + {row}*1], tmm0",
-                    "tilestored [{out} + {row}*1 + 64], tmm1",
-                    start = in(reg) operands.start,
-                    none = in(reg) 0usize,
                     row = in(reg) 128usize,
-                    panel = inout(reg) operands.panel => _,
-                    left = inout(reg) operands.left => _,
-                    stride = in(reg) operands.stride,
-                    steps = inout(reg) steps => _,
-                    out = in(reg) operands.out,
-                    options(nostack),
+                    panel = in(reg) panel,
+                    left = in(reg) left,
+                    stride = in(reg) stride,
+                    options(nostack, readonly),
                 );
             }
         }
     };
 }
 
-rows_16!(rows_16_by_64, "64", "tmm4", "tmm5");
-rows_16!(rows_16_by_32, "32", "tmm6", "tmm7");
+steps!(step_32_by_64, step_16_by_64, "tmm4", "tmm5");
+steps!(step_32_by_32, step_16_by_32, "tmm6", "tmm7");

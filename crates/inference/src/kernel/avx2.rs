@@ -9,16 +9,16 @@ use std::arch::x86_64::*;
 /// Depth that is widened at a time, in groups of four bytes.
 const FOURS: usize = 256;
 
-/// Bytes of up to four rows, widened: for each four bytes the first and third, and the second and fourth.
+/// Bytes of up to eight rows, widened: for each four bytes the first and third, and the second and fourth.
 struct Wide {
-    even: [[i32; FOURS]; 4],
-    odd: [[i32; FOURS]; 4],
+    even: [[i32; FOURS]; 8],
+    odd: [[i32; FOURS]; 8],
 }
 
 pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
-    let mut wide = Wide { even: [[0; FOURS]; 4], odd: [[0; FOURS]; 4] };
-    for row in (0..left.rows).step_by(4) {
-        let rows = (left.rows - row).min(4);
+    let mut wide = Wide { even: [[0; FOURS]; 8], odd: [[0; FOURS]; 8] };
+    for row in (0..left.rows).step_by(8) {
+        let rows = (left.rows - row).min(8);
         for sums in sums.0[row * BLOCK..].chunks_exact_mut(BLOCK).take(rows) {
             sums.copy_from_slice(start);
         }
@@ -29,8 +29,12 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
                 // SAFETY: a `Session` of this kind exists only where these instructions work.
                 unsafe { widen(bytes, &mut wide.even[lane], &mut wide.odd[lane]) };
             }
-            for column in [0, 16] {
+            for column in (0..BLOCK).step_by(8) {
                 let product = match rows {
+                    8 => some_rows::<8>,
+                    7 => some_rows::<7>,
+                    6 => some_rows::<6>,
+                    5 => some_rows::<5>,
                     4 => some_rows::<4>,
                     3 => some_rows::<3>,
                     2 => some_rows::<2>,
@@ -56,39 +60,31 @@ fn widen(bytes: &[u8], even: &mut [i32; FOURS], odd: &mut [i32; FOURS]) {
     }
 }
 
-/// Adds to `ROWS` rows of sixteen sums.
+/// Adds to `ROWS` rows of eight sums.
 ///
-/// SAFETY: `panel` must point to `fours` groups of 64 bytes, 128 apart, and `out` to rows of 16 sums, 32 apart;
+/// SAFETY: `panel` must point to `fours` groups of 32 bytes, 128 apart, and `out` to rows of 8 sums, 32 apart;
 /// `fours` is at most `FOURS`.
 #[target_feature(enable = "avx2")]
 unsafe fn some_rows<const ROWS: usize>(wide: &Wide, panel: *const i8, fours: usize, out: *mut i32) {
     // SAFETY: every address lies within what the caller vouches for.
     unsafe {
-        let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
-        for (row, sums) in sums.iter_mut().enumerate() {
-            sums[0] = _mm256_loadu_si256(out.add(row * BLOCK).cast());
-            sums[1] = _mm256_loadu_si256(out.add(row * BLOCK + 8).cast());
+        let mut sums = [_mm256_setzero_si256(); ROWS];
+        for (row, sum) in sums.iter_mut().enumerate() {
+            *sum = _mm256_loadu_si256(out.add(row * BLOCK).cast());
         }
         for four in 0..fours {
-            let halves = [
-                _mm256_loadu_si256(panel.add(four * 128).cast()),
-                _mm256_loadu_si256(panel.add(four * 128 + 32).cast()),
-            ];
-            let even = halves.map(|half| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(half)));
-            let odd = halves.map(|half| _mm256_srai_epi16::<8>(half));
-            for (row, sums) in sums.iter_mut().enumerate() {
+            let columns = _mm256_loadu_si256(panel.add(four * 128).cast());
+            let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(columns));
+            let odd = _mm256_srai_epi16::<8>(columns);
+            for (row, sum) in sums.iter_mut().enumerate() {
                 let left_even = _mm256_set1_epi32(*wide.even.get_unchecked(row).get_unchecked(four));
                 let left_odd = _mm256_set1_epi32(*wide.odd.get_unchecked(row).get_unchecked(four));
-                for half in 0..2 {
-                    let even = _mm256_madd_epi16(left_even, even[half]);
-                    let odd = _mm256_madd_epi16(left_odd, odd[half]);
-                    sums[half] = _mm256_add_epi32(sums[half], _mm256_add_epi32(even, odd));
-                }
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(left_even, even));
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(left_odd, odd));
             }
         }
-        for (row, sums) in sums.iter().enumerate() {
-            _mm256_storeu_si256(out.add(row * BLOCK).cast(), sums[0]);
-            _mm256_storeu_si256(out.add(row * BLOCK + 8).cast(), sums[1]);
+        for (row, sum) in sums.iter().enumerate() {
+            _mm256_storeu_si256(out.add(row * BLOCK).cast(), *sum);
         }
     }
 }

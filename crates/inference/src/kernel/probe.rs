@@ -36,7 +36,9 @@ fn tiles_announced() -> bool {
     let saves_state = __cpuid_count(1, 0).ecx & XSAVE_ENABLED != 0;
     let features = __cpuid_count(7, 0).edx;
     // SAFETY: `xgetbv` exists where the processor says that the system has enabled XSAVE.
-    features & TILES_AND_INT8 == TILES_AND_INT8 && saves_state && unsafe { saved_state() } & TILE_STATE == TILE_STATE
+    features & TILES_AND_INT8 == TILES_AND_INT8
+        && saves_state
+        && unsafe { saved_state() } & TILE_STATE == TILE_STATE
 }
 
 /// SAFETY: the system must have enabled XSAVE.
@@ -99,7 +101,7 @@ fn right(isa: Isa) -> bool {
         match isa {
             Isa::Amx => {
                 amx::enter();
-                amx::multiply(left, &panel.0, &start, &mut sums);
+                amx::multiply(left, &panel.0, &start, &mut sums, &mut |_| {});
                 amx::leave();
             }
             Isa::Vnni => vnni::multiply(left, &panel.0, &start, &mut sums),

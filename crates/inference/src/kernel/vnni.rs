@@ -46,7 +46,8 @@ unsafe fn rows<const ROWS: usize>(
 ) {
     // SAFETY: every address lies within what the caller vouches for.
     unsafe {
-        let start = [_mm512_loadu_si512(start.as_ptr().cast()), _mm512_loadu_si512(start.as_ptr().add(16).cast())];
+        let start =
+            [_mm512_loadu_si512(start.as_ptr().cast()), _mm512_loadu_si512(start.as_ptr().add(16).cast())];
         let mut sums = [start; ROWS];
         for four in 0..fours {
             let low = _mm512_loadu_si512(panel.add(four * 128).cast());

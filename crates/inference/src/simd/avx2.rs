@@ -60,7 +60,8 @@ impl Floats for Vector {
             let second = _mm256_and_si256(_mm256_castps_si256(self.1), mask);
             // Packing works within halves of a register: the words come out as 0 2 1 3.
             let words = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(first, second));
-            let packed = _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
+            let packed =
+                _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256::<1>(words));
             _mm_storeu_si128(bytes.as_mut_ptr().cast(), packed);
         }
     }

@@ -44,7 +44,10 @@ impl Floats for Vector {
     #[inline(always)]
     fn store_low_bytes(self, bytes: &mut [u8]) {
         let bytes = &mut bytes[..LANES];
-        instruction!(_mm_storeu_si128(bytes.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(_mm512_castps_si512(self.0))));
+        instruction!(_mm_storeu_si128(
+            bytes.as_mut_ptr().cast(),
+            _mm512_cvtepi32_epi8(_mm512_castps_si512(self.0))
+        ));
     }
 
     #[inline(always)]
