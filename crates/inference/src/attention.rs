@@ -21,8 +21,9 @@ const STEP: usize = 64;
 /// Keys and values of one head.
 pub(crate) struct KeyValues {
     dimension: usize,
+    depth: usize,
     capacity: usize,
-    /// `[position/32][dimension/4][32][4]`
+    /// `[position/32][depth/4][32][4]`, where a depth beyond the dimension is zero: tiles are 64 deep.
     keys: Aligned<i8>,
     key_scales: Aligned<f32>,
     key_starts: Aligned<i32>,
@@ -38,10 +39,12 @@ impl KeyValues {
     pub fn new(dimension: usize, capacity: usize) -> Self {
         assert!(dimension.is_multiple_of(BLOCK) && dimension <= MAX_DIMENSION);
         let capacity = capacity.next_multiple_of(STEP);
+        let depth = dimension.next_multiple_of(STEP);
         Self {
             dimension,
+            depth,
             capacity,
-            keys: Aligned::zeroed(capacity * dimension),
+            keys: Aligned::zeroed(capacity * depth),
             key_scales: Aligned::zeroed(capacity),
             key_starts: Aligned::zeroed(capacity),
             values: Aligned::zeroed(capacity * dimension),
@@ -62,8 +65,7 @@ impl KeyValues {
             let bytes = &mut bytes[..count * self.dimension];
             let values = &values[(first - position) * stride..];
             elementwise::quantize_rows(isa, values, stride, self.dimension, scales, bytes);
-            let panel = first / BLOCK * BLOCK * self.dimension;
-            let panel = &mut self.keys[panel..panel + BLOCK * self.dimension];
+            let panel = &mut self.keys[first / BLOCK * BLOCK * self.depth..][..BLOCK * self.dimension];
             let starts = &mut self.key_starts[first..first + count];
             put_keys(isa, bytes, self.dimension, first % BLOCK, panel, starts);
             first += count;
@@ -110,7 +112,7 @@ impl KeyValues {
     pub fn copy_from(&mut self, other: &Self, positions: usize) {
         let positions = positions.next_multiple_of(BLOCK);
         assert!(self.dimension == other.dimension && positions <= self.capacity.min(other.capacity));
-        self.keys[..positions * self.dimension].copy_from_slice(&other.keys[..positions * self.dimension]);
+        self.keys[..positions * self.depth].copy_from_slice(&other.keys[..positions * self.depth]);
         self.key_scales[..positions].copy_from_slice(&other.key_scales[..positions]);
         self.key_starts[..positions].copy_from_slice(&other.key_starts[..positions]);
         self.value_powers[..positions].copy_from_slice(&other.value_powers[..positions]);
@@ -184,6 +186,11 @@ pub(crate) fn attend(
     assert!(queries.bytes.depth == past.dimension);
     let isa = session.isa();
     let count = queries.bytes.rows;
+    // Where keys are zero it does not matter that the next row's bytes are read.
+    let queries_bytes = match isa {
+        Isa::Amx if count > 8 => Left { depth: past.depth, ..queries.bytes },
+        _ => queries.bytes,
+    };
     let first = (0..count).map(|row| visible(row).start).min().unwrap_or(0) / STEP * STEP;
     let last = (0..count).map(|row| visible(row).end).max().unwrap_or(0).next_multiple_of(STEP);
     assert!(last <= past.capacity);
@@ -208,9 +215,9 @@ pub(crate) fn attend(
     };
     let [mut current, mut before] = scratch.sums.each_mut();
     for position in (first..last).step_by(BLOCK) {
-        let panel = &past.keys[position * past.dimension..][..BLOCK * past.dimension];
+        let panel = &past.keys[position * past.depth..][..BLOCK * past.depth];
         let start = past.key_starts[position..].first_chunk().unwrap_or(&NO_START);
-        session.multiply(queries.bytes, panel, start, current, &mut |rows| {
+        session.multiply(queries_bytes, panel, start, current, &mut |rows| {
             if position > first {
                 finish(position - BLOCK, rows, before);
             }
@@ -223,8 +230,8 @@ pub(crate) fn attend(
     for (row, scale) in weight_scales.iter_mut().enumerate().take(count) {
         let logits = &mut scratch.logits[row * logit_stride..][..width];
         let visible = visible(row);
-        logits[..visible.start - first].fill(HIDDEN);
-        logits[visible.end - first..].fill(HIDDEN);
+        hide(&mut logits[..visible.start - first]);
+        hide(&mut logits[visible.end - first..]);
         let weights = &mut scratch.weights[row * weight_stride..][..width];
         *scale = elementwise::softmax(isa, logits, &past.value_inverses[first..last], weights);
     }
@@ -241,6 +248,13 @@ pub(crate) fn attend(
         );
         let scales = Scales { rows: &weight_scales[..count], columns: &UNIT_SCALES, bias: &NO_BIAS };
         elementwise::rescale(isa, &current.0, scales, Then::Set, &mut out[part * BLOCK..], stride);
+    }
+}
+
+#[inline]
+fn hide(logits: &mut [f32]) {
+    if !logits.is_empty() {
+        logits.fill(HIDDEN);
     }
 }
 
@@ -270,10 +284,9 @@ mod tests {
             for position in 0..7 {
                 past.set_values(kernel.0, position, &vector(position + 1000), dimension);
             }
-            for row in 0..rows {
-                queries.set(kernel.0, row, &vector(row + 2000));
-            }
-            let (bytes, scales) = queries.block(0);
+            let many: Vec<f32> = (0..rows).flat_map(|row| vector(row + 2000)).collect();
+            queries.set_all(kernel.0, &many, dimension, 1.0);
+            let (bytes, scales) = queries.block(0..rows);
             let queries = Queries { bytes, scales };
             let visible = |row: usize| 40..80 + row;
             let mut out = vec![0.0; rows * dimension];

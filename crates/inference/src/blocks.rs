@@ -239,14 +239,14 @@ mod tests {
                     (0..20).map(|row| (0..96).map(|i| number(row * 31 + i * 17)).collect()).collect();
                 let mut bytes = ByteRows::new();
                 bytes.reset(20, 96);
-                rows.iter().enumerate().for_each(|(at, row)| bytes.set(kernel.0, at, row));
+                bytes.set_all(kernel.0, &rows.concat(), 96, 1.0);
                 let mut unpacked = Aligned::zeroed(96 * BLOCK);
                 for index in 0..matrix.panels() {
                     let panel = matrix.unpack(kernel.0, index, &mut unpacked);
                     let mut out = vec![0.0; 20 * BLOCK];
                     linear::times_panel(
                         &session,
-                        &bytes,
+                        bytes.all(),
                         &panel,
                         Then::Set,
                         &mut out,

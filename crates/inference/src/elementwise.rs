@@ -8,20 +8,9 @@ use crate::simd::{Floats, LANES, vectorized};
 pub(crate) const ZERO: i32 = 128;
 
 vectorized! {
-    /// Rounds a row to bytes around `ZERO`; gives what one step of a byte is worth.
-    pub(crate) fn quantize(values: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = highest_magnitude::<V>(values);
-        let (scale, factor) = steps(highest, 127.0);
-        let factor = V::splat(factor);
-        for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
-            V::load(values).rounded(factor, ZERO as f32).store_low_bytes(bytes);
-        }
-        scale
-    }
-
     /// Rounds a row to signed bytes, given as their bits; gives what one step is worth.
     pub(crate) fn quantize_signed(values: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = highest_magnitude::<V>(values);
+        let highest = highest_magnitudes::<V>(values).highest();
         let (scale, factor) = steps(highest, 127.0);
         let factor = V::splat(factor);
         for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
@@ -50,34 +39,19 @@ vectorized! {
         scales: &mut [f32],
         bytes: &mut [u8],
     ) {
-        for ((values, bytes), scale) in values.chunks(stride).zip(bytes.chunks_exact_mut(width)).zip(scales) {
-            let values = &values[..width];
-            let (step, factor) = steps(highest_magnitude::<V>(values), 127.0);
-            let factor = V::splat(factor);
-            for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
-                V::load(values).rounded(factor, ZERO as f32).store_low_bytes(bytes);
-            }
-            *scale = step * times;
-        }
+        quantize_with::<V>(values, stride, width, scales, bytes, ZERO as f32);
+        scales.iter_mut().for_each(|scale| *scale *= times);
     }
 
     /// Rounds rows of `width` to signed bytes; `values` has them `stride` apart, `bytes` one behind another.
     pub(crate) fn quantize_rows(values: &[f32], stride: usize, width: usize, scales: &mut [f32], bytes: &mut [u8]) {
-        for ((values, bytes), scale) in values.chunks(stride).zip(bytes.chunks_exact_mut(width)).zip(scales) {
-            let values = &values[..width];
-            let (step, factor) = steps(highest_magnitude::<V>(values), 127.0);
-            let factor = V::splat(factor);
-            for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
-                V::load(values).rounded(factor, 0.0).store_low_bytes(bytes);
-            }
-            *scale = step;
-        }
+        quantize_with::<V>(values, stride, width, scales, bytes, 0.0);
     }
 
     /// Turns a row of logits, which are powers of two, into bytes of which the highest is 255. What each stands for is
     /// divided by its part of `parts` and summed up; gives what one step of a byte is worth if that sum is one.
     pub(crate) fn softmax(logits: &[f32], parts: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = V::splat(highest::<V>(logits, |logit| logit));
+        let highest = V::splat(highest::<V>(logits, |logit| logit).highest());
         let mut sums = [V::splat(0.0); 2];
         let factor = V::splat(255.0);
         for ((logits, parts), bytes) in
@@ -167,6 +141,36 @@ fn rescale_with<V: Floats>(
     }
 }
 
+#[inline(always)]
+fn quantize_with<V: Floats>(
+    values: &[f32],
+    stride: usize,
+    width: usize,
+    scales: &mut [f32],
+    bytes: &mut [u8],
+    zero: f32,
+) {
+    let four_rows = values.chunks(4 * stride).zip(bytes.chunks_mut(4 * width)).zip(scales.chunks_mut(4));
+    for ((values, bytes), scales) in four_rows {
+        let rows = || values.chunks(stride).map(|values| &values[..width]);
+        let mut highest = [V::splat(0.0); 4];
+        for (highest, values) in highest.iter_mut().zip(rows()) {
+            *highest = highest_magnitudes(values);
+        }
+        let highest = V::highest_of_each(highest);
+        for (((values, bytes), scale), highest) in
+            rows().zip(bytes.chunks_exact_mut(width)).zip(scales).zip(highest)
+        {
+            let (step, factor) = steps(highest, 127.0);
+            let factor = V::splat(factor);
+            for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
+                V::load(values).rounded(factor, zero).store_low_bytes(bytes);
+            }
+            *scale = step;
+        }
+    }
+}
+
 /// `x · Φ(x)` with Φ as a polynomial, within 8e-5 of the exact value.
 #[inline(always)]
 fn gelu<V: Floats>(x: V) -> V {
@@ -196,14 +200,14 @@ fn silu<V: Floats>(x: V) -> V {
     x.divided_by(V::splat(0.0).minus(x).exp().plus(V::splat(1.0)))
 }
 
+/// The highest magnitude of each lane, in four chains, since each link of one waits for the link before.
 #[inline(always)]
-fn highest_magnitude<V: Floats>(values: &[f32]) -> f32 {
-    highest::<V>(values, V::abs)
+fn highest_magnitudes<V: Floats>(values: &[f32]) -> V {
+    highest(values, V::abs)
 }
 
-/// The highest of what `of` makes of the values, in four chains, since each link of one waits for the link before.
 #[inline(always)]
-fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
+fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> V {
     let mut chains = [V::splat(f32::MIN); 4];
     let four = values.chunks_exact(4 * LANES);
     for values in four.remainder().chunks_exact(LANES) {
@@ -214,7 +218,7 @@ fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
             *chain = chain.max(of(V::load(values)));
         }
     }
-    chains[0].max(chains[1]).max(chains[2].max(chains[3])).highest()
+    chains[0].max(chains[1]).max(chains[2].max(chains[3]))
 }
 
 /// The sum of what `of` makes of the values, in four chains.
@@ -286,13 +290,18 @@ mod tests {
         let values = ramp(-3.0, 1.0);
         for kernel in Kernel::available() {
             let mut bytes = vec![0; values.len()];
-            let scale = quantize(kernel.0, &values, &mut bytes);
+            let mut scale = [0.0];
+            quantize_all(kernel.0, &values, 4096, 4096, 1.0, &mut scale, &mut bytes);
+            let scale = scale[0];
             for (value, byte) in values.iter().zip(&bytes) {
                 let back = (i32::from(*byte) - ZERO) as f32 * scale;
                 assert!((value - back).abs() <= scale * 0.5001, "{kernel}: {value} {back}");
             }
-            assert_eq!(quantize(kernel.0, &[0.0; 32], &mut bytes[..32]), 0.0);
-            assert_eq!(quantize(kernel.0, &[f32::INFINITY; 32], &mut bytes[..32]), 0.0);
+            for odd in [0.0, f32::INFINITY, f32::NAN] {
+                let mut scales = [9.0; 5];
+                quantize_all(kernel.0, &[odd; 5 * 32], 32, 32, 1.0, &mut scales, &mut bytes[..5 * 32]);
+                assert_eq!(scales, [0.0; 5], "{kernel}: {odd}");
+            }
         }
     }
 

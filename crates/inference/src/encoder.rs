@@ -13,7 +13,7 @@ use crate::ModelError;
 use crate::attention::{self, KeyValues, Queries};
 use crate::elementwise::{self, Then};
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
-use crate::linear::{ByteMatrix, ByteRows, stride, times_panel};
+use crate::linear::{ByteMatrix, ByteRows, Rows, stride, times_panel};
 use crate::tokenizer::WordPiece;
 use std::ops::Range;
 use std::path::Path;
@@ -140,7 +140,7 @@ impl Encoder {
             values.copy_from_slice(&self.word_embeddings[token as usize * hidden..][..hidden]);
             elementwise::add(isa, values, &self.position_embeddings[position * hidden..][..hidden]);
             self.embedding_norm.apply(isa, values);
-            scratch.bytes.set(isa, row, values);
+            scratch.bytes.set(isa, row..row + 1, values, hidden, 1.0);
         }
     }
 
@@ -155,7 +155,7 @@ impl Encoder {
                     let out = &mut scratch.head[part * BLOCK..];
                     times_panel(
                         session,
-                        &scratch.bytes,
+                        scratch.bytes.all(),
                         &panel,
                         Then::Set,
                         out,
@@ -176,7 +176,8 @@ impl Encoder {
                 self.attend_text(session, head, rows.clone(), scratch);
             }
         }
-        scratch.bytes.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
+        scratch.other.reset(pack.rows, hidden);
+        scratch.other.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
         self.add_product(session, &layer.attention_output, &layer.attention_norm, 0..pack.rows, scratch);
     }
 
@@ -184,8 +185,7 @@ impl Encoder {
         let Config { hidden_size: hidden, heads, .. } = self.config;
         let dimension = hidden / heads;
         for first in rows.clone().step_by(ATTENTION_ROWS) {
-            let (mut bytes, scales) = scratch.queries.block(first);
-            bytes.rows = ATTENTION_ROWS.min(rows.end - first);
+            let (bytes, scales) = scratch.queries.block(first..rows.end.min(first + ATTENTION_ROWS));
             let queries = Queries { bytes, scales };
             let out = &mut scratch.context[first * hidden + head * dimension..];
             let visible = |_| rows.clone();
@@ -194,32 +194,21 @@ impl Encoder {
     }
 
     fn feed_forward(&self, session: &Session, layer: &Layer, rows: usize, scratch: &mut Scratch) {
-        let (hidden, inner, isa) = (self.config.hidden_size, self.config.intermediate_size, session.isa());
+        let (inner, isa) = (self.config.intermediate_size, session.isa());
         for first in (0..rows).step_by(FEED_FORWARD_ROWS) {
-            let count = FEED_FORWARD_ROWS.min(rows - first);
-            scratch.bytes.reset(count, hidden);
-            scratch.bytes.set_all(isa, &scratch.hidden[first * hidden..][..count * hidden], hidden, 1.0);
+            let range = first..rows.min(first + FEED_FORWARD_ROWS);
             for index in 0..layer.intermediate.panels() {
+                let left = Rows { bytes: &scratch.bytes, range: range.clone() };
                 let (panel, out) = (layer.intermediate.panel(index), &mut scratch.inner[index * BLOCK..]);
-                times_panel(
-                    session,
-                    &scratch.bytes,
-                    &panel,
-                    Then::Gelu,
-                    out,
-                    stride(inner),
-                    &mut scratch.sums,
-                );
+                times_panel(session, left, &panel, Then::Gelu, out, stride(inner), &mut scratch.sums);
             }
-            scratch.bytes.reset(count, inner);
-            scratch.bytes.set_all(isa, &scratch.inner[..count * stride(inner)], stride(inner), 1.0);
-            self.add_product(session, &layer.output, &layer.output_norm, first..first + count, scratch);
+            scratch.other.reset(range.len(), inner);
+            scratch.other.set_all(isa, &scratch.inner, stride(inner), 1.0);
+            self.add_product(session, &layer.output, &layer.output_norm, range, scratch);
         }
-        scratch.bytes.reset(rows, hidden);
-        scratch.bytes.set_all(isa, &scratch.hidden[..rows * hidden], hidden, 1.0);
     }
 
-    /// `hidden = norm(hidden + bytes · matrix)`, for some of the rows.
+    /// `hidden = norm(hidden + other · matrix)` for some of the rows, and `bytes` again as `hidden`.
     fn add_product(
         &self,
         session: &Session,
@@ -231,18 +220,14 @@ impl Encoder {
         let (hidden, isa) = (self.config.hidden_size, session.isa());
         for index in 0..matrix.panels() {
             let out = &mut scratch.hidden[rows.start * hidden + index * BLOCK..];
-            times_panel(
-                session,
-                &scratch.bytes,
-                &matrix.panel(index),
-                Then::Add,
-                out,
-                hidden,
-                &mut scratch.sums,
-            );
+            let (left, panel) = (scratch.other.all(), matrix.panel(index));
+            times_panel(session, left, &panel, Then::Add, out, hidden, &mut scratch.sums);
         }
-        for row in rows {
-            norm.apply(isa, &mut scratch.hidden[row * hidden..][..hidden]);
+        for first in rows.clone().step_by(4) {
+            let four = first..rows.end.min(first + 4);
+            let values = &mut scratch.hidden[four.start * hidden..four.end * hidden];
+            values.chunks_exact_mut(hidden).for_each(|row| norm.apply(isa, row));
+            scratch.bytes.set(isa, four, values, hidden, 1.0);
         }
     }
 
@@ -300,7 +285,10 @@ enum Role {
 /// Everything that a pack needs on its way; each thread keeps one.
 pub struct Scratch {
     hidden: Aligned<f32>,
+    /// As `hidden`.
     bytes: ByteRows,
+    /// What attention or the feed-forward part came to.
+    other: ByteRows,
     /// The queries, keys or values of one head.
     head: Aligned<f32>,
     queries: ByteRows,
@@ -317,6 +305,7 @@ impl Default for Scratch {
         Self {
             hidden: Aligned::zeroed(0),
             bytes: ByteRows::new(),
+            other: ByteRows::new(),
             head: Aligned::zeroed(0),
             queries: ByteRows::new(),
             past: KeyValues::new(BLOCK, 0),

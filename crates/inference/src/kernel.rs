@@ -149,7 +149,7 @@ impl Session {
         assert!(left.reaches(left.rows) && panel.len() >= left.depth * BLOCK);
         match self.isa {
             #[cfg(target_arch = "x86_64")]
-            Isa::Amx if left.rows > 8 => {
+            Isa::Amx if left.rows > 8 && left.depth.is_multiple_of(amx::DEPTH) => {
                 assert!(left.reaches(left.rows.next_multiple_of(16)));
                 return amx::multiply(left, panel, start, sums, meanwhile);
             }
@@ -161,20 +161,6 @@ impl Session {
         }
         meanwhile(0..BLOCK);
     }
-}
-
-/// Asks for bytes that are needed soon: from the third-level cache they take longer than the tile unit does.
-#[inline(always)]
-#[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "a hint to the processor"))]
-pub(crate) fn prefetch(bytes: &[i8]) {
-    #[cfg(target_arch = "x86_64")]
-    for line in bytes.chunks(64) {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing that the program could see, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = bytes;
 }
 
 /// Two blocks, of which one is computed while the other is used.

@@ -5,7 +5,7 @@
 //! pass by it.
 
 use crate::elementwise::{self, Scales, Then, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Left, Pair, Session, Sums, prefetch};
+use crate::kernel::{Aligned, BLOCK, Isa, Left, Pair, Session, Sums};
 use std::ops::Range;
 
 /// How far apart rows of a wide matrix of floats should lie: by an odd number of cache lines, since rows that are a
@@ -27,40 +27,41 @@ impl ByteRows {
         Self { bytes: Aligned::zeroed(0), scales: Aligned::zeroed(0), width: 0, rows: 0 }
     }
 
-    /// Makes room for rows that are then set one by one.
+    /// Makes room for rows that are then set.
     pub fn reset(&mut self, rows: usize, width: usize) {
-        // A block may begin at any row, and is read to its end.
-        let readable = rows + BLOCK;
+        // A block may begin at any row, and is read to its end; attention reads into the row behind it.
+        let readable = rows + BLOCK + 1;
         self.bytes.reserve(readable * width);
         self.scales.reserve(readable);
         self.rows = rows;
         self.width = width;
     }
 
-    pub fn set(&mut self, isa: Isa, row: usize, values: &[f32]) {
-        let bytes = &mut self.bytes[row * self.width..][..self.width];
-        self.scales[row] = elementwise::quantize(isa, values, bytes);
-    }
-
     /// Sets all rows, which are `stride` apart in `values`, times `factor`.
     pub fn set_all(&mut self, isa: Isa, values: &[f32], stride: usize, factor: f32) {
-        let (scales, bytes) = (&mut self.scales[..self.rows], &mut self.bytes[..self.rows * self.width]);
-        elementwise::quantize_all(isa, values, stride, self.width, factor, scales, bytes);
+        self.set(isa, 0..self.rows, values, stride, factor);
     }
 
-    pub fn rows(&self) -> usize {
-        self.rows
+    /// Sets some of the rows.
+    pub fn set(&mut self, isa: Isa, rows: Range<usize>, values: &[f32], stride: usize, factor: f32) {
+        let bytes = &mut self.bytes[rows.start * self.width..rows.end * self.width];
+        elementwise::quantize_all(isa, values, stride, self.width, factor, &mut self.scales[rows], bytes);
     }
 
-    /// Up to 32 rows, beginning at `first`, and their scales.
-    pub fn block(&self, first: usize) -> (Left<'_>, &[f32]) {
-        let rows = (self.rows - first).min(BLOCK);
-        let bytes = &self.bytes[first * self.width..];
-        (Left { bytes, stride: self.width, rows, depth: self.width }, &self.scales[first..first + rows])
+    pub fn all(&self) -> Rows<'_> {
+        Rows { bytes: self, range: 0..self.rows }
     }
-}
 
-impl ByteRows {
+    /// Up to 32 of `rows`, and their scales.
+    pub fn block(&self, rows: Range<usize>) -> (Left<'_>, &[f32]) {
+        let count = rows.len().min(BLOCK);
+        let bytes = &self.bytes[rows.start * self.width..];
+        (
+            Left { bytes, stride: self.width, rows: count, depth: self.width },
+            &self.scales[rows.start..][..count],
+        )
+    }
+
     /// Up to 32 rows, each `step` behind the one before, and their scales.
     pub fn every(&self, first: usize, step: usize, rows: usize) -> (Left<'_>, [f32; BLOCK]) {
         let mut scales = [0.0; BLOCK];
@@ -79,8 +80,6 @@ pub(crate) struct Panel<'a> {
     /// Takes back what the rows' bytes are too large by: `-ZERO · Σ column`.
     pub start: &'a [i32; BLOCK],
     pub bias: &'a [f32],
-    /// What will be multiplied next.
-    pub next: &'a [i8],
 }
 
 /// A matrix of signed bytes with a scale for each column, in panels of `[depth/4][32][4]`.
@@ -127,10 +126,8 @@ impl ByteMatrix {
 
     pub fn panel(&self, index: usize) -> Panel<'_> {
         let columns = index * BLOCK..(index + 1) * BLOCK;
-        let (bytes, behind) = self.bytes[index * BLOCK * self.depth..].split_at(BLOCK * self.depth);
         Panel {
-            bytes,
-            next: &behind[..behind.len().min(BLOCK * self.depth)],
+            bytes: &self.bytes[index * BLOCK * self.depth..][..BLOCK * self.depth],
             scales: &self.scales[columns.clone()],
             start: &self.starts[index],
             bias: &self.biases[columns],
@@ -142,37 +139,43 @@ impl ByteMatrix {
     }
 }
 
-/// All rows times one panel, into the first 32 places of rows that are `stride` apart.
+/// Some rows times one panel, into the first 32 places of rows that are `stride` apart.
 pub(crate) fn times_panel(
     session: &Session,
-    left: &ByteRows,
+    left: Rows<'_>,
     panel: &Panel<'_>,
     then: Then,
     out: &mut [f32],
     stride: usize,
     sums: &mut Pair,
 ) {
+    let count = left.range.len();
+    let block = |first: usize| left.bytes.block(left.range.start + first..left.range.end);
     let mut finish = |first: usize, rows: Range<usize>, sums: &Sums| {
-        let scales = left.block(first).1;
+        let scales = block(first).1;
         let rows = rows.start.min(scales.len())..rows.end.min(scales.len());
-        let out = &mut out[(first + rows.start).min(left.rows() - 1) * stride..];
+        let out = &mut out[(first + rows.start).min(count - 1) * stride..];
         let sums = &sums.0[rows.start * BLOCK..];
         let scales = Scales { rows: &scales[rows], columns: panel.scales, bias: panel.bias };
         elementwise::rescale(session.isa(), sums, scales, then, out, stride);
     };
-    let share = (panel.next.len() * BLOCK).div_ceil(left.rows().max(1));
-    let mut next = panel.next.chunks(share.max(1));
     let [mut current, mut before] = sums.each_mut();
-    for first in (0..left.rows()).step_by(BLOCK) {
-        session.multiply(left.block(first).0, panel.bytes, panel.start, current, &mut |rows| {
+    for first in (0..count).step_by(BLOCK) {
+        session.multiply(block(first).0, panel.bytes, panel.start, current, &mut |rows| {
             if first > 0 {
                 finish(first - BLOCK, rows, before);
             }
         });
-        prefetch(next.next().unwrap_or_default());
         std::mem::swap(&mut current, &mut before);
     }
-    if left.rows() > 0 {
-        finish((left.rows() - 1) / BLOCK * BLOCK, 0..BLOCK, before);
+    if count > 0 {
+        finish((count - 1) / BLOCK * BLOCK, 0..BLOCK, before);
     }
+}
+
+/// Some of the rows of a matrix.
+#[derive(Clone)]
+pub(crate) struct Rows<'a> {
+    pub bytes: &'a ByteRows,
+    pub range: Range<usize>,
 }

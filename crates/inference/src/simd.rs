@@ -71,6 +71,12 @@ pub(crate) trait Floats: Copy {
     fn abs(self) -> Self;
     fn sum(self) -> f32;
     fn highest(self) -> f32;
+    /// The highest of each of four.
+    #[inline(always)]
+    fn highest_of_each(four: [Self; 4]) -> [f32; 4] {
+        four.map(Self::highest)
+    }
+
     /// Adds the low bits of what `rounded` gave to the exponent: times two to the power of them.
     fn times_power(self, rounded: Self) -> Self;
 

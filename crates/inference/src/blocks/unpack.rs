@@ -17,7 +17,6 @@ impl BlockMatrix {
             scales: &self.column_scales[index * BLOCK..][..BLOCK],
             start: &self.column_starts[index],
             bias: &NO_BIAS,
-            next: &[],
         }
     }
 

@@ -178,7 +178,7 @@ impl Rows {
         self.bytes.reset(self.tokens.len(), model.config.hidden);
         for (row, values) in self.hidden.chunks_exact(model.config.hidden).enumerate() {
             elementwise::rms_norm(session.isa(), values, weight, model.config.epsilon, &mut self.normal);
-            self.bytes.set(session.isa(), row, &self.normal);
+            self.bytes.set(session.isa(), row..row + 1, &self.normal, model.config.hidden, 1.0);
         }
     }
 }
@@ -198,13 +198,13 @@ impl Product {
         then: Then,
         out: &mut [f32],
     ) {
-        let stride = out.len() / left.rows();
+        let stride = out.len() / left.all().range.len();
         self.unpacked.reserve(matrix.depth() * BLOCK);
         for index in 0..matrix.panels() {
             let panel = matrix.unpack(session.isa(), index, &mut self.unpacked[..matrix.depth() * BLOCK]);
             linear::times_panel(
                 session,
-                left,
+                left.all(),
                 &panel,
                 then,
                 &mut out[index * BLOCK..],

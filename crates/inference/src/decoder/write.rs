@@ -86,7 +86,7 @@ impl<'a> Step<'a> {
                 dimension,
                 factor,
             );
-            let (bytes, scales) = bytes.block(0);
+            let (bytes, scales) = bytes.block(0..group);
             let session = self.model.kernel.session();
             let visible = |_| 0..sequence.len() + 1;
             let past = &sequence.past[index][head];

@@ -1,7 +1,8 @@
 //! Memory that begins on a cache line: a tile whose rows straddle two lines loads at less than half the speed.
 
-#![expect(unsafe_code, reason = "views lines of bytes as numbers of any width")]
+#![expect(unsafe_code, reason = "views lines of bytes as numbers of any width, and allocates them zeroed")]
 
+use std::alloc::{self, Layout};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -27,10 +28,10 @@ pub(crate) struct Aligned<T: Number> {
 }
 
 impl<T: Number> Aligned<T> {
+    /// Memory that the system hands out as it is first written to: room for a long text costs nothing until it is
+    /// used.
     pub fn zeroed(len: usize) -> Self {
-        let mut empty = Self { lines: Vec::new(), len: 0, numbers: PhantomData };
-        empty.resize(len);
-        empty
+        Self { lines: zeroed_lines((len * size_of::<T>()).div_ceil(64)), len, numbers: PhantomData }
     }
 
     /// Keeps what is there; what is new is zero.
@@ -44,6 +45,21 @@ impl<T: Number> Aligned<T> {
         if self.len < len {
             self.resize(len);
         }
+    }
+}
+
+fn zeroed_lines(count: usize) -> Vec<Line> {
+    let Ok(layout) = Layout::array::<Line>(count) else { return vec![Line([0; 64]); count] };
+    if layout.size() == 0 {
+        return Vec::new();
+    }
+    // SAFETY: the layout is not empty, and it is the one that a `Vec` of so many lines has; zeros are lines.
+    unsafe {
+        let lines = alloc::alloc_zeroed(layout);
+        if lines.is_null() {
+            alloc::handle_alloc_error(layout);
+        }
+        Vec::from_raw_parts(lines.cast(), count, count)
     }
 }
 

@@ -10,12 +10,15 @@ use std::arch::asm;
 use std::cell::Cell;
 use std::ops::Range;
 
+/// How deep a tile of bytes is.
+pub(super) const DEPTH: usize = 64;
+
 thread_local! {
     /// Sessions of this thread: only the outermost one loads and releases the configuration.
     static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Tiles 0 to 3 hold sums; 4 and 5 a left and a right operand 64 deep, 6 and 7 the same 32 deep.
+/// Tiles 0 to 3 hold sums, 4 and 5 left operands, 6 and 7 right ones: all of 16 rows of 64 bytes.
 #[repr(C, align(64))]
 struct Configuration {
     palette: u8,
@@ -29,8 +32,8 @@ static CONFIGURATION: Configuration = Configuration {
     palette: 1,
     start_row: 0,
     reserved: [0; 14],
-    row_bytes: [64, 64, 64, 64, 64, 64, 32, 64, 0, 0, 0, 0, 0, 0, 0, 0],
-    rows: [16, 16, 16, 16, 16, 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 0],
+    row_bytes: [64, 64, 64, 64, 64, 64, 64, 64, 0, 0, 0, 0, 0, 0, 0, 0],
+    rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
 };
 
 pub(super) fn enter() {
@@ -57,8 +60,7 @@ pub(super) fn multiply(
     sums: &mut Sums,
     meanwhile: &mut dyn FnMut(Range<usize>),
 ) {
-    let depth = if left.depth.is_multiple_of(64) { 64 } else { 32 };
-    let steps = left.depth / depth;
+    let steps = left.depth / DEPTH;
     let both_halves = left.rows > 16;
     // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
     // caller has checked that `left` holds its rows up to a whole sixteen and `panel` its depth; a block has room for
@@ -66,13 +68,12 @@ pub(super) fn multiply(
     unsafe {
         begin(start, both_halves);
         for step in 0..steps {
-            let upper = left.bytes.as_ptr().add(step * depth);
-            let panel = panel.as_ptr().add(step * depth * BLOCK);
-            match (both_halves, depth) {
-                (true, 64) => step_32_by_64(upper, left.stride, panel),
-                (true, _) => step_32_by_32(upper, left.stride, panel),
-                (false, 64) => step_16_by_64(upper, left.stride, panel),
-                (false, _) => step_16_by_32(upper, left.stride, panel),
+            let left_bytes = left.bytes.as_ptr().add(step * DEPTH);
+            let panel = panel.as_ptr().add(step * DEPTH * BLOCK);
+            if both_halves {
+                step_of_32(left_bytes, left.stride, panel);
+            } else {
+                step_of_16(left_bytes, left.stride, panel);
             }
             meanwhile(step * BLOCK / steps..(step + 1) * BLOCK / steps);
         }
@@ -122,55 +123,46 @@ unsafe fn end(sums: &mut Sums, both_halves: bool) {
     }
 }
 
-/// One step of 32 or 16 rows, 64 or 32 deep: the same instructions on other tiles.
-macro_rules! steps {
-    ($thirty_two:ident, $sixteen:ident, $left:literal, $right:literal) => {
-        /// SAFETY: `left` must be readable for 32 rows and `panel` for this step, the tiles configured.
-        #[inline(always)]
-        unsafe fn $thirty_two(left: *const u8, stride: usize, panel: *const i8) {
-            // SAFETY: the caller vouches for what is read.
-            unsafe {
-                asm!(
-                    concat!("tileloadd ", $right, ", [{panel} + {row}*1]"),
-                    concat!("tileloadd ", $left, ", [{upper} + {stride}*1]"),
-                    concat!("tdpbusd tmm0, ", $left, ", ", $right),
-                    concat!("tileloadd ", $left, ", [{lower} + {stride}*1]"),
-                    concat!("tdpbusd tmm2, ", $left, ", ", $right),
-                    concat!("tileloadd ", $right, ", [{panel} + {row}*1 + 64]"),
-                    concat!("tdpbusd tmm3, ", $left, ", ", $right),
-                    concat!("tileloadd ", $left, ", [{upper} + {stride}*1]"),
-                    concat!("tdpbusd tmm1, ", $left, ", ", $right),
-                    row = in(reg) 128usize,
-                    panel = in(reg) panel,
-                    upper = in(reg) left,
-                    lower = in(reg) left.add(16 * stride),
-                    stride = in(reg) stride,
-                    options(nostack, readonly),
-                );
-            }
-        }
-
-        /// SAFETY: `left` must be readable for 16 rows and `panel` for this step, the tiles configured.
-        #[inline(always)]
-        unsafe fn $sixteen(left: *const u8, stride: usize, panel: *const i8) {
-            // SAFETY: the caller vouches for what is read.
-            unsafe {
-                asm!(
-                    concat!("tileloadd ", $left, ", [{left} + {stride}*1]"),
-                    concat!("tileloadd ", $right, ", [{panel} + {row}*1]"),
-                    concat!("tdpbusd tmm0, ", $left, ", ", $right),
-                    concat!("tileloadd ", $right, ", [{panel} + {row}*1 + 64]"),
-                    concat!("tdpbusd tmm1, ", $left, ", ", $right),
-                    row = in(reg) 128usize,
-                    panel = in(reg) panel,
-                    left = in(reg) left,
-                    stride = in(reg) stride,
-                    options(nostack, readonly),
-                );
-            }
-        }
-    };
+/// SAFETY: `left` must be readable for 32 rows and `panel` for this step, the tiles configured.
+#[inline(always)]
+unsafe fn step_of_32(left: *const u8, stride: usize, panel: *const i8) {
+    // SAFETY: the caller vouches for what is read.
+    unsafe {
+        asm!(
+            "tileloadd tmm6, [{panel} + {row}*1]",
+            "tileloadd tmm4, [{upper} + {stride}*1]",
+            "tdpbusd tmm0, tmm4, tmm6",
+            "tileloadd tmm7, [{panel} + {row}*1 + 64]",
+            "tdpbusd tmm1, tmm4, tmm7",
+            "tileloadd tmm5, [{lower} + {stride}*1]",
+            "tdpbusd tmm2, tmm5, tmm6",
+            "tdpbusd tmm3, tmm5, tmm7",
+            row = in(reg) 128usize,
+            panel = in(reg) panel,
+            upper = in(reg) left,
+            lower = in(reg) left.add(16 * stride),
+            stride = in(reg) stride,
+            options(nostack, readonly),
+        );
+    }
 }
 
-steps!(step_32_by_64, step_16_by_64, "tmm4", "tmm5");
-steps!(step_32_by_32, step_16_by_32, "tmm6", "tmm7");
+/// SAFETY: `left` must be readable for 16 rows and `panel` for this step, the tiles configured.
+#[inline(always)]
+unsafe fn step_of_16(left: *const u8, stride: usize, panel: *const i8) {
+    // SAFETY: the caller vouches for what is read.
+    unsafe {
+        asm!(
+            "tileloadd tmm4, [{left} + {stride}*1]",
+            "tileloadd tmm6, [{panel} + {row}*1]",
+            "tdpbusd tmm0, tmm4, tmm6",
+            "tileloadd tmm7, [{panel} + {row}*1 + 64]",
+            "tdpbusd tmm1, tmm4, tmm7",
+            row = in(reg) 128usize,
+            panel = in(reg) panel,
+            left = in(reg) left,
+            stride = in(reg) stride,
+            options(nostack, readonly),
+        );
+    }
+}

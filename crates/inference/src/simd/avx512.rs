@@ -101,6 +101,30 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn highest_of_each([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        let mut lanes = [0.0; LANES];
+        instruction!({
+            // Quarters of all four against each other, until each quarter of one register belongs to one of them.
+            let ab = _mm512_max_ps(
+                _mm512_shuffle_f32x4::<0b01_00_01_00>(a.0, b.0),
+                _mm512_shuffle_f32x4::<0b11_10_11_10>(a.0, b.0),
+            );
+            let cd = _mm512_max_ps(
+                _mm512_shuffle_f32x4::<0b01_00_01_00>(c.0, d.0),
+                _mm512_shuffle_f32x4::<0b11_10_11_10>(c.0, d.0),
+            );
+            let all = _mm512_max_ps(
+                _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd),
+                _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd),
+            );
+            let all = _mm512_max_ps(all, _mm512_permute_ps::<0b01_00_11_10>(all));
+            let all = _mm512_max_ps(all, _mm512_permute_ps::<0b10_11_00_01>(all));
+            _mm512_storeu_ps(lanes.as_mut_ptr(), all)
+        });
+        [lanes[0], lanes[4], lanes[8], lanes[12]]
+    }
+
+    #[inline(always)]
     fn times_power(self, rounded: Self) -> Self {
         let power = instruction!(_mm512_slli_epi32::<23>(_mm512_castps_si512(rounded.0)));
         Self(instruction!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self.0), power))))
