@@ -83,8 +83,8 @@ impl KeyValues {
             let bytes = &mut bytes[..count * self.dimension];
             elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
             for (position, scale) in (position + first..).zip(scales) {
-                // A value of zeros still has its weight.
-                let scale = scale.max(f32::MIN_POSITIVE);
+                // A value of zeros still has its weight, but where it is hidden not even its inverse may count.
+                let scale = scale.max(1e-20);
                 self.value_powers[position] = scale.log2();
                 self.value_inverses[position] = 1.0 / scale;
             }

@@ -138,11 +138,10 @@ impl BlockRows {
     pub fn set(&mut self, isa: Isa, row: usize, values: &[f32]) {
         let first = row * self.width / BLOCK;
         let bytes = &mut self.bytes[row * self.width..][..self.width];
-        for (block, (values, bytes)) in
-            values.chunks_exact(BLOCK).zip(bytes.chunks_exact_mut(BLOCK)).enumerate()
-        {
-            self.scales[first + block] = elementwise::quantize_signed(isa, values, bytes);
-            self.sums[first + block] = bytes.iter().map(|byte| i32::from(*byte as i8)).sum();
+        let scales = &mut self.scales[first..first + self.width / BLOCK];
+        elementwise::quantize_rows(isa, values, BLOCK, BLOCK, scales, bytes);
+        for (sum, bytes) in self.sums[first..].iter_mut().zip(bytes.chunks_exact(BLOCK)) {
+            *sum = bytes.iter().map(|byte| i32::from(*byte as i8)).sum();
         }
     }
 

@@ -8,17 +8,6 @@ use crate::simd::{Floats, LANES, vectorized};
 pub(crate) const ZERO: i32 = 128;
 
 vectorized! {
-    /// Rounds a row to signed bytes, given as their bits; gives what one step is worth.
-    pub(crate) fn quantize_signed(values: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = highest_magnitudes::<V>(values).highest();
-        let (scale, factor) = steps(highest, 127.0);
-        let factor = V::splat(factor);
-        for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
-            V::load(values).rounded(factor, 0.0).store_low_bytes(bytes);
-        }
-        scale
-    }
-
     /// Sums of bytes back to numbers, `value[i][j] = sums[i][j] · rows[i] · columns[j] + bias[j]`, for rows of 32;
     /// `then` says how they go into the rows of `out`, which are `stride` apart.
     pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Then, out: &mut [f32], stride: usize) {

@@ -45,8 +45,6 @@ pub(crate) enum Isa {
 }
 
 impl Kernel {
-    pub const NAMES: [&str; 4] = ["amx", "vnni", "avx2", "portable"];
-
     /// The fastest that works here.
     pub fn best() -> Self {
         Self::available()[0]
