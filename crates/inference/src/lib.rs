@@ -2,7 +2,7 @@
 //!
 //! `Engine` is what the rest of the program uses. Below it are the two models, below them what both are made of:
 //! products (`linear`, `blocks`), `attention`, `elementwise` operations, and at the bottom the kernels, chosen at
-//! run time. Readers of model files and tokenizers stand beside them.
+//! run time. Readers of model files and tokenizers stand beside them, and `scan`, which compares stored vectors.
 
 mod attention;
 mod blocks;
@@ -17,6 +17,7 @@ pub mod gguf;
 mod kernel;
 mod linear;
 pub mod safetensors;
+pub mod scan;
 mod simd;
 pub mod tensor_kind;
 pub mod tokenizer;

@@ -1,0 +1,217 @@
+//! Many stored vectors beside one query: bytes are scanned, and each score comes with how far off it may be.
+//!
+//! A stored vector is kept as bytes and one factor, a query as fifteen-bit numbers, so nearly all of the error is what
+//! rounding took from the stored vector. Its length is known, and so (Cauchy and Schwarz) is a bound for the error of
+//! any score: whoever keeps the floats rescores the few rows that the bound leaves in doubt, and misses none.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod vnni;
+
+use crate::kernel::{Aligned, Isa, Kernel};
+use crate::simd::vectorized;
+use std::ops::Range;
+
+/// Added to each byte, so that the stored operand is unsigned as the byte products want it.
+const OFFSET: i32 = 128;
+/// For what the floats of scores and bounds themselves round, as a share of the vectors' lengths.
+const FLOAT_ERROR: f32 = 1e-6;
+
+/// Stored vectors of one dimension.
+pub struct Codes {
+    dimension: usize,
+    bytes: Aligned<u8>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    /// What a step of a byte stands for.
+    step: f32,
+    /// The length of what rounding took away.
+    lost: f32,
+    /// At least the length of what is left.
+    reach: f32,
+}
+
+/// A query in the form that the scan reads.
+pub struct Probe {
+    numbers: Numbers,
+    step: f32,
+    /// What `OFFSET` adds to every sum.
+    offset: i32,
+    length: f32,
+    lost: f32,
+}
+
+/// Fifteen-bit numbers, whole and split into `128 · high + low`; zeros fill them up to whole cache lines.
+struct Numbers {
+    whole: Vec<i16>,
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "only byte products read the halves")
+    )]
+    high: Aligned<i8>,
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "only byte products read the halves")
+    )]
+    low: Aligned<i8>,
+}
+
+/// The exact product is at most `error` away from `score`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    pub score: f32,
+    pub error: f32,
+}
+
+impl Codes {
+    pub fn new(dimension: usize) -> Self {
+        Self { dimension, bytes: Aligned::zeroed(0), rows: Vec::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Bytes held for the stored vectors.
+    pub fn resident_bytes(&self) -> usize {
+        self.bytes.len() + size_of::<Row>() * self.rows.len()
+    }
+
+    /// Stores a vector: its first numbers if it has too many, zeros in place of missing ones.
+    pub fn push(&mut self, vector: &[f32]) {
+        let vector = &vector[..vector.len().min(self.dimension)];
+        let start = self.bytes.len();
+        self.bytes.resize(start + stride(self.dimension));
+        let step = highest(vector) / 127.0;
+        let mut lost = 0.0;
+        for (byte, value) in self.bytes[start..].iter_mut().zip(vector) {
+            let code = rounded(*value, step, 127);
+            *byte = (code + OFFSET) as u8;
+            lost += square(f64::from(*value) - f64::from(step) * f64::from(code));
+        }
+        let lost = lost.sqrt() as f32;
+        self.rows.push(Row { step, lost, reach: length(vector) + lost });
+    }
+
+    /// Keeps the rows for which `keep` says so, in their order.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+        let stride = stride(self.dimension);
+        let kept: Vec<usize> = (0..self.rows.len()).filter(|row| keep(*row)).collect();
+        let mut bytes = Aligned::zeroed(kept.len() * stride);
+        for (to, from) in kept.iter().enumerate() {
+            bytes[to * stride..][..stride].copy_from_slice(&self.bytes[from * stride..][..stride]);
+        }
+        self.rows = kept.iter().map(|row| self.rows[*row]).collect();
+        self.bytes = bytes;
+    }
+
+    /// The products of the query with some rows; `products` has a place for each.
+    pub fn scan(&self, kernel: Kernel, probe: &Probe, rows: Range<usize>, products: &mut [Estimate]) {
+        const TOGETHER: usize = 64;
+        let stride = stride(self.dimension);
+        assert!(probe.numbers.whole.len() == stride && products.len() == rows.len());
+        let bytes = &self.bytes[rows.start * stride..rows.end * stride];
+        let mut sums = [0; TOGETHER];
+        let parts = bytes.chunks(TOGETHER * stride).zip(products.chunks_mut(TOGETHER));
+        for ((bytes, products), rows) in parts.zip(self.rows[rows].chunks(TOGETHER)) {
+            let sums = &mut sums[..rows.len()];
+            match kernel.0 {
+                #[cfg(target_arch = "x86_64")]
+                Isa::Amx | Isa::Vnni => vnni::sums(bytes, &probe.numbers, sums),
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2 => avx2::sums(bytes, &probe.numbers, sums),
+                _ => portable::sums(bytes, &probe.numbers, sums),
+            }
+            for ((product, sum), row) in products.iter_mut().zip(sums).zip(rows) {
+                product.score = (*sum - probe.offset) as f32 * (probe.step * row.step);
+                product.error =
+                    row.lost * probe.length + row.reach * (probe.lost + FLOAT_ERROR * probe.length);
+            }
+        }
+    }
+}
+
+impl Probe {
+    /// For codes of this dimension: `query` is cut or filled up to it.
+    pub fn new(query: &[f32], dimension: usize) -> Self {
+        let query = &query[..query.len().min(dimension)];
+        // So that no sum of products with bytes can overflow, whatever the dimension.
+        let most = (i32::MAX as usize / (255 * dimension.max(1))).min(127 * 128) as i32;
+        let step = highest(query) / most as f32;
+        let mut numbers = Numbers::zeroed(stride(dimension));
+        let (mut total, mut lost) = (0, 0.0);
+        for (index, value) in query.iter().enumerate() {
+            let number = rounded(*value, step, most);
+            numbers.set(index, number);
+            total += number;
+            lost += square(f64::from(*value) - f64::from(step) * f64::from(number));
+        }
+        Self { numbers, step, offset: OFFSET * total, length: length(query), lost: lost.sqrt() as f32 }
+    }
+}
+
+impl Numbers {
+    fn zeroed(len: usize) -> Self {
+        Self { whole: vec![0; len], high: Aligned::zeroed(len), low: Aligned::zeroed(len) }
+    }
+
+    fn set(&mut self, index: usize, number: i32) {
+        let high = (number + 64) >> 7;
+        self.whole[index] = number as i16;
+        self.high[index] = high as i8;
+        self.low[index] = (number - 128 * high) as i8;
+    }
+}
+
+vectorized! {
+    /// The product of two vectors in double precision, the same on every processor.
+    fn precise_product(a: &[f32], b: &[f32]) -> f64 {
+        let mut sums = [0.0; 16];
+        let (a, b) = (a.chunks(16), b.chunks(16));
+        for (a, b) in a.zip(b) {
+            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                *sum += f64::from(*a) * f64::from(*b);
+            }
+        }
+        sums.iter().sum()
+    }
+}
+
+/// The product of two vectors in double precision, the same on every processor.
+pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
+    precise_product(kernel.0, a, b)
+}
+
+/// Bytes from one row to the next: whole cache lines.
+fn stride(dimension: usize) -> usize {
+    dimension.next_multiple_of(64)
+}
+
+fn highest(vector: &[f32]) -> f32 {
+    vector.iter().fold(0.0, |highest, value| value.abs().max(highest))
+}
+
+fn length(vector: &[f32]) -> f32 {
+    vector.iter().map(|value| square(f64::from(*value))).sum::<f64>().sqrt() as f32
+}
+
+fn square(value: f64) -> f64 {
+    value * value
+}
+
+/// How many steps a value is, at most `most`; none of a step of nothing.
+fn rounded(value: f32, step: f32, most: i32) -> i32 {
+    ((value / step).round() as i32).clamp(-most, most)
+}
+
+#[cfg(test)]
+mod tests;
