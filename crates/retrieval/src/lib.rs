@@ -1,0 +1,18 @@
+//! One owner's passages, held in memory and searched exactly: by meaning, by words, and over what they name.
+//!
+//! An [`Index`] is a cache of what the database holds for one owner, so nothing in it ever ranks beside somebody
+//! else's. It knows neither the database nor the models: vectors and mentions come with the passages.
+//!
+//! `index` keeps the passages and hands each part its share: `dense` the vectors, `lexical` the words (cut by
+//! `words`), `links` the names. `search` asks them and puts their answers together; `best` picks the highest of many.
+
+mod best;
+mod dense;
+mod index;
+mod lexical;
+mod links;
+mod search;
+mod words;
+
+pub use index::{Index, Mention, Passage};
+pub use search::{Hit, Mode, Query};
