@@ -1,0 +1,268 @@
+//! What a file is: its content decides, and its name where the content could be several things.
+
+use memchr::memmem;
+
+use crate::read::{csv, eml};
+use crate::{ExtractError, Kind};
+
+/// Never parses: looks for signatures, so that it is safe and quick on any bytes.
+pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(ExtractError::Empty);
+    }
+    let head = &bytes[..bytes.len().min(1024)];
+    if memmem::find(head, b"%PDF-").is_some() {
+        return Ok(Kind::Pdf);
+    }
+    if bytes.starts_with(b"PK\x03\x04") {
+        return archive(bytes);
+    }
+    if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
+        return Err(compound_file(name, bytes));
+    }
+    if let Some((_, what)) = FOREIGN.iter().find(|(signature, _)| bytes.starts_with(signature)) {
+        return Err(ExtractError::Unsupported((*what).to_owned()));
+    }
+    if is_media_container(bytes) {
+        return Err(ExtractError::Unsupported("a film or a recording".to_owned()));
+    }
+    Ok(text(name, bytes))
+}
+
+/// The part that each kind of archive cannot be without. Names of parts stand in the archive as they are.
+fn archive(bytes: &[u8]) -> Result<Kind, ExtractError> {
+    let marks: [(&[u8], Kind); 4] = [
+        (b"word/document", Kind::Docx),
+        (b"ppt/presentation.xml", Kind::Pptx),
+        (b"xl/workbook", Kind::Xlsx),
+        (b"META-INF/container.xml", Kind::Epub),
+    ];
+    if memmem::find(&bytes[..bytes.len().min(256)], b"application/vnd.oasis.opendocument").is_some() {
+        return Err(ExtractError::Unsupported("an OpenDocument file".to_owned()));
+    }
+    let found = marks.into_iter().find(|(mark, _)| memmem::find(bytes, mark).is_some());
+    found.map(|(_, kind)| kind).ok_or_else(|| ExtractError::Unsupported("a ZIP archive".to_owned()))
+}
+
+/// Office files before 2007, and those of today that a password protects.
+fn compound_file(name: &str, bytes: &[u8]) -> ExtractError {
+    let protected: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    if memmem::find(bytes, &protected).is_none() {
+        return ExtractError::Unsupported("an Office file from before 2007".to_owned());
+    }
+    ExtractError::Encrypted(match extension(name).as_str() {
+        "pptx" => Kind::Pptx,
+        "xlsx" => Kind::Xlsx,
+        _ => Kind::Docx,
+    })
+}
+
+const FOREIGN: [(&[u8], &str); 24] = [
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"GIF8", "a picture"),
+    (b"II*\0", "a picture"),
+    (b"MM\0*", "a picture"),
+    (b"8BPS", "a picture"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript file"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"7z\xbc\xaf", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ", "a program"),
+    (b"\xca\xfe\xba\xbe", "a program"),
+    (b"\0asm", "a program"),
+    (b"SQLite format 3", "a database"),
+    (b"ID3", "a recording"),
+    (b"OggS", "a recording"),
+    (b"fLaC", "a recording"),
+    (b"\x1aE\xdf\xa3", "a film"),
+];
+
+fn is_media_container(bytes: &[u8]) -> bool {
+    let mark = bytes.get(4..8).unwrap_or_default();
+    mark == b"ftyp" || (bytes.starts_with(b"RIFF") && bytes.get(8..11).is_some_and(|kind| kind != b"CDR"))
+}
+
+fn text(name: &str, bytes: &[u8]) -> Kind {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    let head = head.trim_start_matches('\u{feff}').trim_start();
+    let extension = extension(name);
+    if is_html(head) || (matches!(extension.as_str(), "html" | "htm" | "xhtml") && head.contains('<')) {
+        return Kind::Html;
+    }
+    if extension == "eml" || eml::looks_like(head) {
+        return Kind::Eml;
+    }
+    match extension.as_str() {
+        "md" | "markdown" | "mdx" | "mkd" => return Kind::Markdown,
+        "csv" | "tsv" | "tab" => return Kind::Csv,
+        "json" | "jsonl" | "ndjson" | "geojson" | "ipynb" => return Kind::Json,
+        "txt" | "text" | "log" => return Kind::Text,
+        _ if CODE.contains(&extension.as_str()) || head.starts_with("#!") => return Kind::Code,
+        _ => {}
+    }
+    if head.starts_with(['{', '[']) && head.contains("\":") {
+        return Kind::Json;
+    }
+    if head.starts_with("<?xml") {
+        return Kind::Code;
+    }
+    if is_markdown(head) {
+        return Kind::Markdown;
+    }
+    if extension.is_empty() && csv::looks_like(head) { Kind::Csv } else { Kind::Text }
+}
+
+fn extension(name: &str) -> String {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default()
+}
+
+fn is_html(head: &str) -> bool {
+    let head = head.to_ascii_lowercase();
+    let first = ["<!doctype html", "<html", "<head", "<body"];
+    first.iter().any(|tag| head.starts_with(tag))
+        || (head.starts_with('<') && head.contains("<html") && !head.starts_with("<?php"))
+}
+
+/// Two headings, or a heading and a fence: one line with a hash may be a comment or a number.
+fn is_markdown(head: &str) -> bool {
+    let is_mark = |line: &&str| {
+        let title = line.trim_start_matches('#');
+        let hashes = line.len() - title.len();
+        line.starts_with("```") || ((1..=6).contains(&hashes) && title.starts_with(' '))
+    };
+    head.starts_with('#') && head.lines().filter(is_mark).count() >= 2
+}
+
+const CODE: [&str; 74] = [
+    "asm",
+    "bash",
+    "bat",
+    "c",
+    "cc",
+    "clj",
+    "cmake",
+    "coffee",
+    "cpp",
+    "cs",
+    "css",
+    "cxx",
+    "dart",
+    "dockerfile",
+    "el",
+    "elm",
+    "erl",
+    "ex",
+    "exs",
+    "f90",
+    "fish",
+    "for",
+    "fs",
+    "go",
+    "gradle",
+    "graphql",
+    "groovy",
+    "h",
+    "hh",
+    "hpp",
+    "hs",
+    "ini",
+    "java",
+    "jl",
+    "js",
+    "jsx",
+    "kt",
+    "kts",
+    "less",
+    "lisp",
+    "lua",
+    "m",
+    "mjs",
+    "ml",
+    "mli",
+    "mm",
+    "nim",
+    "pas",
+    "php",
+    "pl",
+    "pm",
+    "proto",
+    "ps1",
+    "py",
+    "r",
+    "rb",
+    "rs",
+    "scala",
+    "scm",
+    "scss",
+    "sh",
+    "sql",
+    "svelte",
+    "swift",
+    "tf",
+    "toml",
+    "ts",
+    "tsx",
+    "vb",
+    "vue",
+    "xml",
+    "yaml",
+    "yml",
+    "zig",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_decides_before_the_name() {
+        let cases: [(&str, &[u8], Kind); 16] = [
+            ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
+            ("a.pdf", b"Just words.", Kind::Text),
+            ("a", b"<!DOCTYPE html><p>x", Kind::Html),
+            ("a.txt", b"  <html><p>x", Kind::Html),
+            ("a.bin", b"PK\x03\x04....word/document.xml", Kind::Docx),
+            ("a.zip", b"PK\x03\x04....xl/workbook.xml", Kind::Xlsx),
+            ("a.zip", b"PK\x03\x04....META-INF/container.xml", Kind::Epub),
+            ("mail", b"From: a@b.c\r\nTo: d@e.f\r\nSubject: Hi\r\n\r\nx", Kind::Eml),
+            ("a.md", b"words", Kind::Markdown),
+            ("notes", b"# A\ntext\n## B\n", Kind::Markdown),
+            ("a.rs", b"fn main() {}", Kind::Code),
+            ("run", b"#!/bin/sh\necho", Kind::Code),
+            ("x", b"{\"a\": 1}", Kind::Json),
+            ("x.tsv", b"a\tb\n", Kind::Csv),
+            ("x", b"a,b,c\n1,2,3\n4,5,6\n", Kind::Csv),
+            ("x", b"# one comment\nvalue", Kind::Text),
+        ];
+        for (name, bytes, kind) in cases {
+            assert_eq!(detect(name, bytes), Ok(kind), "{name} {:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_named() {
+        let cases: [(&[u8], &str); 4] = [
+            (b"\x89PNG\r\n", "a picture"),
+            (b"PK\x03\x04....a.txt", "a ZIP archive"),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file from before 2007"),
+            (b"\0\0\0\x20ftypmp42", "a film or a recording"),
+        ];
+        for (bytes, what) in cases {
+            assert_eq!(detect("a.txt", bytes), Err(ExtractError::Unsupported(what.to_owned())));
+        }
+    }
+
+    #[test]
+    fn nothing_but_white_space_is_empty() {
+        assert_eq!(detect("a.txt", b""), Err(ExtractError::Empty));
+        assert_eq!(detect("a.pdf", b" \r\n\t"), Err(ExtractError::Empty));
+    }
+}

@@ -1,0 +1,207 @@
+//! What every reader makes: a document of blocks, each with the headings above it, its page and its place.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clean;
+use crate::{ExtractError, Limits};
+
+/// What a file is, by its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    Text,
+    Markdown,
+    Html,
+    Pdf,
+    Docx,
+    Pptx,
+    Xlsx,
+    Csv,
+    Json,
+    Epub,
+    Eml,
+    Code,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "text file",
+            Self::Markdown => "Markdown file",
+            Self::Html => "HTML page",
+            Self::Pdf => "PDF",
+            Self::Docx => "DOCX document",
+            Self::Pptx => "PPTX presentation",
+            Self::Xlsx => "XLSX workbook",
+            Self::Csv => "CSV table",
+            Self::Json => "JSON file",
+            Self::Epub => "EPUB book",
+            Self::Eml => "EML message",
+            Self::Code => "source file",
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    pub kind: Kind,
+    /// The document's own title, where it names one.
+    pub title: Option<String>,
+    pub author: Option<String>,
+    pub blocks: Vec<Block>,
+}
+
+/// A paragraph, a list, a table or a piece of code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    pub text: String,
+    /// From the outermost to the nearest.
+    pub headings: Vec<String>,
+    /// From 1: of a PDF the page, of a presentation the slide.
+    pub page: Option<u32>,
+    /// In characters of `Document::text`.
+    pub offset: usize,
+    pub form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// Running text without line breaks: may be cut between sentences.
+    Prose,
+    /// A list, a table or code: may be cut between lines.
+    Lines,
+}
+
+/// Between two blocks of a document's text.
+const SEPARATOR: &str = "\n\n";
+
+impl Document {
+    /// The whole text, in which blocks have their offsets.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();
+        texts.join(SEPARATOR)
+    }
+}
+
+/// A longer "heading" is a paragraph that somebody set in large type.
+const LONGEST_HEADING: usize = 200;
+
+/// Takes headings and blocks in reading order and keeps the path, the offset and the limit.
+pub(crate) struct Builder {
+    document: Document,
+    path: Vec<(u8, String)>,
+    page: Option<u32>,
+    /// Whether there is a heading with nothing below it so far.
+    bare_heading: bool,
+    characters: usize,
+    limit: usize,
+}
+
+impl Builder {
+    pub fn new(kind: Kind, limits: &Limits) -> Self {
+        let document = Document { kind, title: None, author: None, blocks: Vec::new() };
+        let limit = limits.characters;
+        Self { document, path: Vec::new(), page: None, bare_heading: false, characters: 0, limit }
+    }
+
+    /// The first title given stays.
+    pub fn title(&mut self, title: &str) {
+        keep_first(&mut self.document.title, title);
+    }
+
+    pub fn author(&mut self, author: &str) {
+        keep_first(&mut self.document.author, author);
+    }
+
+    pub fn page(&mut self, page: u32) {
+        self.page = Some(page);
+    }
+
+    /// Level 1 is the outermost.
+    pub fn heading(&mut self, level: u8, text: &str) -> Result<(), ExtractError> {
+        let text = clean::prose(text);
+        if text.is_empty() {
+            return Ok(());
+        }
+        if text.chars().count() > LONGEST_HEADING {
+            return self.push(text, Form::Prose);
+        }
+        self.leave(level)?;
+        self.path.push((level, text));
+        self.bare_heading = true;
+        Ok(())
+    }
+
+    /// Ends the sections of this level and below: what follows belongs to the one above.
+    pub fn leave(&mut self, level: u8) -> Result<(), ExtractError> {
+        if self.path.last().is_some_and(|(above, _)| *above >= level) {
+            self.keep_bare_heading()?;
+        }
+        while self.path.last().is_some_and(|(above, _)| *above >= level) {
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    pub fn prose(&mut self, text: &str) -> Result<(), ExtractError> {
+        self.push(clean::prose(text), Form::Prose)
+    }
+
+    pub fn lines(&mut self, text: &str) -> Result<(), ExtractError> {
+        self.push(clean::lines(text), Form::Lines)
+    }
+
+    pub fn finish(mut self) -> Result<Document, ExtractError> {
+        self.keep_bare_heading()?;
+        if self.document.blocks.is_empty() {
+            return Err(ExtractError::NoText(self.document.kind));
+        }
+        Ok(self.document)
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.document.kind
+    }
+
+    /// Whether a text is sure to break the limit, so that it need not be made longer.
+    pub fn is_full_with(&self, text: &str) -> bool {
+        text.len() > (self.limit - self.characters).saturating_mul(4)
+    }
+
+    /// A heading that nothing follows is all there is of its section, so it becomes the section's text.
+    fn keep_bare_heading(&mut self) -> Result<(), ExtractError> {
+        if !self.bare_heading {
+            return Ok(());
+        }
+        match self.path.pop() {
+            Some((_, text)) => self.push(text, Form::Prose),
+            None => Ok(()),
+        }
+    }
+
+    fn push(&mut self, text: String, form: Form) -> Result<(), ExtractError> {
+        if !text.contains(char::is_alphanumeric) {
+            return Ok(());
+        }
+        let offset = match self.characters {
+            0 => 0,
+            before => before + SEPARATOR.len(),
+        };
+        self.characters = offset + text.chars().count();
+        if self.characters > self.limit {
+            return Err(ExtractError::too_large(self.document.kind, "characters of text", self.limit));
+        }
+        let headings = self.path.iter().map(|(_, heading)| heading.clone()).collect();
+        self.document.blocks.push(Block { text, headings, page: self.page, offset, form });
+        self.bare_heading = false;
+        Ok(())
+    }
+}
+
+fn keep_first(place: &mut Option<String>, value: &str) {
+    let value = clean::prose(value);
+    if place.is_none() && !value.is_empty() && value.chars().count() <= LONGEST_HEADING {
+        *place = Some(value);
+    }
+}

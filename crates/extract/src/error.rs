@@ -1,0 +1,56 @@
+//! Why a file gave no document, in sentences for the person who uploaded it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Kind;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum ExtractError {
+    #[error("the file is empty")]
+    Empty,
+
+    #[error(
+        "the {0} holds no text: if it is made of pictures, run text recognition on it and upload it again"
+    )]
+    NoText(Kind),
+
+    #[error("the {0} is encrypted: remove its password and upload it again")]
+    Encrypted(Kind),
+
+    /// Holds what the file seems to be.
+    #[error(
+        "{0} cannot be read: one of text, Markdown, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON, EPUB, EML, source code"
+    )]
+    Unsupported(String),
+
+    #[error("the {kind} is damaged: {reason}")]
+    Damaged { kind: Kind, reason: String },
+
+    #[error("the {kind} has more than {limit} {what}: split it and upload the parts")]
+    TooLarge { kind: Kind, what: String, limit: u64 },
+
+    #[error("the file was not read within {seconds} seconds: split it and upload the parts")]
+    TooSlow { seconds: u64 },
+
+    #[error("the file made its reader crash: it is damaged, or takes too much memory")]
+    Crashed,
+
+    /// Not the file's fault: the same file may be read later.
+    #[error("the reader of files cannot be started: {0}")]
+    Worker(String),
+}
+
+impl ExtractError {
+    /// Whether the same bytes would fail again.
+    pub fn is_bad_input(&self) -> bool {
+        !matches!(self, Self::Worker(_))
+    }
+
+    pub(crate) fn damaged(kind: Kind, reason: impl ToString) -> Self {
+        Self::Damaged { kind, reason: reason.to_string() }
+    }
+
+    pub(crate) fn too_large(kind: Kind, what: &str, limit: usize) -> Self {
+        Self::TooLarge { kind, what: what.to_owned(), limit: limit as u64 }
+    }
+}

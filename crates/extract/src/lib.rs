@@ -1,0 +1,27 @@
+//! A file in, passages out: finds what a file is, reads its text with headings, pages and places, and cuts it
+//! into passages for the encoder. Knows no service, no database and no network.
+//!
+//! `extract` reads a file in this process. `Extractor` does the same for files from strangers: what third-party
+//! parsers read, it reads in child processes that run `work`, so that no file can stop the program. `passages` cuts
+//! the document. The readers, one for each kind of file, are under `read`.
+
+mod clean;
+mod decode;
+mod detect;
+mod document;
+mod error;
+mod extractor;
+mod limits;
+mod passages;
+mod read;
+mod sentences;
+mod worker;
+
+pub use detect::detect;
+pub use document::{Block, Document, Form, Kind};
+pub use error::ExtractError;
+pub use extractor::Extractor;
+pub use limits::Limits;
+pub use passages::{Passage, passages};
+pub use read::extract;
+pub use worker::work;

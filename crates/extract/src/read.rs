@@ -1,0 +1,53 @@
+//! The readers: one for each kind of file, all of them filling the same `Builder`.
+
+mod code;
+pub(crate) mod csv;
+mod docx;
+pub(crate) mod eml;
+mod epub;
+mod html;
+mod json;
+mod markdown;
+mod package;
+mod pdf;
+mod plain;
+mod pptx;
+mod table;
+mod xlsx;
+mod xml;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::document::Builder;
+use crate::{Document, ExtractError, Kind, Limits, decode, detect};
+
+/// Reads a file in this process: see `Extractor` for files from strangers.
+pub fn extract(name: &str, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
+    let kind = detect(name, bytes)?;
+    // The parsers of others panic on some damaged files.
+    let read = catch_unwind(AssertUnwindSafe(|| read(kind, bytes, limits)));
+    read.unwrap_or_else(|_| Err(ExtractError::damaged(kind, "its parser gave up")))
+}
+
+fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
+    let mut builder = Builder::new(kind, limits);
+    match kind {
+        Kind::Text => plain::read(&text(bytes)?, &mut builder)?,
+        Kind::Markdown => markdown::read(&text(bytes)?, &mut builder)?,
+        Kind::Csv => csv::read(&text(bytes)?, &mut builder, limits)?,
+        Kind::Json => json::read(&text(bytes)?, &mut builder)?,
+        Kind::Code => code::read(&text(bytes)?, &mut builder)?,
+        Kind::Html => html::read_page(bytes, &mut builder)?,
+        Kind::Pdf => pdf::read(bytes, &mut builder, limits)?,
+        Kind::Docx => docx::read(bytes, &mut builder, limits)?,
+        Kind::Pptx => pptx::read(bytes, &mut builder, limits)?,
+        Kind::Xlsx => xlsx::read(bytes, &mut builder, limits)?,
+        Kind::Epub => epub::read(bytes, &mut builder, limits)?,
+        Kind::Eml => eml::read(bytes, &mut builder)?,
+    }
+    builder.finish()
+}
+
+fn text(bytes: &[u8]) -> Result<String, ExtractError> {
+    decode::text(bytes, None).ok_or_else(|| ExtractError::Unsupported("a binary file".to_owned()))
+}

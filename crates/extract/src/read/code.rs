@@ -1,0 +1,20 @@
+//! Source code: blocks of whole lines, begun where a line at the margin follows a blank one.
+
+use crate::ExtractError;
+use crate::document::Builder;
+
+pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
+    let mut start = 0;
+    let mut position = 0;
+    let mut after_blank = false;
+    for line in text.split_inclusive('\n') {
+        let at_margin = line.starts_with(|c: char| !c.is_whitespace() && !matches!(c, '}' | ')' | ']'));
+        if after_blank && at_margin {
+            builder.lines(&text[start..position])?;
+            start = position;
+        }
+        after_blank = line.trim().is_empty();
+        position += line.len();
+    }
+    builder.lines(&text[start..])
+}

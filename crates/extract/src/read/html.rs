@@ -1,0 +1,103 @@
+//! HTML: the content of a page without its navigation, and chapters of books.
+
+mod flow;
+mod grid;
+mod place;
+
+use encoding_rs::Encoding;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
+
+use crate::document::Builder;
+use crate::{ExtractError, decode};
+use flow::{Flow, FlowSink, Part, What};
+use place::Place;
+
+pub(super) fn read_page(bytes: &[u8], builder: &mut Builder) -> Result<(), ExtractError> {
+    let text = decode::text(bytes, declared_encoding(bytes));
+    let text = text.ok_or_else(|| ExtractError::damaged(builder.kind(), "it is not text"))?;
+    read_text(&text, builder)
+}
+
+pub(super) fn read_text(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
+    let flow = flow(text);
+    let parts = content(flow.parts);
+    let title = match parts.iter().find(|part| part.what == What::Heading(1)) {
+        // "Heading - Site" is the heading with a name after it.
+        Some(heading) if flow.title.trim().starts_with(heading.text.trim()) => heading.text.clone(),
+        _ => flow.title,
+    };
+    builder.title(&title);
+    builder.author(&flow.author);
+    parts.iter().try_for_each(|part| put(part, 0, builder))
+}
+
+/// A chapter of a book: everything counts, and its headings stand below those of the book.
+pub(super) fn read_chapter(
+    bytes: &[u8],
+    name: Option<&str>,
+    builder: &mut Builder,
+) -> Result<(), ExtractError> {
+    let Some(text) = decode::text(bytes, declared_encoding(bytes)) else { return Ok(()) };
+    let flow = flow(&text);
+    let parts: Vec<Part> = flow.parts.into_iter().filter(|part| part.place < Place::Hidden).collect();
+    let begins_with_heading = parts.first().is_some_and(|part| matches!(part.what, What::Heading(_)));
+    match name {
+        Some(name) if !begins_with_heading => builder.heading(1, name)?,
+        // Text before the first heading is not part of the chapter before.
+        _ => builder.leave(1)?,
+    }
+    let deeper = u8::from(name.is_some() && !begins_with_heading);
+    parts.iter().try_for_each(|part| put(part, deeper, builder))
+}
+
+fn put(part: &Part, deeper: u8, builder: &mut Builder) -> Result<(), ExtractError> {
+    match part.what {
+        What::Heading(level) => builder.heading(level + deeper, &part.text),
+        What::Prose => builder.prose(&part.text),
+        What::Lines => builder.lines(&part.text),
+    }
+}
+
+fn flow(text: &str) -> Flow {
+    let tokenizer = Tokenizer::new(FlowSink::default(), TokenizerOpts::default());
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from(text));
+    // Scripts are not run: the tokenizer only pauses at their ends.
+    while !input.is_empty() {
+        let _ = tokenizer.feed(&input);
+    }
+    tokenizer.end();
+    tokenizer.sink.finish()
+}
+
+/// What of a page is content: its main part where it has one, else all but the edges, else whatever there is.
+fn content(parts: Vec<Part>) -> Vec<Part> {
+    let size = |wanted: Place| {
+        let those = parts.iter().filter(|part| part.place == wanted && !part.is_menu());
+        those.map(|part| part.text.len()).sum::<usize>()
+    };
+    let (main, body, aside) = (size(Place::Main), size(Place::Body), size(Place::Aside));
+    let farthest = if main >= 250 || main > body {
+        Place::Main
+    } else if main + body > 0 {
+        Place::Body
+    } else {
+        Place::Aside
+    };
+    let menus_too = main + body + aside == 0;
+    parts.into_iter().filter(|part| part.place <= farthest && (menus_too || !part.is_menu())).collect()
+}
+
+/// What `<meta charset>` or an XML declaration near the start says.
+fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(2048)]).to_ascii_lowercase();
+    let label = head.split_once("charset=").or_else(|| head.split_once("encoding="))?.1;
+    let label = label.trim_start_matches(['"', '\'']);
+    let end =
+        label.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_')).unwrap_or(label.len());
+    Encoding::for_label(&label.as_bytes()[..end])
+}
+
+#[cfg(test)]
+mod tests;

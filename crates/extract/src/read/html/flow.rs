@@ -1,0 +1,348 @@
+//! The stream of tags and text of a page, gathered into parts. No tree: depth costs nothing, and tags that nobody
+//! closed do little harm.
+
+use std::cell::RefCell;
+
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+
+use super::grid::Grid;
+use super::place::{Place, attribute};
+use crate::clean;
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(super) enum What {
+    Heading(u8),
+    Prose,
+    Lines,
+}
+
+#[derive(Debug)]
+pub(super) struct Part {
+    pub what: What,
+    pub text: String,
+    pub place: Place,
+    /// Bytes of text inside links.
+    linked: usize,
+}
+
+impl Part {
+    /// Short lines, nearly all of them links.
+    pub fn is_menu(&self) -> bool {
+        let lines = self.text.lines().count().max(1);
+        self.linked * 10 >= self.text.len() * 7
+            && self.text.len() < lines * 40
+            && self.what != What::Heading(1)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Flow {
+    pub parts: Vec<Part>,
+    pub title: String,
+    pub author: String,
+    has_title: bool,
+    text: String,
+    linked: usize,
+    links: usize,
+    heading: Option<u8>,
+    /// The element whose content is no markup.
+    raw: Option<String>,
+    is_preformatted: bool,
+    containers: Vec<(String, Place)>,
+    lists: usize,
+    list: String,
+    grid: Option<Grid>,
+}
+
+#[derive(Default)]
+pub(super) struct FlowSink(RefCell<Flow>);
+
+impl FlowSink {
+    pub fn finish(&self) -> Flow {
+        let mut flow = self.0.take();
+        flow.flush();
+        flow.end_list();
+        flow.end_table();
+        flow
+    }
+}
+
+impl TokenSink for FlowSink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        let mut flow = self.0.borrow_mut();
+        match token {
+            Token::CharacterTokens(text) => flow.characters(&text),
+            Token::TagToken(tag) if tag.kind == TagKind::StartTag => return flow.start(&tag),
+            Token::TagToken(tag) => flow.end(&tag.name),
+            _ => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+/// An end tag is compared with this many open elements and no more, or a hostile page would take quadratic time.
+const LOOK_BACK: usize = 64;
+
+impl Flow {
+    fn characters(&mut self, text: &str) {
+        match self.raw.as_deref() {
+            // A picture may have a title too: the page's is the first.
+            Some("title") if !self.has_title => self.title.push_str(text),
+            Some(_) => {}
+            None => {
+                self.text.push_str(text);
+                if self.links > 0 {
+                    self.linked += text.trim().len();
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, tag: &Tag) -> TokenSinkResult<()> {
+        let name: &str = &tag.name;
+        if let Some(kind) = raw_kind(name)
+            && !tag.self_closing
+        {
+            self.raw = Some(name.to_owned());
+            return TokenSinkResult::RawData(kind);
+        }
+        if is_block(name) {
+            self.flush();
+        }
+        match name {
+            "a" => self.links += 1,
+            "br" | "hr" => self.text.push('\n'),
+            "meta" => self.meta(tag),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.start_heading(name),
+            "ul" | "ol" | "dl" if !tag.self_closing => self.lists += 1,
+            "li" | "dt" | "dd" if self.lists > 0 => self.item(),
+            "table" => {
+                self.end_table();
+                self.grid = Some(Grid::default());
+            }
+            "tr" => drop(self.grid.as_mut().map(Grid::row)),
+            "td" | "th" => drop(self.grid.as_mut().map(Grid::cell)),
+            "pre" => self.is_preformatted = true,
+            _ => {}
+        }
+        if is_container(name) && !tag.self_closing {
+            self.containers.push((name.to_owned(), self.place().inside(tag)));
+        }
+        TokenSinkResult::Continue
+    }
+
+    fn end(&mut self, name: &str) {
+        if self.raw.as_deref() == Some(name) {
+            self.raw = None;
+            self.has_title |= name == "title";
+            return;
+        }
+        match name {
+            "a" => self.links = self.links.saturating_sub(1),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.end_heading(),
+            "pre" => self.end_preformatted(),
+            _ if is_block(name) => self.flush(),
+            _ => {}
+        }
+        match name {
+            "ul" | "ol" | "dl" => {
+                self.lists = self.lists.saturating_sub(1);
+                if self.lists == 0 {
+                    self.end_list();
+                }
+            }
+            "table" => self.end_table(),
+            _ => {}
+        }
+        let near = self.containers.len().saturating_sub(LOOK_BACK);
+        if is_container(name)
+            && let Some(at) = self.containers[near..].iter().rposition(|(open, _)| open == name)
+        {
+            self.containers.truncate(near + at);
+        }
+    }
+
+    fn place(&self) -> Place {
+        self.containers.last().map_or(Place::Body, |(_, place)| *place)
+    }
+
+    fn meta(&mut self, tag: &Tag) {
+        let content = attribute(tag, "content").unwrap_or_default();
+        match attribute(tag, "name").or_else(|| attribute(tag, "property")) {
+            Some("author" | "dc.creator" | "citation_author") if self.author.is_empty() => {
+                self.author = content.to_owned();
+            }
+            _ => {}
+        }
+    }
+
+    fn start_heading(&mut self, name: &str) {
+        self.end_table();
+        self.end_list();
+        self.heading = name[1..].parse().ok();
+    }
+
+    fn end_heading(&mut self) {
+        if let Some(level) = self.heading.take() {
+            let text = std::mem::take(&mut self.text);
+            self.push(What::Heading(level), text);
+        }
+    }
+
+    fn end_preformatted(&mut self) {
+        self.is_preformatted = false;
+        let text = std::mem::take(&mut self.text);
+        match &mut self.grid {
+            Some(grid) => grid.text(&text),
+            None => self.push(What::Lines, text),
+        }
+    }
+
+    fn item(&mut self) {
+        if !self.list.is_empty() {
+            self.list.push('\n');
+        }
+        self.list.push_str(&"  ".repeat(self.lists.clamp(1, 9) - 1));
+        self.list.push_str("- ");
+    }
+
+    fn end_list(&mut self) {
+        let list = std::mem::take(&mut self.list);
+        match &mut self.grid {
+            Some(grid) if !list.is_empty() => grid.text(&list.replace('\n', " ")),
+            _ => self.push(What::Lines, list),
+        }
+    }
+
+    fn end_table(&mut self) {
+        for (what, text) in self.grid.take().map(Grid::into_parts).unwrap_or_default() {
+            self.push(what, text);
+        }
+    }
+
+    /// Ends the paragraph that is being read.
+    fn flush(&mut self) {
+        if self.heading.is_some() || self.is_preformatted {
+            self.text.push('\n');
+            return;
+        }
+        if self.text.trim().is_empty() {
+            self.text.clear();
+            return;
+        }
+        let text = std::mem::take(&mut self.text);
+        if self.lists > 0 {
+            self.list.push_str(&clean::prose(&text));
+            self.list.push(' ');
+        } else if let Some(grid) = &mut self.grid {
+            grid.text(&clean::prose(&text));
+        } else {
+            self.push(What::Prose, text);
+        }
+    }
+
+    fn push(&mut self, what: What, text: String) {
+        let linked = std::mem::take(&mut self.linked);
+        let place = self.place();
+        if place != Place::Hidden && !text.trim().is_empty() {
+            self.parts.push(Part { what, text, place, linked });
+        }
+    }
+}
+
+fn raw_kind(name: &str) -> Option<RawKind> {
+    match name {
+        "title" | "textarea" => Some(RawKind::Rcdata),
+        "style" | "iframe" | "noembed" | "noframes" | "xmp" => Some(RawKind::Rawtext),
+        "script" => Some(RawKind::ScriptData),
+        _ => None,
+    }
+}
+
+/// Elements whose place is remembered while they are open.
+fn is_container(name: &str) -> bool {
+    matches!(
+        name,
+        "div"
+            | "section"
+            | "article"
+            | "main"
+            | "nav"
+            | "aside"
+            | "header"
+            | "footer"
+            | "ul"
+            | "ol"
+            | "dl"
+            | "form"
+            | "table"
+            | "blockquote"
+            | "figure"
+            | "details"
+            | "noscript"
+            | "template"
+            | "svg"
+            | "select"
+            | "button"
+            | "object"
+            | "canvas"
+            | "audio"
+            | "video"
+            | "datalist"
+            | "span"
+            | "p"
+            | "li"
+            | "td"
+    )
+}
+
+fn is_block(name: &str) -> bool {
+    matches!(
+        name,
+        "p" | "div"
+            | "section"
+            | "article"
+            | "main"
+            | "nav"
+            | "aside"
+            | "header"
+            | "footer"
+            | "ul"
+            | "ol"
+            | "dl"
+            | "li"
+            | "dt"
+            | "dd"
+            | "form"
+            | "table"
+            | "caption"
+            | "tr"
+            | "td"
+            | "th"
+            | "blockquote"
+            | "figure"
+            | "figcaption"
+            | "details"
+            | "summary"
+            | "pre"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "body"
+            | "address"
+            | "fieldset"
+            | "option"
+            | "select"
+            | "button"
+            | "center"
+            | "noscript"
+            | "template"
+            | "svg"
+    )
+}

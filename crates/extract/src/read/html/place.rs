@@ -1,0 +1,96 @@
+//! Where on a page an element stands: in its main part, somewhere, at the edges, or out of sight.
+
+use html5ever::tokenizer::Tag;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Place {
+    Main,
+    #[default]
+    Body,
+    /// Navigation, headers and footers of the site, advertisements.
+    Aside,
+    Hidden,
+}
+
+impl Place {
+    /// Of what is inside this element, which itself stands in `self`.
+    pub fn inside(self, tag: &Tag) -> Self {
+        let own = own_place(tag);
+        match (self, own) {
+            (Self::Main, Self::Aside) if &*tag.name == "header" => Self::Main,
+            (Self::Main, Self::Body) => Self::Main,
+            (Self::Main | Self::Body, own) => own,
+            (outer, own) => outer.max(own),
+        }
+    }
+}
+
+fn own_place(tag: &Tag) -> Place {
+    if is_hidden(tag) {
+        return Place::Hidden;
+    }
+    match &*tag.name {
+        "main" | "article" => return Place::Main,
+        "nav" | "footer" | "aside" | "header" => return Place::Aside,
+        _ => {}
+    }
+    match attribute(tag, "role") {
+        Some("main") => return Place::Main,
+        Some("navigation" | "banner" | "contentinfo" | "search" | "complementary" | "menu" | "dialog") => {
+            return Place::Aside;
+        }
+        _ => {}
+    }
+    let names = [attribute(tag, "class"), attribute(tag, "id")];
+    let mut words =
+        names.into_iter().flatten().flat_map(|names| names.split(|c: char| !c.is_ascii_alphanumeric()));
+    if words.any(|word| EDGES.iter().any(|edge| word.eq_ignore_ascii_case(edge))) {
+        Place::Aside
+    } else {
+        Place::Body
+    }
+}
+
+fn is_hidden(tag: &Tag) -> bool {
+    let style = attribute(tag, "style").map(|style| style.replace(' ', "").to_ascii_lowercase());
+    matches!(
+        &*tag.name,
+        "noscript"
+            | "template"
+            | "svg"
+            | "select"
+            | "button"
+            | "object"
+            | "canvas"
+            | "audio"
+            | "video"
+            | "datalist"
+    ) || attribute(tag, "hidden").is_some()
+        || attribute(tag, "aria-hidden") == Some("true")
+        || style.is_some_and(|style| style.contains("display:none"))
+}
+
+pub(super) fn attribute<'a>(tag: &'a Tag, name: &str) -> Option<&'a str> {
+    tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
+}
+
+const EDGES: [&str; 18] = [
+    "ad",
+    "ads",
+    "advert",
+    "breadcrumb",
+    "breadcrumbs",
+    "cookie",
+    "cookies",
+    "footer",
+    "masthead",
+    "menu",
+    "nav",
+    "navbar",
+    "navigation",
+    "pagination",
+    "share",
+    "sharing",
+    "sidebar",
+    "social",
+];

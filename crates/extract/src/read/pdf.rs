@@ -1,0 +1,97 @@
+//! PDF: characters with their places from the parser, and from those the text in reading order, page by page.
+
+mod glyphs;
+mod layout;
+mod paragraphs;
+mod running;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pdf_extract::{Dictionary, Object};
+
+use crate::document::Builder;
+use crate::{ExtractError, Kind, Limits};
+use glyphs::Pages;
+use paragraphs::Paragraph;
+
+pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
+    let document = open(bytes)?;
+    let pages = document.get_pages();
+    if pages.len() > limits.pages {
+        return Err(ExtractError::too_large(Kind::Pdf, "pages", limits.pages));
+    }
+    information(&document, builder);
+
+    let mut reader = Pages::new(limits.characters);
+    // One page that the parser cannot read must not cost the others: after it, pages are read one by one.
+    if !caught(|| pdf_extract::output_doc(&document, &mut reader).is_ok()) {
+        let last = reader.last_number();
+        for number in pages.into_keys().filter(|number| *number > last) {
+            caught(|| pdf_extract::output_doc_page(&document, &mut reader, number).is_ok());
+        }
+    }
+    if reader.is_over_limit() {
+        return Err(ExtractError::too_large(Kind::Pdf, "characters of text", limits.characters));
+    }
+    let mut pages = reader.finish();
+    running::remove(&mut pages);
+    paragraphs::paragraphs(&pages).iter().try_for_each(|paragraph| put(paragraph, builder))
+}
+
+fn put(paragraph: &Paragraph, builder: &mut Builder) -> Result<(), ExtractError> {
+    builder.page(paragraph.page);
+    match paragraph.level {
+        Some(level) => builder.heading(level, &paragraph.text),
+        None if paragraph.is_table => builder.lines(&paragraph.text),
+        None => builder.prose(&paragraph.text),
+    }
+}
+
+fn open(bytes: &[u8]) -> Result<pdf_extract::Document, ExtractError> {
+    use pdf_extract::Error;
+    let mut document = match pdf_extract::Document::load_mem(bytes) {
+        Ok(document) => document,
+        Err(Error::InvalidPassword | Error::Decryption(_)) => return Err(ExtractError::Encrypted(Kind::Pdf)),
+        Err(error) => return Err(ExtractError::damaged(Kind::Pdf, error)),
+    };
+    // Many are locked against printing only, and open with no password.
+    if document.is_encrypted() && document.decrypt("").is_err() {
+        return Err(ExtractError::Encrypted(Kind::Pdf));
+    }
+    Ok(document)
+}
+
+fn caught(read: impl FnOnce() -> bool) -> bool {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or(false)
+}
+
+fn information(document: &pdf_extract::Document, builder: &mut Builder) {
+    let information = document.trailer.get(b"Info").and_then(|object| document.dereference(object));
+    let Ok((_, Object::Dictionary(information))) = information else { return };
+    let text = |key: &[u8]| string(document, information, key).unwrap_or_default();
+    let title = text(b"Title");
+    if is_sensible_title(&title) {
+        builder.title(&title);
+    }
+    builder.author(&text(b"Author"));
+}
+
+fn string(document: &pdf_extract::Document, dictionary: &Dictionary, key: &[u8]) -> Option<String> {
+    let (_, object) = document.dereference(dictionary.get(key).ok()?).ok()?;
+    pdf_extract::decode_text_string(object).ok()
+}
+
+/// Not the name of the file that it was printed from.
+fn is_sensible_title(title: &str) -> bool {
+    let lower = title.trim().to_lowercase();
+    let is_file =
+        [".doc", ".docx", ".tex", ".dvi", ".qxd", ".indd", ".ppt", ".pptx", ".pdf", ".rtf", ".txt", ".html"]
+            .iter()
+            .any(|extension| lower.ends_with(extension));
+    lower.chars().filter(|c| c.is_alphabetic()).count() >= 3
+        && !is_file
+        && !lower.starts_with("microsoft ")
+        && !lower.starts_with("untitled")
+        && lower != "about:blank"
+        && !lower.starts_with("http")
+}

@@ -1,0 +1,230 @@
+//! Reading order: characters into segments of lines, segments into columns, columns into lines from top to bottom.
+
+use super::glyphs::Glyph;
+
+/// A line of text in its column.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub text: String,
+    pub x: f64,
+    pub right: f64,
+    pub y: f64,
+    pub size: f64,
+    /// The edges of the column that it stands in.
+    pub column: (f64, f64),
+    /// Whether it is a row of a table: words with wide gaps between them.
+    pub is_row: bool,
+}
+
+/// The lines of a page in the order in which they are read.
+pub(super) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
+    let mut ordered = Vec::new();
+    order(segments(runs(glyphs)), 0, &mut ordered);
+    ordered
+}
+
+/// Text on one baseline without wide gaps.
+struct Segment {
+    text: String,
+    x: f64,
+    right: f64,
+    y: f64,
+    size: f64,
+    /// Where its last character begins.
+    last_x: f64,
+}
+
+/// In parts of the font's size: a gap between words, and one that is wider than any between words.
+const WORD_GAP: f64 = 0.15;
+const WIDE_GAP: f64 = 1.3;
+
+/// Characters joined as the file has them, which is the order of reading within a line.
+fn runs(glyphs: &[Glyph]) -> Vec<Segment> {
+    let mut runs: Vec<Segment> = Vec::new();
+    let mut after_space = false;
+    for glyph in glyphs {
+        if glyph.text.trim().is_empty() {
+            after_space = true;
+            continue;
+        }
+        match runs.last_mut() {
+            Some(run) if continues(run, glyph) => {
+                let is_shadow =
+                    (glyph.x - run.last_x).abs() < 0.08 * glyph.size && run.text.ends_with(&glyph.text);
+                if !is_shadow {
+                    extend(run, glyph, after_space);
+                }
+            }
+            _ => runs.push(Segment {
+                text: glyph.text.clone(),
+                x: glyph.x,
+                right: glyph.x + glyph.width,
+                y: glyph.y,
+                size: glyph.size,
+                last_x: glyph.x,
+            }),
+        }
+        after_space = false;
+    }
+    runs
+}
+
+fn continues(run: &Segment, glyph: &Glyph) -> bool {
+    let size = run.size.max(glyph.size);
+    let (gap, rise) = (glyph.x - run.right, (glyph.y - run.y).abs());
+    let is_raised_or_lowered =
+        rise < 0.6 * size && gap.abs() < 0.3 * size && (run.size - glyph.size).abs() > 0.1 * size;
+    (rise < 0.25 * size && gap > -0.6 * size && gap < WIDE_GAP * size) || is_raised_or_lowered
+}
+
+fn extend(run: &mut Segment, glyph: &Glyph, after_space: bool) {
+    if after_space || glyph.x - run.right > WORD_GAP * glyph.size.min(run.size) {
+        run.text.push(' ');
+    }
+    run.text.push_str(&glyph.text);
+    run.right = run.right.max(glyph.x + glyph.width);
+    run.last_x = glyph.x;
+    if glyph.size > run.size {
+        (run.size, run.y) = (glyph.size, glyph.y);
+    }
+}
+
+/// Runs on one baseline joined where the gap is none or that of a word, from top to bottom.
+fn segments(runs: Vec<Segment>) -> Vec<Segment> {
+    let mut joined: Vec<Segment> = Vec::new();
+    for run in by_baseline(runs).into_iter().flatten() {
+        match joined.last_mut() {
+            Some(last)
+                if same_baseline(last, &run) && run.x - last.right < WIDE_GAP * last.size.max(run.size) =>
+            {
+                let apart = run.x - last.right > WORD_GAP * last.size.min(run.size);
+                if apart && !last.text.ends_with(' ') {
+                    last.text.push(' ');
+                }
+                last.text.push_str(&run.text);
+                last.right = last.right.max(run.right);
+                last.size = last.size.max(run.size);
+            }
+            _ => joined.push(run),
+        }
+    }
+    joined
+}
+
+fn same_baseline(one: &Segment, other: &Segment) -> bool {
+    (one.y - other.y).abs() <= 0.3 * one.size.min(other.size)
+}
+
+/// From top to bottom, those on one baseline together and from left to right.
+fn by_baseline(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
+    segments.sort_by(|one, other| other.y.total_cmp(&one.y));
+    let mut rows: Vec<Vec<Segment>> = Vec::new();
+    for segment in segments {
+        match rows.last_mut() {
+            Some(row) if row.first().is_some_and(|first| same_baseline(first, &segment)) => row.push(segment),
+            _ => rows.push(vec![segment]),
+        }
+    }
+    for row in &mut rows {
+        row.sort_by(|one, other| one.x.total_cmp(&other.x));
+    }
+    rows
+}
+
+/// Puts segments, which come from top to bottom, in reading order: what crosses the gap between two columns stands
+/// between what is above and below it; of the rest, the left column is read before the right one.
+fn order(segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
+    let gap = if depth < 4 { column_gap(&segments) } else { None };
+    let Some(gap) = gap else { return rows(segments, ordered) };
+    let (mut left, mut right, mut across) = (Vec::new(), Vec::new(), Vec::new());
+    for segment in segments {
+        let crosses = segment.x < gap && segment.right > gap;
+        if !crosses {
+            rows(std::mem::take(&mut across), ordered);
+            let side = if segment.right <= gap { &mut left } else { &mut right };
+            side.push(segment);
+            continue;
+        }
+        order(std::mem::take(&mut left), depth + 1, ordered);
+        order(std::mem::take(&mut right), depth + 1, ordered);
+        across.push(segment);
+    }
+    rows(across, ordered);
+    order(left, depth + 1, ordered);
+    order(right, depth + 1, ordered);
+}
+
+fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
+    let left = segments.iter().map(|segment| segment.x).fold(f64::MAX, f64::min);
+    let right = segments.iter().map(|segment| segment.right).fold(f64::MIN, f64::max);
+    for row in by_baseline(segments) {
+        let is_row = row.len() > 1;
+        let mut row = row.into_iter();
+        let Some(mut line) = row.next() else { continue };
+        for segment in row {
+            line.text.push_str(" | ");
+            line.text.push_str(&segment.text);
+            line.right = line.right.max(segment.right);
+            line.size = line.size.max(segment.size);
+        }
+        let Segment { text, x, right: end, y, size, .. } = line;
+        ordered.push(Line { text, x, right: end, y, size, column: (left, right), is_row });
+    }
+}
+
+const BUCKETS: usize = 256;
+
+/// Where the gap between two columns of running text is. Columns of a table are not: their cells are short.
+fn column_gap(segments: &[Segment]) -> Option<f64> {
+    let left = segments.iter().map(|segment| segment.x).fold(f64::MAX, f64::min);
+    let right = segments.iter().map(|segment| segment.right).fold(f64::MIN, f64::max);
+    let width = right - left;
+    if segments.len() < 8 || width < 100.0 {
+        return None;
+    }
+    let bucket = |x: f64| (((x - left) / width * BUCKETS as f64) as usize).min(BUCKETS - 1);
+    let mut changes = [0_i64; BUCKETS + 1];
+    for segment in segments {
+        changes[bucket(segment.x)] += 1;
+        changes[bucket(segment.right) + 1] -= 1;
+    }
+    let mut crossing = 0;
+    let crossings = changes[..BUCKETS].iter().map(|change| {
+        crossing += change;
+        crossing
+    });
+    let crossings: Vec<i64> = crossings.collect();
+    let few = segments.len() as i64 / 5;
+    let inner = BUCKETS / 5..BUCKETS * 4 / 5;
+    let lowest = crossings[inner.clone()].iter().copied().min().filter(|lowest| *lowest <= few)?;
+    let (start, end) = longest(inner, |at| crossings[at] <= lowest + segments.len() as i64 / 50);
+    let gap = left + width * (start + end) as f64 / (2 * BUCKETS) as f64;
+    let is_text = |side: Vec<&Segment>, width: f64| {
+        let middle = side.len() / 2;
+        let mut widths: Vec<f64> = side.iter().map(|segment| segment.right - segment.x).collect();
+        let mut lengths: Vec<usize> = side.iter().map(|segment| segment.text.len()).collect();
+        widths.sort_by(f64::total_cmp);
+        lengths.sort_unstable();
+        side.len() >= 4 && widths[middle] > 0.4 * width && lengths[middle] >= 15
+    };
+    let on_left = segments.iter().filter(|segment| segment.right <= gap).collect();
+    let on_right = segments.iter().filter(|segment| segment.x >= gap).collect();
+    (is_text(on_left, gap - left) && is_text(on_right, right - gap)).then_some(gap)
+}
+
+/// The longest stretch of places that are as wanted.
+fn longest(places: std::ops::Range<usize>, wanted: impl Fn(usize) -> bool) -> (usize, usize) {
+    let mut best = (places.start, places.start);
+    let mut start = places.start;
+    for at in places {
+        if !wanted(at) {
+            start = at + 1;
+        } else if at + 1 - start > best.1 - best.0 {
+            best = (start, at + 1);
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! Pages of a few lines, set letter by letter.
+
+use super::*;
+
+/// Sets text from `x` at height `y` in 10-point type, each letter half as wide as it is high.
+fn set(x: f64, y: f64, text: &str, glyphs: &mut Vec<Glyph>) {
+    for (at, c) in text.chars().enumerate() {
+        glyphs.push(Glyph::new(x + 5.0 * at as f64, y, 5.0, 10.0, c));
+    }
+}
+
+fn read(glyphs: &[Glyph]) -> Vec<String> {
+    lines(glyphs).into_iter().map(|line| line.text).collect()
+}
+
+#[test]
+fn two_columns_are_read_one_after_the_other_below_their_title() {
+    let mut glyphs = Vec::new();
+    set(50.0, 700.0, "A title that stands above both of the columns and is as wide as they are", &mut glyphs);
+    for line in 0..6 {
+        let y = 680.0 - 12.0 * f64::from(line);
+        set(50.0, y, &format!("left column of text, line {line} it"), &mut glyphs);
+        set(250.0, y, &format!("right column of text, line {line} is"), &mut glyphs);
+    }
+    let read = read(&glyphs);
+    assert!(read[0].starts_with("A title"));
+    let sides: Vec<&str> = read[1..].iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(
+        sides,
+        [
+            "left", "left", "left", "left", "left", "left", "right", "right", "right", "right", "right",
+            "right"
+        ]
+    );
+}
+
+#[test]
+fn the_cells_of_a_table_stay_in_their_rows() {
+    let mut glyphs = Vec::new();
+    for line in 0..10 {
+        let y = 680.0 - 12.0 * f64::from(line);
+        set(50.0, y, &format!("P-{line}"), &mut glyphs);
+        set(250.0, y, "3000", &mut glyphs);
+    }
+    assert_eq!(read(&glyphs)[3], "P-3 | 3000");
+}
+
+#[test]
+fn words_are_told_apart_by_their_distance_and_lines_by_their_height() {
+    let mut glyphs = Vec::new();
+    set(50.0, 600.0, "below", &mut glyphs);
+    set(78.0, 700.0, "words", &mut glyphs);
+    set(50.0, 700.0, "Three", &mut glyphs);
+    set(106.0, 700.0, "here", &mut glyphs);
+    assert_eq!(read(&glyphs), ["Three words here", "below"]);
+}
+
+#[test]
+fn letters_struck_twice_are_read_once() {
+    let mut glyphs = Vec::new();
+    for c in [0.0, 5.0] {
+        glyphs.push(Glyph::new(50.0 + c, 700.0, 5.0, 10.0, 'o'));
+        glyphs.push(Glyph::new(50.3 + c, 700.0, 5.0, 10.0, 'o'));
+    }
+    assert_eq!(read(&glyphs), ["oo"]);
+}
