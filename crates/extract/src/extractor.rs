@@ -1,2 +1,87 @@
-//! x
-pub struct Extractor;
+//! The parent's side: a few child processes that read files from strangers. One that hangs, crashes or eats memory is
+//! ended, its file is refused, and the next file gets a fresh one.
+
+mod child;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::{Document, ExtractError, Kind, Limits, detect, extract};
+use child::{Child, Outcome};
+
+/// Calls block, for as long as a file takes: call them from threads that may.
+pub struct Extractor {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    limits: Limits,
+    pool: Mutex<Pool>,
+    freed: Condvar,
+}
+
+struct Pool {
+    idle: Vec<Child>,
+    /// Children that may still be started or taken.
+    free: usize,
+}
+
+/// Text up to this size is read in this process; beyond it, memory counts more than a copy through a pipe.
+const SMALL: usize = 1 << 20;
+
+impl Extractor {
+    /// `program` with `arguments` must call [`crate::work`]. At most `children` of it run at once; those without work
+    /// end after some seconds.
+    pub fn new(program: PathBuf, arguments: Vec<OsString>, children: usize, limits: Limits) -> Self {
+        let pool = Mutex::new(Pool { idle: Vec::new(), free: children.max(1) });
+        Self { program, arguments, limits, pool, freed: Condvar::new() }
+    }
+
+    pub fn extract(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
+        let kind = detect(name, bytes)?;
+        let is_ours = matches!(kind, Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code);
+        if is_ours && bytes.len() <= SMALL {
+            return extract(name, bytes, &self.limits);
+        }
+        self.take_turn();
+        let answer = self.extract_in_child(name, bytes);
+        self.pool().free += 1;
+        self.freed.notify_one();
+        answer
+    }
+
+    fn extract_in_child(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
+        // A child that was kept may have ended for lack of work; a new one has not.
+        loop {
+            let kept = self.pool().idle.pop();
+            let is_new = kept.is_none();
+            let mut child = match kept {
+                Some(child) => child,
+                None => Child::start(&self.program, &self.arguments)?,
+            };
+            match child.extract(name, bytes, &self.limits) {
+                Outcome::Answer(answer) => {
+                    self.pool().idle.push(child);
+                    return answer;
+                }
+                Outcome::Gone if !is_new => {}
+                Outcome::Gone => {
+                    return Err(ExtractError::Worker(format!("`{}` ended at once", self.program.display())));
+                }
+                Outcome::Crashed => return Err(ExtractError::Crashed),
+                Outcome::TooSlow => {
+                    return Err(ExtractError::TooSlow { seconds: self.limits.time(bytes.len()).as_secs() });
+                }
+            }
+        }
+    }
+
+    fn take_turn(&self) {
+        let waited = self.freed.wait_while(self.pool(), |pool| pool.free == 0);
+        waited.unwrap_or_else(PoisonError::into_inner).free -= 1;
+    }
+
+    /// What the lock protects is two numbers' worth: never half changed.
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,2 +1,117 @@
-//! x
-pub fn work() {}
+//! The child's side: reads files from standard input and answers on standard output until there are no more.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+
+use crate::{Document, ExtractError, Limits, extract};
+
+/// A child without work for this long ends itself.
+const IDLE: Duration = Duration::from_secs(10);
+/// And one that has read this many bytes, so that memory that it did not give back is.
+const BYTES_SERVED: usize = 32 << 20;
+
+/// What the program runs in the children of an `Extractor`. Returns when the parent is gone or has no more work.
+///
+/// Standard output belongs to the answers: whatever else a parser prints goes nowhere.
+pub fn work() -> io::Result<()> {
+    let mut answers = take_output()?;
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut served = 0;
+    let mut is_limited = false;
+    while served < BYTES_SERVED && is_ready(io::stdin(), IDLE)? {
+        let Some(request) = read_frame(&mut io::stdin().lock(), MOST_REQUEST)? else { break };
+        let mut file = Vec::new();
+        let request: Request = serde_json::from_slice(&request)?;
+        io::stdin().lock().take(request.size as u64).read_to_end(&mut file)?;
+        if file.len() < request.size {
+            break;
+        }
+        if !std::mem::replace(&mut is_limited, true) {
+            limit_memory(request.limits.memory)?;
+        }
+        limit_time(&request)?;
+        let answer: Answer = extract(&request.name, &file, &request.limits);
+        write_frame(&mut answers, &serde_json::to_vec(&answer)?)?;
+        served += file.len();
+    }
+    Ok(())
+}
+
+/// Stands before the bytes of the file.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub name: String,
+    pub size: usize,
+    pub limits: Limits,
+}
+
+pub(crate) type Answer = Result<Document, ExtractError>;
+
+const MOST_REQUEST: usize = 1 << 20;
+
+fn take_output() -> io::Result<impl Write> {
+    let answers = std::fs::File::from(rustix::io::dup(io::stdout().as_fd())?);
+    let nowhere = std::fs::File::options().write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdout(&nowhere)?;
+    rustix::stdio::dup2_stderr(&nowhere)?;
+    Ok(answers)
+}
+
+/// What the program has mapped before it reads the first file does not count.
+fn limit_memory(bytes: u64) -> io::Result<()> {
+    let mapped = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = mapped.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
+    let most = pages * rustix::param::page_size() as u64 + bytes;
+    lower(Resource::As, most)
+}
+
+/// The parent ends a child that takes too long; this one ends it where the parent is gone as well.
+fn limit_time(request: &Request) -> io::Result<()> {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec.unsigned_abs();
+    lower(Resource::Cpu, used + request.limits.time(request.size).as_secs() + 5)
+}
+
+fn lower(resource: Resource, most: u64) -> io::Result<()> {
+    let maximum = getrlimit(resource).maximum;
+    let current = Some(maximum.map_or(most, |maximum| maximum.min(most)));
+    Ok(setrlimit(resource, Rlimit { current, maximum })?)
+}
+
+/// Whether there is something to read before the time is up.
+pub(crate) fn is_ready(from: impl AsFd, within: Duration) -> io::Result<bool> {
+    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
+    loop {
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&timeout)) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A length in eight bytes, and as many bytes. `None` where the other side is gone.
+pub(crate) fn read_frame(from: &mut impl Read, most: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 8];
+    match from.read_exact(&mut length) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = u64::from_le_bytes(length);
+    if length > most as u64 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the frame is too long"));
+    }
+    let mut frame = Vec::new();
+    from.take(length).read_to_end(&mut frame)?;
+    Ok((frame.len() as u64 == length).then_some(frame))
+}
+
+pub(crate) fn write_frame(to: &mut impl Write, frame: &[u8]) -> io::Result<()> {
+    to.write_all(&(frame.len() as u64).to_le_bytes())?;
+    to.write_all(frame)?;
+    to.flush()
+}

@@ -1,6 +1,145 @@
-//! x
+//! EPUB: the chapters in the order of the spine, named by their own headings or by the table of contents.
+
+use std::collections::BTreeMap;
+
+use super::html;
+use super::package::{Package, resolve};
+use super::xml::{self, Node};
 use crate::document::Builder;
-use crate::{ExtractError, Limits};
-pub(super) fn read(_bytes: &[u8], _builder: &mut Builder, _limits: &Limits) -> Result<(), ExtractError> {
+use crate::{ExtractError, Kind, Limits};
+
+pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
+    let mut package = Package::open(bytes, Kind::Epub, limits)?;
+    if is_protected(&mut package)? {
+        return Err(ExtractError::Encrypted(Kind::Epub));
+    }
+    let path = package_document(&package.required("META-INF/container.xml")?)?;
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+    let book = book(&package.required(&path)?, &folder, builder)?;
+    let names = match &book.contents {
+        Some(path) => names(&package.part(path)?.unwrap_or_default(), path)?,
+        None => BTreeMap::new(),
+    };
+    for path in &book.chapters {
+        if let Some(chapter) = package.part(path)? {
+            html::read_chapter(&chapter, names.get(path).map(String::as_str), builder)?;
+        }
+    }
     Ok(())
+}
+
+/// Fonts are often scrambled, which does not matter; text is only by a seller's protection.
+fn is_protected(package: &mut Package) -> Result<bool, ExtractError> {
+    let encryption = package.part("META-INF/encryption.xml")?.unwrap_or_default();
+    Ok(memchr::memmem::find(&encryption, b"xmlenc#aes").is_some())
+}
+
+fn package_document(container: &[u8]) -> Result<String, ExtractError> {
+    let mut path = None;
+    xml::walk(container, Kind::Epub, |node| {
+        if let Node::Open(element) = node
+            && element.name == "rootfile"
+            && path.is_none()
+        {
+            path = element.attribute("full-path");
+        }
+        Ok(())
+    })?;
+    path.ok_or_else(|| ExtractError::damaged(Kind::Epub, "it does not say where the book is"))
+}
+
+struct Book {
+    /// Paths in the order of reading.
+    chapters: Vec<String>,
+    /// The table of contents.
+    contents: Option<String>,
+}
+
+fn book(xml: &[u8], folder: &str, builder: &mut Builder) -> Result<Book, ExtractError> {
+    let mut items: BTreeMap<String, String> = BTreeMap::new();
+    let (mut spine, mut navigation, mut contents) = (Vec::new(), None, None);
+    let mut text = String::new();
+    xml::walk(xml, Kind::Epub, |node| {
+        match node {
+            Node::Text(more) => text.push_str(more),
+            Node::Close("title") => builder.title(&text),
+            Node::Close("creator") => builder.author(&text),
+            Node::Close(_) => {}
+            Node::Open(element) => {
+                text.clear();
+                let path = element.attribute("href").map(|href| resolve(folder, &unescape(&href)));
+                match (element.name, element.attribute("id"), path) {
+                    ("item", Some(id), Some(path)) => {
+                        let properties = element.attribute("properties").unwrap_or_default();
+                        if properties.split(' ').any(|property| property == "nav") {
+                            navigation = Some(path.clone());
+                        }
+                        if element.attribute("media-type").is_some_and(|kind| kind.contains("dtbncx")) {
+                            contents = Some(path.clone());
+                        }
+                        items.insert(id, path);
+                    }
+                    ("itemref", ..) => spine.extend(element.attribute("idref")),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let chapters =
+        spine.iter().filter_map(|id| items.get(id)).filter(|path| Some(*path) != navigation.as_ref());
+    Ok(Book { chapters: chapters.cloned().collect(), contents: navigation.or(contents) })
+}
+
+/// The name of each chapter's file in either kind of table of contents.
+fn names(xml: &[u8], path: &str) -> Result<BTreeMap<String, String>, ExtractError> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut names = BTreeMap::new();
+    let (mut text, mut target) = (String::new(), None);
+    let mut name = |target: &str, text: &str| {
+        let file = target.split('#').next().unwrap_or_default();
+        let name = crate::clean::prose(text);
+        if !name.is_empty() && !file.is_empty() {
+            names.entry(resolve(folder, &unescape(file))).or_insert(name);
+        }
+    };
+    xml::walk(xml, Kind::Epub, |node| {
+        match node {
+            Node::Text(more) => text.push_str(more),
+            // A link holds its name; a point of navigation has its label before its target.
+            Node::Open(element) => match element.name {
+                "a" => {
+                    target = element.attribute("href");
+                    text.clear();
+                }
+                "text" => text.clear(),
+                "content" => name(&element.attribute("src").unwrap_or_default(), &text),
+                _ => {}
+            },
+            Node::Close("a") => name(&target.take().unwrap_or_default(), &text),
+            Node::Close(_) => {}
+        }
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// "%20" is a space.
+fn unescape(href: &str) -> String {
+    let mut bytes = Vec::with_capacity(href.len());
+    let mut rest = href.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = tail.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -24,12 +24,20 @@ pub(super) struct Element<'a> {
 impl Element<'_> {
     /// By its name without the namespace.
     pub fn attribute(&self, name: &str) -> Option<String> {
+        self.attributes(name).next()
+    }
+
+    /// All that have this name in their namespaces.
+    pub fn attributes(&self, name: &str) -> impl Iterator<Item = String> {
         let mut attributes = self.start.attributes();
-        let mut attributes = attributes.with_checks(false).flatten();
-        let attribute =
-            attributes.find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
-        let value = std::str::from_utf8(&attribute.value).ok()?;
-        Some(quick_xml::escape::unescape(value).map_or_else(|_| value.to_owned(), Cow::into_owned))
+        attributes.with_checks(false);
+        let named = attributes
+            .flatten()
+            .filter(move |attribute| attribute.key.local_name().as_ref() == name.as_bytes());
+        named.filter_map(|attribute| {
+            let value = std::str::from_utf8(&attribute.value).ok()?;
+            Some(quick_xml::escape::unescape(value).map_or_else(|_| value.to_owned(), Cow::into_owned))
+        })
     }
 }
 
