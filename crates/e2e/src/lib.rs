@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 pub mod client;
+pub mod person;
 pub mod postgres;
 pub mod raw;
 pub mod s3;
@@ -11,6 +12,7 @@ pub mod tokens;
 pub mod upstream;
 
 pub use client::{Reply, get, reply};
+pub use person::{Form, Person};
 pub use raw::Raw;
 pub use stoa::Stoa;
 pub use upstream::Upstream;

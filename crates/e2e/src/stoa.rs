@@ -16,6 +16,8 @@ pub struct Stoa {
     child: Child,
     pub data: Arc<TempDir>,
     pub gateway: SocketAddr,
+    /// Where the knowledge service is part of it.
+    pub knowledge: Option<SocketAddr>,
     pub ops: SocketAddr,
     /// The banner, and whatever else went to standard output.
     pub banner: String,
@@ -26,6 +28,8 @@ pub struct Stoa {
 pub struct Start {
     data: Arc<TempDir>,
     environment: BTreeMap<String, String>,
+    /// The services, separated by commas; all where absent.
+    only: Option<&'static str>,
 }
 
 impl Start {
@@ -66,6 +70,17 @@ impl Start {
         self.data.path()
     }
 
+    /// With these services only.
+    pub fn only(mut self, services: &'static str) -> Self {
+        self.only = Some(services);
+        self
+    }
+
+    /// With the embedded models, which `make test` has fetched.
+    pub fn with_models(self) -> Self {
+        self.set("STOA_MODELS_DIR", models_dir().display())
+    }
+
     pub fn serve(self) -> Stoa {
         self.serve_with(&[])
     }
@@ -73,8 +88,11 @@ impl Start {
     pub fn serve_with(self, flags: &[&str]) -> Stoa {
         let listen_file = self.data.path().join("listen.json");
         let _ = std::fs::remove_file(&listen_file);
-        let mut child =
-            self.command(&[&["serve"], flags].concat()).spawn().expect("the program can be started");
+        let only: Vec<&str> = self.only.map(|services| ["--only", services]).into_iter().flatten().collect();
+        let mut child = self
+            .command(&[&["serve"], only.as_slice(), flags].concat())
+            .spawn()
+            .expect("the program can be started");
         let stderr = collect(child.stderr.take().expect("piped"));
         let stdout = collect(child.stdout.take().expect("piped"));
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -99,6 +117,7 @@ impl Start {
             child,
             data: self.data,
             gateway: address("gateway").expect("the gateway's address"),
+            knowledge: address("knowledge"),
             ops: address("ops").expect("the operations address"),
             banner,
             stderr,
@@ -107,10 +126,11 @@ impl Start {
 }
 
 impl Stoa {
-    /// Free ports, a fixed secret, and a password `password` for `admin`.
+    /// The gateway alone: free ports, a fixed secret, and a password `password` for `admin`.
     pub fn start() -> Start {
         let environment = [
             ("GATEWAY_LISTEN", "127.0.0.1:0"),
+            ("KNOWLEDGE_LISTEN", "127.0.0.1:0"),
             ("OPS_LISTEN", "127.0.0.1:0"),
             ("JWT_SECRET", JWT_SECRET),
             ("ADMIN_PASSWORD", "password"),
@@ -118,7 +138,13 @@ impl Stoa {
         Start {
             data: Arc::new(TempDir::new().expect("a temporary folder")),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            only: Some("gateway"),
         }
+    }
+
+    /// The knowledge service with its models, behind a gateway.
+    pub fn start_knowledge() -> Start {
+        Self::start().only("gateway,knowledge").with_models()
     }
 
     /// Without any setting but the ports: what a person gets.
@@ -127,7 +153,7 @@ impl Stoa {
         let kept = |name: &String, _: &mut String| name.ends_with("_LISTEN");
         let mut environment = start.environment;
         environment.retain(kept);
-        Start { environment, ..start }
+        Start { environment, only: None, ..start }
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -194,6 +220,13 @@ fn collect(source: impl std::io::Read + Send + 'static) -> Arc<Mutex<String>> {
         }
     });
     text
+}
+
+/// Where `stoa models pull` puts them.
+pub fn models_dir() -> PathBuf {
+    let given = std::env::var_os("STOA_MODELS_DIR").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/stoa/models"));
+    given.or(home).expect("STOA_MODELS_DIR or HOME says where the models are")
 }
 
 /// Beside the test's own program: `target/debug/deps/x` and `target/debug/stoa`.

@@ -24,4 +24,5 @@ pub use extractor::Extractor;
 pub use limits::Limits;
 pub use passages::{Passage, passages};
 pub use read::extract;
+pub use sentences::sentences;
 pub use worker::work;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The sentences of a text as byte ranges in order, without the white space between them.
-pub(crate) fn sentences(text: &str) -> Vec<Range<usize>> {
+pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut chars = text.char_indices().peekable();

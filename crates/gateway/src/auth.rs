@@ -11,12 +11,10 @@ use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Db, rate};
+use store::Db;
+use store::throttle::{self, Attempt, Counted};
 use tokio::time::Instant;
 
-const WINDOW: Duration = Duration::from_secs(15 * 60);
-const FAILURES_PER_USERNAME: i64 = 10;
-const FAILURES_PER_ADDRESS: i64 = 50;
 /// Every failed login is answered this long after it came: reading a record or finding none takes its own time,
 /// and the difference would tell which names exist.
 const FAILURE_TAKES: Duration = Duration::from_millis(150);
@@ -59,13 +57,13 @@ impl Auth {
         let found = match self.admins.find(username).await {
             Ok(found) => found,
             Err(error) => {
-                attempt.forgive(&self.db).await?;
+                self.forgive(attempt).await?;
                 return Err(GatewayError::internal(error));
             }
         };
         match found.filter(|record| record.accepts(password)) {
             Some(record) => {
-                attempt.forgive(&self.db).await?;
+                self.forgive(attempt).await?;
                 self.welcome(&record)
             }
             None => {
@@ -98,38 +96,19 @@ impl Auth {
         self.tokens.issue(&claims, self.token_ttl).map_err(GatewayError::internal)
     }
 
-    /// Counts before checking, so that guesses sent all at once are counted too.
     async fn count_attempt(&self, username: &str, client: IpAddr) -> Result<Attempt, GatewayError> {
-        let mut keys = vec![(format!("login:address:{client}"), FAILURES_PER_ADDRESS)];
-        if is_username(username) {
-            keys.push((format!("login:username:{username}"), FAILURES_PER_USERNAME));
-        }
-        let mut attempt = Attempt { keys: Vec::new() };
-        for (key, limit) in keys {
-            let hit = rate::hit(&self.db, &key, limit, WINDOW).await.map_err(GatewayError::internal)?;
-            if !hit.allowed {
-                // What this attempt has counted elsewhere is taken back: it was refused, not failed.
-                attempt.forgive(&self.db).await?;
-                let wait = hit.reset_at_ms.saturating_sub(self.clock.now_ms()).max(0) as u64;
-                return Err(GatewayError::too_many_requests(Duration::from_millis(wait)));
+        let name = is_username(username).then_some(username);
+        match throttle::count(&self.db, "login", name, client).await.map_err(GatewayError::internal)? {
+            Counted::Allowed(attempt) => Ok(attempt),
+            Counted::RefusedUntil(time) => {
+                let wait = time.saturating_sub(self.clock.now_ms()).max(0).unsigned_abs();
+                Err(GatewayError::too_many_requests(Duration::from_millis(wait)))
             }
-            attempt.keys.push(key);
         }
-        Ok(attempt)
     }
-}
 
-struct Attempt {
-    keys: Vec<String>,
-}
-
-impl Attempt {
-    /// Only failures stay counted.
-    async fn forgive(self, db: &Db) -> Result<(), GatewayError> {
-        for key in &self.keys {
-            rate::forgive(db, key).await.map_err(GatewayError::internal)?;
-        }
-        Ok(())
+    async fn forgive(&self, attempt: Attempt) -> Result<(), GatewayError> {
+        attempt.forgive(&self.db).await.map_err(GatewayError::internal)
     }
 }
 

@@ -17,7 +17,6 @@ mod upstream;
 
 pub use admins::{AdminRecord, Admins, is_username};
 pub use cors::Cors;
-pub use forward::TrustedProxies;
 pub use upstream::TargetUrl;
 
 use auth::Auth;
@@ -27,7 +26,7 @@ use error::GatewayError;
 use forward::Introduction;
 use http::{Method, Request, Response};
 use kit::Clock;
-use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext};
+use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::token::{Route, Tokens};
 use path::Place;
 use proxy::Proxy;

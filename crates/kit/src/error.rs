@@ -6,19 +6,57 @@
 use crate::serve::Refusal;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
-use serde_json::json;
+use http::header::{self, HeaderMap};
+use http::{HeaderValue, StatusCode};
+use serde_json::{Map, Value};
+use std::time::Duration;
 
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
+    more: Map<String, Value>,
+    headers: HeaderMap,
 }
 
 impl ApiError {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        let (more, headers) = (Map::new(), HeaderMap::new());
+        Self { status, code, message: message.into(), more, headers }
+    }
+
+    /// With a field more in the body.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
+    }
+
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
+    }
+
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+    }
+
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
+    }
+
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
+    }
+
+    pub fn too_many_requests(message: impl Into<String>, wait: Duration) -> Self {
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message);
+        let seconds = wait.as_millis().div_ceil(1000).max(1) as u64;
+        error.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        error
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {
@@ -45,7 +83,10 @@ impl From<Refusal> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = json!({ "error": self.message, "code": self.code, "success": false });
-        (self.status, Json(body)).into_response()
+        let mut body = self.more;
+        body.insert("error".to_owned(), self.message.into());
+        body.insert("code".to_owned(), self.code.into());
+        body.insert("success".to_owned(), false.into());
+        (self.status, self.headers, Json(Value::Object(body))).into_response()
     }
 }

@@ -8,7 +8,9 @@ pub mod log;
 pub mod metrics;
 pub mod ops;
 mod random;
+pub mod request;
 pub mod serve;
+pub mod sse;
 pub mod token;
 
 pub use clock::{Clock, iso8601};

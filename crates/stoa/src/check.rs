@@ -6,42 +6,28 @@ use kit::{Clock, Random};
 use std::io::Write;
 use store::{Blobs, Db};
 
-enum Finding {
-    Usable(String),
-    /// Not there, and nothing that would be started needs it.
-    Absent(String),
-    Failed(String),
-}
-
-impl From<Result<String, String>> for Finding {
-    fn from(reached: Result<String, String>) -> Self {
-        reached.map_or_else(Self::Failed, Self::Usable)
-    }
-}
-
 pub async fn run(config: Config) -> Result<(), String> {
-    let mut findings: Vec<(String, Finding)> = vec![
-        ("database".to_owned(), database(&config).await.into()),
-        ("objects".to_owned(), objects(&config).await.into()),
-        ("models".to_owned(), models(&config)),
+    let mut findings: Vec<(String, Result<String, String>)> = vec![
+        ("database".to_owned(), database(&config).await),
+        ("objects".to_owned(), objects(&config).await),
+        ("models".to_owned(), crate::models::state(&config.models_dir)),
     ];
     let routes =
         [("build", &config.build_targets), ("kv", &config.kv_targets), ("core", &config.core_targets)];
     for (route, targets) in routes {
-        for target in targets {
-            findings.push((format!("{route} target"), reach(target).await.into()));
+        for target in targets.given() {
+            findings.push((format!("{route} target"), reach(target).await));
         }
     }
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
         let (word, detail) = match finding {
-            Finding::Usable(detail) => ("ok    ", detail),
-            Finding::Absent(detail) => ("absent", detail),
-            Finding::Failed(reason) => ("FAILED", reason),
+            Ok(detail) => ("ok    ", detail),
+            Err(reason) => ("FAILED", reason),
         };
         writeln!(out, "{word}  {name:<14} {detail}").map_err(|error| error.to_string())?;
     }
-    match findings.iter().filter(|(_, finding)| matches!(finding, Finding::Failed(_))).count() {
+    match findings.iter().filter(|(_, finding)| finding.is_err()).count() {
         0 => Ok(()),
         1 => Err("1 dependency cannot be used".to_owned()),
         failed => Err(format!("{failed} dependencies cannot be used")),
@@ -61,11 +47,6 @@ async fn objects(config: &Config) -> Result<String, String> {
     let blobs = opened.map_err(|error| error.to_string())?;
     blobs.ping().await.map_err(|error| error.to_string())?;
     Ok(config.object_store_url.clone())
-}
-
-/// No service needs them yet. With the first that does, what is missing is a failure, as everywhere else here.
-fn models(config: &Config) -> Finding {
-    crate::models::state(&config.models_dir).map_or_else(Finding::Absent, Finding::Usable)
 }
 
 async fn reach(target: &TargetUrl) -> Result<String, String> {

@@ -9,7 +9,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The services that this program can run.
-pub const ROLES: [&str; 1] = ["gateway"];
+pub const ROLES: [&str; 2] = ["gateway", "knowledge"];
+
+/// Not for people: a child that reads untrusted files for its parent.
+pub const EXTRACT: &str = "extract-worker";
 
 pub fn command() -> Command {
     Command::new("stoa")
@@ -47,6 +50,20 @@ pub fn command() -> Command {
                 .about("Print the OpenAPI document of a service")
                 .arg(Arg::new("service").value_name("SERVICE").required(true).value_parser(ROLES)),
         )
+        .subcommand(with_settings(
+            Command::new("eval")
+                .about("Measure retrieval on a BEIR folder, through the real ingest and search")
+                .arg(Arg::new("folder").value_name("DIR").required(true).value_parser(value_parser!(PathBuf)))
+                .arg(
+                    Arg::new("mode")
+                        .long("mode")
+                        .value_name("MODE")
+                        .value_parser(["dense", "lexical", "hybrid", "graph"])
+                        .default_value("graph")
+                        .help("How to search"),
+                ),
+        ))
+        .subcommand(Command::new(EXTRACT).hide(true))
         .subcommand(
             Command::new("completions")
                 .about("Print a completion script for a shell")
@@ -100,8 +117,17 @@ pub fn print_completions(matches: &ArgMatches) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-pub fn print_openapi(_: &ArgMatches) -> ExitCode {
-    match std::io::stdout().write_all(gateway::OPENAPI.as_bytes()) {
+pub fn eval(matches: &ArgMatches) -> (PathBuf, String) {
+    let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
+    (folder, matches.get_one::<String>("mode").cloned().unwrap_or_default())
+}
+
+pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
+    let document = match matches.get_one::<String>("service").map(String::as_str) {
+        Some("knowledge") => knowledge::OPENAPI,
+        _ => gateway::OPENAPI,
+    };
+    match std::io::stdout().write_all(document.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }

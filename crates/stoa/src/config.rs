@@ -7,9 +7,10 @@ mod secrets;
 pub use layers::settings;
 pub use secrets::Secrets;
 
-use gateway::{Cors, TargetUrl, TrustedProxies, is_username};
+use gateway::{Cors, TargetUrl, is_username};
 use kit::log::LogFormat;
-use kit::serve::Limits;
+use kit::serve::{Limits, TrustedProxies};
+use knowledge::CookieSecure;
 use layers::Layers;
 use parse::{duration, folder, list, listen_address, one_of};
 use std::collections::BTreeMap;
@@ -24,10 +25,11 @@ pub struct Config {
     pub object_store_url: String,
     pub s3: S3Settings,
     pub gateway_listen: String,
+    pub knowledge_listen: String,
     pub ops_listen: String,
-    pub build_targets: Vec<TargetUrl>,
-    pub kv_targets: Vec<TargetUrl>,
-    pub core_targets: Vec<TargetUrl>,
+    pub build_targets: Targets,
+    pub kv_targets: Targets,
+    pub core_targets: Targets,
     pub jwt_secret: Option<String>,
     pub jwt_issuer: String,
     pub jwt_audience: String,
@@ -35,6 +37,8 @@ pub struct Config {
     pub environment: &'static str,
     pub admin_username: String,
     pub admin_password: Option<String>,
+    pub cookie_secure: CookieSecure,
+    pub max_upload_bytes: u64,
     pub cors: Cors,
     pub trusted_proxies: TrustedProxies,
     pub limits: Limits,
@@ -42,6 +46,24 @@ pub struct Config {
     pub log_level: &'static str,
     pub log_format: LogFormat,
     pub access_log: bool,
+}
+
+/// Where a route of the gateway leads.
+#[derive(Clone, Default)]
+pub enum Targets {
+    /// To the service of this process, where it runs.
+    #[default]
+    Own,
+    Given(Vec<TargetUrl>),
+}
+
+impl Targets {
+    pub fn given(&self) -> &[TargetUrl] {
+        match self {
+            Self::Own => &[],
+            Self::Given(targets) => targets,
+        }
+    }
 }
 
 /// All that is wrong, each by the name of its setting with what would be accepted.
@@ -74,10 +96,11 @@ impl Config {
                 allow_http: layers.text("aws_endpoint_url").starts_with("http://"),
             },
             gateway_listen: layers.read("gateway_listen", listen_address),
+            knowledge_listen: layers.read("knowledge_listen", listen_address),
             ops_listen: layers.read("ops_listen", listen_address),
-            build_targets: layers.read("build_service_url", list),
-            kv_targets: layers.read("kv_service_url", list),
-            core_targets: layers.read("core_service_url", list),
+            build_targets: layers.read("build_service_url", targets),
+            kv_targets: layers.read("kv_service_url", targets),
+            core_targets: layers.read("core_service_url", targets),
             jwt_secret: layers.read("jwt_secret", secret),
             jwt_issuer: layers.read("jwt_issuer", not_empty),
             jwt_audience: layers.read("jwt_audience", not_empty),
@@ -85,6 +108,8 @@ impl Config {
             environment: layers.read("environment", |text| one_of(text, &["staging", "production"])),
             admin_username: layers.read("admin_username", username),
             admin_password: layers.optional("admin_password"),
+            cookie_secure: layers.read("cookie_secure", cookie_secure),
+            max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             cors: layers.read("cors_origins", |text| text.parse()),
             trusted_proxies: layers.read("trusted_proxies", |text| text.parse()),
             limits: Limits {
@@ -104,6 +129,24 @@ impl Config {
         };
         layers.finish(config)
     }
+}
+
+fn targets(text: &str) -> Result<Targets, String> {
+    if text == "auto" { Ok(Targets::Own) } else { list(text).map(Targets::Given) }
+}
+
+fn cookie_secure(text: &str) -> Result<CookieSecure, String> {
+    Ok(match one_of(text, &["auto", "on", "off"])? {
+        "on" => CookieSecure::Always,
+        "off" => CookieSecure::Never,
+        _ => CookieSecure::Auto,
+    })
+}
+
+fn mebibytes(text: &str) -> Result<u64, String> {
+    let number = text.parse::<u64>().ok().filter(|number| (1..=100_000).contains(number));
+    let wrong = || format!("`{text}` is not a size in MiB: expected 1 to 100000");
+    number.map(|number| number << 20).ok_or_else(wrong)
 }
 
 fn database_url(text: &str) -> Result<String, String> {

@@ -5,6 +5,7 @@ mod banner;
 mod check;
 mod cli;
 mod config;
+mod eval;
 mod models;
 mod serve;
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     match name {
         "completions" => cli::print_completions(matches),
         "openapi" => cli::print_openapi(matches),
+        cli::EXTRACT => extract_worker(),
         _ => with_config(name, matches),
     }
 }
@@ -49,6 +51,10 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
             Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),
             _ => return ExitCode::from(EXIT_USAGE),
         },
+        "eval" => {
+            let (folder, mode) = cli::eval(matches);
+            runtime.block_on(eval::run(config, folder, mode))
+        }
         "models" => runtime.block_on(models::pull::run(config)),
         _ => return ExitCode::from(EXIT_USAGE),
     };
@@ -57,6 +63,14 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => failed(&reason),
+    }
+}
+
+/// Reads untrusted files, one after the other, until its parent closes the pipe.
+fn extract_worker() -> ExitCode {
+    match extract::work() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
     }
 }
 

@@ -5,9 +5,12 @@ pub mod pull;
 mod python;
 
 use aws_lc_rs::digest;
+use inference::encoder::Encoder;
+use inference::{Engine, Kernel, Models};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 /// A model, and the PyPI package that it comes in.
 pub struct Model {
@@ -110,6 +113,30 @@ pub fn state(folder: &Path) -> Result<String, String> {
         "missing".to_owned()
     };
     Err(format!("{what} in {shown}: run `stoa models pull`"))
+}
+
+pub fn why_not_loaded(folder: &Path) -> String {
+    let since = "the embedding model was not there, or not whole, at the start: start again";
+    state(folder).err().unwrap_or_else(|| since.to_owned())
+}
+
+/// Starts the models that are there. What is missing or broken is said in the log, and the services do without.
+pub async fn load(folder: &Path) -> Option<Arc<Engine>> {
+    let folder = folder.join(MODELS[0].name);
+    let loading = tokio::task::spawn_blocking(move || Encoder::load(&folder, Kernel::best())).await;
+    let encoder = match loading {
+        Ok(Ok(encoder)) => encoder,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the embedding model cannot be used");
+            return None;
+        }
+        Err(error) => {
+            tracing::error!(%error, "the embedding model cannot be loaded");
+            return None;
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    Some(Arc::new(Engine::start(Models { encoder: Some(encoder), decoder: None, threads })))
 }
 
 impl Model {

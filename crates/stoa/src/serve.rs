@@ -1,9 +1,9 @@
 //! `stoa serve`: opens what is shared, starts each service on its listener, and ends them together.
 
 use crate::banner::{self, Addresses};
-use crate::config::{Config, Secrets};
-use crate::{admin, say};
-use gateway::{Gateway, GatewaySettings};
+use crate::config::{Config, Secrets, Targets};
+use crate::{admin, cli, models, say};
+use gateway::{Gateway, GatewaySettings, TargetUrl};
 use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
@@ -11,6 +11,7 @@ use kit::ops;
 use kit::serve::{Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
+use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings, Shared};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
@@ -43,13 +44,17 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     banner::remove_listen_json(&config);
 
     let mut process = Process::open(config, log).await?;
-    if roles.iter().any(|role| role == "gateway") {
+    let runs = |name: &str| roles.iter().any(|role| role == name);
+    // Before the gateway, which has to know where it is.
+    if runs("knowledge") {
+        process.start_knowledge().await?;
+    }
+    if runs("gateway") {
         process.start_gateway().await?;
     }
     process.start_ops(metrics).await?;
 
-    let blobs = process.blobs.clone();
-    let password = admin::ensure_first(&process.config, blobs, &process.random).await;
+    let password = process.first_administrator().await;
     let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
     let announced = banner::write_listen_json(&process.config, &process.addresses)
         .and_then(|()| banner::print(&process.config, &process.addresses, password.as_deref()));
@@ -100,12 +105,18 @@ impl Process {
         })
     }
 
+    async fn first_administrator(&self) -> Result<Option<String>, String> {
+        let accounts = Accounts::open(self.db.clone(), self.clock.clone(), self.random.clone()).await;
+        let accounts = accounts.map_err(|error| error.to_string())?;
+        admin::ensure_first(&self.config, self.blobs.clone(), &accounts, &self.random).await
+    }
+
     async fn start_gateway(&mut self) -> Result<(), String> {
         let config = &self.config;
         let settings = GatewaySettings {
-            build_targets: config.build_targets.clone(),
-            kv_targets: config.kv_targets.clone(),
-            core_targets: config.core_targets.clone(),
+            build_targets: self.targets(&config.build_targets, "supervisor"),
+            kv_targets: self.targets(&config.kv_targets, "portal"),
+            core_targets: self.targets(&config.core_targets, "knowledge"),
             token_ttl: config.jwt_ttl,
             environment: config.environment,
             upstream_timeout: config.upstream_timeout,
@@ -124,6 +135,48 @@ impl Process {
         let address = self.config.gateway_listen.clone();
         let workers = Workers::start("gateway").map_err(|error| format!("cannot start threads: {error}"))?;
         self.start("gateway", &address, gateway, Some(workers)).await
+    }
+
+    /// Where a route leads: as given, or to the service of this process.
+    fn targets(&self, targets: &Targets, service: &str) -> Vec<TargetUrl> {
+        match targets {
+            Targets::Given(given) => given.clone(),
+            Targets::Own => {
+                let own = self.addresses.iter().filter(|(name, _)| *name == service);
+                own.filter_map(|(_, address)| format!("http://{address}").parse().ok()).collect()
+            }
+        }
+    }
+
+    async fn start_knowledge(&mut self) -> Result<(), String> {
+        let engine = models::load(&self.config.models_dir).await;
+        let loaded = engine.is_some();
+        let shared = Shared {
+            db: self.db.clone(),
+            blobs: self.blobs.clone(),
+            tokens: self.tokens.clone(),
+            engine,
+            extractor: extractor()?,
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            drain: self.drain.clone(),
+        };
+        let settings = KnowledgeSettings {
+            max_upload_bytes: self.config.max_upload_bytes,
+            cookie_secure: self.config.cookie_secure,
+            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
+            spool_folder: self.config.data_dir.clone(),
+        };
+        let knowledge = Knowledge::open(shared, settings).await;
+        let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
+        let folder = self.config.models_dir.clone();
+        self.health.add("models", move || {
+            let state = if loaded { Ok(()) } else { Err(models::why_not_loaded(&folder)) };
+            async move { state }
+        });
+        self.services.spawn(knowledge.clone().work());
+        let address = self.config.knowledge_listen.clone();
+        self.start("knowledge", &address, knowledge.handler(self.health.clone()), None).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {
@@ -166,6 +219,13 @@ impl Process {
         tracing::info!("stopped");
         self.log.flush();
     }
+}
+
+/// Reads files from strangers in children of this process, which are this program as well.
+pub fn extractor() -> Result<Extractor, String> {
+    let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    let children = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, extract::Limits::default()))
 }
 
 /// The folder holds secrets: nobody else may look inside.

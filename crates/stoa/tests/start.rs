@@ -179,9 +179,10 @@ fn administrators_are_created_and_replaced_from_standard_input() {
 #[tokio::test]
 async fn check_reaches_every_dependency_and_names_those_that_fail() {
     let upstream = Upstream::start().await;
-    let (code, stdout, _) = Stoa::start().set("CORE_SERVICE_URL", upstream.url()).run(&["check"]);
+    let (code, stdout, _) =
+        Stoa::start().with_models().set("CORE_SERVICE_URL", upstream.url()).run(&["check"]);
     assert_eq!(code, 0, "{stdout}");
-    for name in ["database", "objects", "core target"] {
+    for name in ["database", "objects", "models", "core target"] {
         assert!(stdout.contains(&format!("ok      {name} ")), "{name} in:\n{stdout}");
     }
     let start = Stoa::start()
@@ -190,9 +191,9 @@ async fn check_reaches_every_dependency_and_names_those_that_fail() {
         .set("OBJECT_STORE_URL", "file:///proc/nowhere");
     let (code, stdout, stderr) = start.run(&["check"]);
     assert_eq!(code, 1);
-    assert_eq!(stdout.matches("FAILED").count(), 3, "{stdout}");
+    assert_eq!(stdout.matches("FAILED").count(), 4, "{stdout}");
     assert!(stdout.contains("http://127.0.0.1:1: "), "{stdout}");
-    assert!(stderr.contains("3 dependencies cannot be used"), "{stderr}");
+    assert!(stderr.contains("4 dependencies cannot be used"), "{stderr}");
     assert!(!stdout.contains("hunter2"), "{stdout}");
 }
 
@@ -206,7 +207,7 @@ fn openapi_and_completions_are_printed() {
     assert!(start.run(&["completions", "bash"]).1.contains("complete -F"));
     let (code, _, stderr) = start.run(&["serve", "--only", "kitchen"]);
     assert_eq!(code, 2);
-    assert!(stderr.contains("possible values: gateway"), "{stderr}");
+    assert!(stderr.contains("possible values: gateway, knowledge"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

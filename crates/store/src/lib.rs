@@ -11,6 +11,7 @@ mod migrate;
 pub mod rate;
 mod schema;
 mod sqlite;
+pub mod throttle;
 mod wake;
 
 pub use blobs::{BlobError, Blobs, S3Settings};

@@ -238,8 +238,8 @@ fn check_and_the_banner_say_whether_the_models_are_there() {
     fs::write(desk.model(CONFIG), "half").unwrap();
     let missing = format!("{CONFIG} missing in {folder}: run `stoa models pull`\n");
     let (code, stdout, _) = desk.start.run(&["check"]);
-    assert_eq!(code, 0, "nothing needs them yet: {stdout}");
-    assert_has(&stdout, &[&format!("absent  models         {missing}")]);
+    assert_eq!(code, 1, "{stdout}");
+    assert_has(&stdout, &[&format!("FAILED  models         {missing}")]);
     fs::remove_dir_all(desk.path("models")).unwrap();
     let stoa = desk.start.serve();
     assert_has(&stoa.banner, &[&format!("models         missing in {folder}: run `stoa models pull`\n")]);

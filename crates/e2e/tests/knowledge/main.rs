@@ -1,0 +1,15 @@
+//! The knowledge service through its front door.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+mod accounts;
+mod backends;
+mod crashes;
+mod events;
+mod formats;
+mod graph;
+mod ingest;
+mod lifecycle;
+mod models;
+mod search;
+mod tenancy;
+mod walk;

@@ -1,0 +1,103 @@
+//! What workers read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
+
+use crate::error::ApiError;
+use crate::json::{self, MAX_BODY};
+use crate::serve::BodyFault;
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use http::StatusCode;
+use http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::error::Error;
+
+/// A JSON object of at most 1 MiB, whatever the request says of its type.
+pub struct JsonObject(pub Map<String, Value>);
+
+impl<S: Send + Sync> FromRequest<S> for JsonObject {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        match read_json(request.into_body(), MAX_BODY).await? {
+            Value::Object(object) => Ok(Self(object)),
+            _ => Err(ApiError::invalid("the body is not a JSON object")),
+        }
+    }
+}
+
+impl JsonObject {
+    /// A field that must be there: a string that is not empty.
+    pub fn required(&self, name: &str) -> Result<&str, ApiError> {
+        let text = self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        text.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))
+    }
+}
+
+pub async fn read_json<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, ApiError> {
+    let whole = Limited::new(body, limit).collect().await.map_err(|error| body_error(&*error))?;
+    json::parse(&whole.to_bytes()).map_err(|fault| ApiError::invalid(fault.to_string()))
+}
+
+/// What broke while a body was read, found among the causes of an error.
+pub fn body_error(error: &(dyn Error + 'static)) -> ApiError {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            return ApiError::too_large("the body is larger than this path takes");
+        }
+        match error.downcast_ref::<BodyFault>() {
+            Some(BodyFault::TooSlow) => {
+                let message = BodyFault::TooSlow.to_string();
+                return ApiError::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message);
+            }
+            Some(fault @ BodyFault::TooLarge(_)) => return ApiError::too_large(fault.to_string()),
+            _ => cause = error.source(),
+        }
+    }
+    ApiError::invalid(format!("the body cannot be read: {error}"))
+}
+
+/// The query string's parameters. Of one that is given twice, the last.
+pub struct Params(HashMap<String, String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        match Query::<HashMap<String, String>>::try_from_uri(&parts.uri) {
+            Ok(Query(params)) => Ok(Self(params)),
+            Err(error) => Err(ApiError::invalid(format!("the query string cannot be read: {error}"))),
+        }
+    }
+}
+
+impl Params {
+    /// None where it is absent or empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// A whole number within bounds, or the default where it is absent.
+    pub fn number(&self, name: &str, default: usize, bounds: (usize, usize)) -> Result<usize, ApiError> {
+        let Some(text) = self.0.get(name) else { return Ok(default) };
+        let (least, most) = bounds;
+        let number = text.trim().parse::<f64>().ok().filter(|number| number.fract() == 0.0);
+        let number = number.filter(|number| (least as f64..=most as f64).contains(number));
+        let wrong = || ApiError::invalid(format!("`{name}` is `{text}`: expected {least} to {most}"));
+        number.map(|number| number as usize).ok_or_else(wrong)
+    }
+}
+
+/// The one parameter of a path such as `/api/documents/{id}`.
+pub struct PathId(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let id = Path::<String>::from_request_parts(parts, state).await;
+        id.map(|Path(id)| Self(id)).map_err(|_| ApiError::not_found("no such path"))
+    }
+}

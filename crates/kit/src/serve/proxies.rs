@@ -1,0 +1,85 @@
+//! Proxies in front of us, and whose word on the client counts.
+
+use super::Connection;
+use http::HeaderMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// The proxies in front of us whose word on the client we take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedProxies(pub Vec<(IpAddr, u8)>);
+
+impl TrustedProxies {
+    pub fn contains(&self, ip: IpAddr) -> bool {
+        let ip = ip.to_canonical();
+        self.0.iter().any(|(network, bits)| match (network, ip) {
+            (IpAddr::V4(network), IpAddr::V4(ip)) => same_prefix(&network.octets(), &ip.octets(), *bits),
+            (IpAddr::V6(network), IpAddr::V6(ip)) => same_prefix(&network.octets(), &ip.octets(), *bits),
+            _ => false,
+        })
+    }
+
+    /// Also those on this machine: what a worker sees of a request that came through the gateway beside it.
+    pub fn and_loopback(mut self) -> Self {
+        self.0.push((Ipv4Addr::new(127, 0, 0, 0).into(), 8));
+        self.0.push((Ipv6Addr::LOCALHOST.into(), 128));
+        self
+    }
+
+    /// The nearest address that is not one of our own proxies.
+    pub fn client(&self, connection: &Connection, headers: &HeaderMap) -> IpAddr {
+        let peer = connection.peer.ip().to_canonical();
+        if !self.contains(peer) {
+            return peer;
+        }
+        let listed = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+        let addresses: Vec<IpAddr> =
+            listed.flat_map(|list| list.split(',')).filter_map(|text| text.trim().parse().ok()).collect();
+        addresses.into_iter().rev().find(|ip| !self.contains(*ip)).unwrap_or(peer)
+    }
+}
+
+fn same_prefix(network: &[u8], address: &[u8], bits: u8) -> bool {
+    let (whole, rest) = (usize::from(bits / 8), bits % 8);
+    let mask = !(0xffu8 >> rest);
+    network[..whole] == address[..whole] && (rest == 0 || network[whole] & mask == address[whole] & mask)
+}
+
+impl std::str::FromStr for TrustedProxies {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+        let networks = entries.map(|entry| {
+            let (address, bits) = entry.split_once('/').unwrap_or((entry, ""));
+            let address: Option<IpAddr> = address.parse().ok();
+            let longest = if address.is_some_and(|ip| ip.is_ipv4()) { 32 } else { 128 };
+            let bits = if bits.is_empty() { Some(longest) } else { bits.parse().ok() };
+            address
+                .zip(bits.filter(|bits| *bits <= longest))
+                .ok_or(format!("`{entry}` is not an address or network: expected `10.0.0.1` or `10.0.0.0/8`"))
+        });
+        networks.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_contain_what_they_say() {
+        let trusted: TrustedProxies = "10.0.0.0/9, 192.168.1.7, fd00::/8".parse().unwrap();
+        for inside in ["10.127.255.255", "192.168.1.7", "fdab::1", "::ffff:10.1.2.3"] {
+            assert!(trusted.contains(inside.parse().unwrap()), "{inside}");
+        }
+        for outside in ["10.128.0.0", "192.168.1.8", "fe80::1", "127.0.0.1"] {
+            assert!(!trusted.contains(outside.parse().unwrap()), "{outside}");
+        }
+        assert!("0.0.0.0/0".parse::<TrustedProxies>().unwrap().contains("8.8.8.8".parse().unwrap()));
+        for bad in ["10.0.0.0/33", "x", "10.0.0.0/-1", "10.0.0"] {
+            assert!(bad.parse::<TrustedProxies>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Server-sent events as a response: each at once, a sign of life in between, and the end when the process ends.
+
+use crate::serve::Drain;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
+use http::header;
+use serde_json::Value;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval};
+
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
+pub struct Event {
+    pub id: i64,
+    pub name: String,
+    pub data: Value,
+}
+
+impl Event {
+    fn to_bytes(&self) -> Bytes {
+        let mut text = String::new();
+        // JSON has no line breaks of its own.
+        let _ = write!(text, "id: {}\nevent: {}\ndata: {}\n\n", self.id, self.name, self.data);
+        text.into()
+    }
+}
+
+pub fn respond(events: impl Stream<Item = Event> + Send + 'static, drain: Drain) -> Response {
+    let mut every = interval(SIGN_OF_LIFE);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let lives = stream::unfold(every, |mut every| async {
+        every.tick().await;
+        Some((Piece::Life, every))
+    });
+    let events = events.map(Piece::Event).chain(stream::once(async { Piece::End }));
+    let both = stream::select(events, lives);
+    let until_end = both.take_while(|piece| std::future::ready(!matches!(piece, Piece::End)));
+    let bytes = until_end.map(|piece| Ok::<Bytes, Infallible>(piece.to_bytes()));
+    let body = Body::from_stream(bytes.take_until(async move { drain.started().await }));
+    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    (headers, [("x-accel-buffering", "no")], body).into_response()
+}
+
+enum Piece {
+    Event(Event),
+    Life,
+    End,
+}
+
+impl Piece {
+    fn to_bytes(&self) -> Bytes {
+        match self {
+            Self::Event(event) => event.to_bytes(),
+            Self::Life | Self::End => Bytes::from_static(b":\n\n"),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Users and their sessions: who somebody is, and how they prove it.
+
+use crate::documents::{self, Status};
+use crate::passwords::{HashFailed, Passwords, login_digest};
+use crate::tables;
+use aws_lc_rs::digest;
+use kit::{Clock, Random, hex};
+use serde_json::{Value, json};
+use std::net::IpAddr;
+use std::time::Duration;
+use store::throttle::{self, Counted};
+use store::{Db, StoreError};
+
+pub const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const SHORTEST_PASSWORD: usize = 8;
+const LONGEST_PASSWORD: usize = 1024;
+const LONGEST_NAME: usize = 254;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct User {
+    pub id: String,
+    pub username: String,
+    pub email: String,
+    pub name: String,
+    pub is_admin: bool,
+    pub goals: String,
+    pub goals_summary: String,
+    pub created_at: i64,
+    pub last_login: i64,
+}
+
+impl User {
+    pub fn to_json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "username": self.username,
+            "email": self.email,
+            "name": self.name,
+            "isAdmin": self.is_admin,
+            "goals": self.goals,
+            "goalsSummary": self.goals_summary,
+            "createdAt": self.created_at,
+            "lastLogin": self.last_login,
+        })
+    }
+
+    /// In lower case, without doubles. An administrator may have no email address.
+    fn login_names(&self) -> Vec<String> {
+        let mut names = vec![self.username.to_lowercase(), self.email.to_lowercase()];
+        names.retain(|name| !name.is_empty());
+        names.dedup();
+        names
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    #[error("{0}")]
+    Invalid(String),
+    #[error("unknown user or wrong password")]
+    WrongPassword,
+    #[error("too many failed sign-ins: wait as long as `Retry-After` says")]
+    Throttled { until: i64 },
+    #[error("no user `{0}`")]
+    NoSuchUser(String),
+    #[error(transparent)]
+    Hash(#[from] HashFailed),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub struct NewUser {
+    pub username: Option<String>,
+    pub email: String,
+    pub name: String,
+    pub password: String,
+    pub goals: String,
+    pub is_admin: bool,
+}
+
+#[derive(Clone)]
+pub struct Accounts {
+    db: Db,
+    clock: Clock,
+    random: Random,
+    passwords: Passwords,
+}
+
+impl Accounts {
+    /// Brings the service's tables up to date.
+    pub async fn open(db: Db, clock: Clock, random: Random) -> Result<Self, StoreError> {
+        db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
+        let passwords = Passwords::new(random.clone());
+        Ok(Self { db, clock, random, passwords })
+    }
+
+    /// Whether the fields would be accepted, before anything is done with them.
+    pub fn check(new: &NewUser) -> Result<(), AccountError> {
+        let is_email = |text: &str| {
+            let parts = text.split_once('@');
+            parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
+        };
+        if new.name.trim().is_empty() || new.name.len() > LONGEST_NAME {
+            return invalid("`name` is missing: 1 to 254 bytes");
+        }
+        if !is_email(&new.email) || !is_login_name(&new.email) {
+            return invalid("`email` is not an email address");
+        }
+        if new.username.as_ref().is_some_and(|name| !is_login_name(name)) {
+            return invalid("`username` has spaces or control characters, or is longer than 254 bytes");
+        }
+        check_password("password", &new.password)
+    }
+
+    pub async fn create(&self, new: NewUser, goals_summary: String) -> Result<User, AccountError> {
+        Self::check(&new)?;
+        let user = User {
+            id: self.random.uuid_v4().to_string(),
+            username: new.username.unwrap_or_else(|| new.email.clone()),
+            email: new.email,
+            name: new.name.trim().to_owned(),
+            is_admin: new.is_admin,
+            goals: new.goals,
+            goals_summary,
+            created_at: self.clock.now_ms(),
+            last_login: 0,
+        };
+        let verifiers = self.verifiers(&user, &new.password).await?;
+        let mut tx = self.db.begin().await?;
+        tables::users::insert(&mut tx, &user).await?;
+        for (name, verifier) in verifiers {
+            if !tables::users::insert_login_name(&mut tx, &name, &user.id, &verifier).await? {
+                return invalid(format!("`{name}` is taken: choose another username or email address"));
+            }
+        }
+        tx.commit().await?;
+        Ok(user)
+    }
+
+    /// `digest` is what a caller sends. Gives the token of a new session.
+    pub async fn sign_in(
+        &self,
+        name: &str,
+        digest: &str,
+        client: IpAddr,
+    ) -> Result<(User, String), AccountError> {
+        let name = name.to_lowercase();
+        let counted = is_login_name(&name).then_some(name.as_str());
+        let attempt = match throttle::count(&self.db, "knowledge-login", counted, client).await? {
+            Counted::Allowed(attempt) => attempt,
+            Counted::RefusedUntil(until) => return Err(AccountError::Throttled { until }),
+        };
+        let found = tables::users::find_by_login_name(&self.db, &name).await?;
+        let verifier = found.as_ref().map(|(_, verifier)| verifier.as_str());
+        let accepted = self.passwords.verify(digest, verifier).await?;
+        let Some((mut user, _)) = found.filter(|_| accepted) else { return Err(AccountError::WrongPassword) };
+        attempt.forgive(&self.db).await?;
+
+        let now = self.clock.now_ms();
+        let token = self.random.hex::<32>();
+        let mut tx = self.db.begin().await?;
+        tables::sessions::delete_expired(&mut tx, now).await?;
+        let expires_at = now + SESSION_LASTS.as_millis() as i64;
+        tables::sessions::insert(&mut tx, &token_hash(&token), &user.id, expires_at).await?;
+        tables::users::set_last_login(&mut tx, &user.id, now).await?;
+        tx.commit().await?;
+        user.last_login = now;
+        Ok((user, token))
+    }
+
+    pub async fn of_session(&self, token: &str) -> Result<Option<User>, StoreError> {
+        tables::sessions::user(&self.db, &token_hash(token), self.clock.now_ms()).await
+    }
+
+    pub async fn sign_out(&self, token: &str) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        tables::sessions::delete(&mut tx, &token_hash(token)).await?;
+        tx.commit().await
+    }
+
+    /// Ends every session of the user, this one included.
+    pub async fn change_password(&self, user: &User, current: &str, new: &str) -> Result<(), AccountError> {
+        let name = user.username.to_lowercase();
+        let found = tables::users::find_by_login_name(&self.db, &name).await?;
+        let digest = login_digest(&user.username, current);
+        if !self.passwords.verify(&digest, found.as_ref().map(|(_, verifier)| verifier.as_str())).await? {
+            return Err(AccountError::WrongPassword);
+        }
+        check_password("newPassword", new)?;
+        self.set_password(user, new).await
+    }
+
+    pub async fn get(&self, id: &str) -> Result<Option<User>, StoreError> {
+        tables::users::get(&self.db, id).await
+    }
+
+    pub async fn list(&self) -> Result<Vec<User>, StoreError> {
+        tables::users::list(&self.db).await
+    }
+
+    /// With everything that the user has.
+    pub async fn remove(&self, id: &str) -> Result<(), AccountError> {
+        let mut tx = self.db.begin().await?;
+        for document in tables::documents::ids_of_user(&self.db, id).await? {
+            documents::delete(&mut tx, id, &document, &Status::ALL).await?;
+        }
+        if !tables::users::delete(&mut tx, id).await? {
+            return Err(AccountError::NoSuchUser(id.to_owned()));
+        }
+        Ok(tx.commit().await?)
+    }
+
+    /// The administrator of this name, whom the gateway has identified. Made at the first call where nobody has the
+    /// name yet; without a password, signing in is by the gateway only.
+    pub async fn identified(&self, username: &str) -> Result<User, AccountError> {
+        let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
+        match found {
+            Some((user, _)) if user.is_admin => Ok(user),
+            Some((user, _)) => Err(AccountError::NoSuchUser(user.username)),
+            None => self.make_administrator(username, None).await,
+        }
+    }
+
+    pub async fn has_administrator(&self, username: &str) -> Result<bool, StoreError> {
+        let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
+        Ok(found.is_some_and(|(user, verifier)| user.is_admin && !verifier.is_empty()))
+    }
+
+    /// Creates an administrator, or gives the one there is this password.
+    pub async fn put_administrator(&self, username: &str, password: &str) -> Result<(), AccountError> {
+        match tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await? {
+            Some((user, _)) => {
+                let mut tx = self.db.begin().await?;
+                tables::users::set_admin(&mut tx, &user.id).await?;
+                tx.commit().await?;
+                self.set_password(&user, password).await
+            }
+            None => self.make_administrator(username, Some(password)).await.map(drop),
+        }
+    }
+
+    async fn make_administrator(&self, username: &str, password: Option<&str>) -> Result<User, AccountError> {
+        let user = User {
+            id: self.random.uuid_v4().to_string(),
+            username: username.to_owned(),
+            email: String::new(),
+            name: username.to_owned(),
+            is_admin: true,
+            goals: String::new(),
+            goals_summary: String::new(),
+            created_at: self.clock.now_ms(),
+            last_login: 0,
+        };
+        let verifier = match password {
+            Some(password) => self.passwords.verifier(&login_digest(username, password)).await?,
+            None => String::new(),
+        };
+        let mut tx = self.db.begin().await?;
+        tables::users::insert(&mut tx, &user).await?;
+        if tables::users::insert_login_name(&mut tx, &username.to_lowercase(), &user.id, &verifier).await? {
+            tx.commit().await?;
+            return Ok(user);
+        }
+        drop(tx);
+        // Somebody else made the same at the same time.
+        let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
+        found.map(|(user, _)| user).ok_or_else(|| AccountError::NoSuchUser(username.to_owned()))
+    }
+
+    async fn set_password(&self, user: &User, password: &str) -> Result<(), AccountError> {
+        let verifiers = self.verifiers(user, password).await?;
+        let mut tx = self.db.begin().await?;
+        for (name, verifier) in &verifiers {
+            tables::users::set_verifier(&mut tx, name, verifier).await?;
+        }
+        tables::sessions::delete_of_user(&mut tx, &user.id).await?;
+        Ok(tx.commit().await?)
+    }
+
+    /// One for each name, over the digest that a caller makes of the name as it is written.
+    async fn verifiers(&self, user: &User, password: &str) -> Result<Vec<(String, String)>, AccountError> {
+        let mut verifiers = Vec::new();
+        for name in user.login_names() {
+            let written = if name == user.username.to_lowercase() { &user.username } else { &user.email };
+            let verifier = self.passwords.verifier(&login_digest(written, password)).await?;
+            verifiers.push((name, verifier));
+        }
+        Ok(verifiers)
+    }
+}
+
+fn token_hash(token: &str) -> String {
+    hex(digest::digest(&digest::SHA256, token.as_bytes()).as_ref())
+}
+
+fn is_login_name(name: &str) -> bool {
+    let fits = |character: char| !character.is_whitespace() && !character.is_control();
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(fits)
+}
+
+fn check_password(field: &str, password: &str) -> Result<(), AccountError> {
+    match password.chars().count() {
+        0..SHORTEST_PASSWORD => invalid(format!("`{field}` is too short: at least 8 characters")),
+        _ if password.len() > LONGEST_PASSWORD => {
+            invalid(format!("`{field}` is too long: at most 1024 bytes"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn invalid<T>(message: impl Into<String>) -> Result<T, AccountError> {
+    Err(AccountError::Invalid(message.into()))
+}

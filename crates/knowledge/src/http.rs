@@ -1,0 +1,59 @@
+//! The front door: every route of the service, and which file answers it.
+
+mod auth;
+mod caller;
+mod documents;
+mod error;
+mod events;
+mod form;
+mod graph;
+mod ingest;
+mod root;
+mod search;
+mod signup;
+mod users;
+
+use crate::Inner;
+use axum::Router;
+use axum::middleware::map_response;
+use axum::response::Response;
+use axum::routing::{delete, get, post};
+use http::{HeaderValue, header};
+use kit::health::Health;
+use kit::serve::AxumHandler;
+use std::sync::Arc;
+
+pub type App = Arc<Inner>;
+
+pub fn handler(app: App, health: Health) -> AxumHandler {
+    let routes = Router::new()
+        .route("/", get(root::describe))
+        .route("/api/health", get(root::health))
+        .route("/api/auth/login", post(auth::login))
+        .route("/api/auth/logout", post(auth::logout))
+        .route("/api/auth/password", post(auth::change_password))
+        .route("/api/auth/me", get(auth::me))
+        .route("/api/signup", post(signup::signup))
+        .route("/api/users", get(users::list))
+        .route("/api/users/{id}", delete(users::remove))
+        .route("/api/ingest", post(ingest::ingest))
+        .route("/api/documents", get(documents::list))
+        .route("/api/documents/reindex", post(documents::reindex))
+        .route("/api/documents/purge-errors", delete(documents::purge_errors))
+        .route("/api/documents/events", get(events::follow))
+        .route("/api/documents/{id}", get(documents::get).delete(documents::remove))
+        .route("/api/documents/{id}/content", get(documents::content))
+        .route("/api/search", get(search::search))
+        .route("/api/graph", get(graph::graph))
+        .with_state(app)
+        .merge(health.routes())
+        .layer(map_response(keep_private));
+    AxumHandler::new(routes)
+}
+
+/// What somebody's session shows is not for caches.
+async fn keep_private(mut response: Response) -> Response {
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
+    response
+}

@@ -1,0 +1,63 @@
+//! Signing in and out, and changing one's password.
+
+use super::App;
+use super::caller::{COOKIE, Caller, session_token};
+use super::error::Failure;
+use crate::CookieSecure;
+use crate::accounts::SESSION_LASTS;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use http::header::{HeaderMap, SET_COOKIE};
+use kit::request::JsonObject;
+use kit::serve::RequestContext;
+use serde_json::json;
+
+pub async fn login(
+    State(app): State<App>,
+    Extension(context): Extension<RequestContext>,
+    headers: HeaderMap,
+    body: JsonObject,
+) -> Result<Response, Failure> {
+    let (username, password) = (body.required("username")?, body.required("password")?);
+    let client = app.settings.trusted_proxies.client(&context.connection, &headers);
+    let signed_in = app.accounts.sign_in(username, password, client).await;
+    let (user, token) = signed_in.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
+    let cookie = cookie(&app, &headers, &token, SESSION_LASTS.as_secs());
+    let body = Json(json!({ "success": true, "user": user.to_json(), "token": token }));
+    Ok(([(SET_COOKIE, cookie)], body).into_response())
+}
+
+pub async fn logout(State(app): State<App>, _: Caller, headers: HeaderMap) -> Result<Response, Failure> {
+    if let Some(token) = session_token(&headers) {
+        app.accounts.sign_out(token).await?;
+    }
+    let cookie = cookie(&app, &headers, "", 0);
+    Ok(([(SET_COOKIE, cookie)], Json(json!({ "success": true }))).into_response())
+}
+
+pub async fn me(Caller(user): Caller) -> Response {
+    Json(json!({ "success": true, "user": user.to_json() })).into_response()
+}
+
+/// `{currentPassword, newPassword}`, as they were typed. Every session of the user ends.
+pub async fn change_password(
+    State(app): State<App>,
+    Caller(user): Caller,
+    body: JsonObject,
+) -> Result<Response, Failure> {
+    let (current, new) = (body.required("currentPassword")?, body.required("newPassword")?);
+    let changed = app.accounts.change_password(&user, current, new).await;
+    changed.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
+    Ok(Json(json!({ "success": true })).into_response())
+}
+
+fn cookie(app: &App, headers: &HeaderMap, token: &str, seconds: u64) -> String {
+    let secure = match app.settings.cookie_secure {
+        CookieSecure::Always => true,
+        CookieSecure::Never => false,
+        CookieSecure::Auto => headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https"),
+    };
+    let secure = if secure { "; Secure" } else { "" };
+    format!("{COOKIE}={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age={seconds}{secure}")
+}

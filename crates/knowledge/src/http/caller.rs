@@ -1,0 +1,124 @@
+//! Who calls: a handler's signature says whom it lets in.
+
+use super::App;
+use super::error::Failure;
+use crate::accounts::{AccountError, User};
+use axum::extract::FromRequestParts;
+use http::header::{self, HeaderMap};
+use http::request::Parts;
+use http::{Method, Uri};
+use kit::error::ApiError;
+
+pub const COOKIE: &str = "service_session";
+const API_KEY: &str = "x-api-key";
+const IDENTITY: &str = "x-gateway-identity";
+
+/// Somebody with a session, or an administrator whom the gateway has identified.
+pub struct Caller(pub User);
+
+/// An administrator.
+pub struct Admin(pub User);
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let headers = &parts.headers;
+        for token in [bearer(headers), plain(headers, API_KEY)].into_iter().flatten() {
+            if let Some(user) = app.accounts.of_session(token).await? {
+                return Ok(Self(user));
+            }
+        }
+        if let Some(token) = cookie(headers)
+            && let Some(user) = app.accounts.of_session(token).await?
+        {
+            refuse_other_sites(&parts.method, headers)?;
+            return Ok(Self(user));
+        }
+        if let Some(user) = identified(app, headers).await? {
+            return Ok(Self(user));
+        }
+        Err(ApiError::unauthorized("this needs a session: sign in at POST /api/auth/login").into())
+    }
+}
+
+impl FromRequestParts<App> for Admin {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let Caller(user) = Caller::from_request_parts(parts, app).await?;
+        match user.is_admin {
+            true => Ok(Self(user)),
+            false => {
+                Err(ApiError::forbidden("only an administrator may do this: contact an administrator").into())
+            }
+        }
+    }
+}
+
+impl Caller {
+    /// Whose data a request is about: the caller's own, or for an administrator anybody's.
+    pub async fn acting_for(self, app: &App, user_id: Option<&str>) -> Result<User, Failure> {
+        match user_id {
+            None | Some("") => Ok(self.0),
+            Some(id) if id == self.0.id => Ok(self.0),
+            Some(_) if !self.0.is_admin => Err(ApiError::forbidden(
+                "`userId` is not yours: only an administrator may name somebody else",
+            )
+            .into()),
+            Some(id) => {
+                let user = app.accounts.get(id).await?;
+                user.ok_or_else(|| ApiError::not_found(format!("no user `{id}`")).into())
+            }
+        }
+    }
+}
+
+async fn identified(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {
+    let Some(identity) = plain(headers, IDENTITY) else { return Ok(None) };
+    let Ok(verified) = app.tokens.verify_identity(identity) else { return Ok(None) };
+    if !verified.claims.has_scope("admin") {
+        return Ok(None);
+    }
+    match app.accounts.identified(&verified.claims.project_id).await {
+        Ok(user) => Ok(Some(user)),
+        // The name is an ordinary user's here: being an administrator there does not make it theirs.
+        Err(AccountError::NoSuchUser(_)) => Ok(None),
+        Err(error) => Err(Failure::of_account(error, app.clock.now_ms())),
+    }
+}
+
+/// The session's token, wherever the request carries it.
+pub fn session_token(headers: &HeaderMap) -> Option<&str> {
+    bearer(headers).or_else(|| plain(headers, API_KEY)).or_else(|| cookie(headers))
+}
+
+fn plain<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = plain(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let lists = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+}
+
+/// A page of another site can make a browser send the cookie, but not hide where it comes from.
+fn refuse_other_sites(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
+    if method.is_safe() {
+        return Ok(());
+    }
+    let Some(origin) = plain(headers, header::ORIGIN.as_str()) else { return Ok(()) };
+    let ours = plain(headers, "x-forwarded-host").or_else(|| plain(headers, header::HOST.as_str()));
+    let origin: Option<Uri> = origin.parse().ok();
+    let origin = origin.as_ref().and_then(|origin| origin.authority()).map(|authority| authority.as_str());
+    match origin.zip(ours).is_some_and(|(origin, ours)| origin.eq_ignore_ascii_case(ours)) {
+        true => Ok(()),
+        false => Err(ApiError::forbidden("this request comes from a page of another site").into()),
+    }
+}

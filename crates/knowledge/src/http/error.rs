@@ -1,0 +1,85 @@
+//! Domain errors as answers, each in one `match`.
+
+use crate::accounts::AccountError;
+use crate::ingest::{IngestError, UploadError};
+use crate::search::SearchError;
+use http::StatusCode;
+use kit::error::ApiError;
+use std::time::Duration;
+use store::StoreError;
+
+/// For `?` in handlers: what the store says is never for the client.
+pub struct Failure(pub ApiError);
+
+impl axum::response::IntoResponse for Failure {
+    fn into_response(self) -> axum::response::Response {
+        self.0.into_response()
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self(ApiError::internal(error))
+    }
+}
+
+impl Failure {
+    /// `now` is for the time to wait after too many failures.
+    pub fn of_account(error: AccountError, now: i64) -> Self {
+        let message = error.to_string();
+        Self(match error {
+            AccountError::Invalid(_) => ApiError::invalid(message),
+            AccountError::WrongPassword => ApiError::unauthorized(message),
+            AccountError::Throttled { until } => {
+                let wait = Duration::from_millis(until.saturating_sub(now).max(0).unsigned_abs());
+                ApiError::too_many_requests(message, wait)
+            }
+            AccountError::NoSuchUser(_) => ApiError::not_found(message),
+            AccountError::Hash(_) | AccountError::Store(_) => ApiError::internal(message),
+        })
+    }
+}
+
+impl From<UploadError> for Failure {
+    fn from(error: UploadError) -> Self {
+        let message = error.to_string();
+        Self(match error {
+            UploadError::TooLarge(_) => ApiError::too_large(message),
+            UploadError::Invalid(_) => ApiError::invalid(message),
+            UploadError::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => disk_full(message),
+            UploadError::Io(_) => ApiError::internal(message),
+        })
+    }
+}
+
+impl From<IngestError> for Failure {
+    fn from(error: IngestError) -> Self {
+        let message = error.to_string();
+        Self(match error {
+            IngestError::DiskFull(_) => disk_full(message),
+            IngestError::OwnerGone => ApiError::not_found(message),
+            _ => ApiError::internal(message),
+        })
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        let message = error.to_string();
+        Self(match error {
+            SearchError::NoEncoder => ApiError::unavailable(message),
+            SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)),
+            SearchError::Engine(_) | SearchError::Store(_) => ApiError::internal(message),
+        })
+    }
+}
+
+fn disk_full(message: String) -> ApiError {
+    ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", message)
+}

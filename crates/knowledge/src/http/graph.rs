@@ -1,0 +1,56 @@
+//! `GET /api/graph`.
+
+use super::App;
+use super::caller::Caller;
+use super::error::Failure;
+use axum::Json;
+use axum::extract::State;
+use kit::error::ApiError;
+use kit::request::Params;
+use serde_json::{Value, json};
+
+const DEFAULT_NODES: usize = 500;
+const MOST_NODES: usize = 10_000;
+
+/// The strongest nodes and the edges between them.
+pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
+    let limit = params.number("limit", DEFAULT_NODES, (1, MOST_NODES))?;
+    let owner = caller.acting_for(&app, params.get("userId")).await?;
+    let graph = app.indexes.graph(&owner.id).await?;
+    let view = match (params.get("around"), params.get("documentId")) {
+        (Some(node), _) if graph.find(node).is_none() => {
+            return Err(ApiError::not_found(format!("no node `{node}`")).into());
+        }
+        (Some(node), _) => graph.around(node, limit),
+        (None, Some(document)) => graph.of_document(document, limit),
+        (None, None) => graph.strongest(limit),
+    };
+    let nodes: Vec<Value> = view
+        .nodes
+        .iter()
+        .map(|node| {
+            json!({
+                "id": node.id,
+                "label": node.label,
+                "type": node.kind.as_str(),
+                "documentIds": node.documents.iter().map(|id| &**id).collect::<Vec<&str>>(),
+                "community": node.community,
+                "strength": node.strength,
+            })
+        })
+        .collect();
+    let id_of = |place: u32| graph.nodes().get(place as usize).map(|node| node.id.as_str());
+    let edges: Vec<Value> = view
+        .edges
+        .iter()
+        .map(|edge| {
+            json!({
+                "source": id_of(edge.source),
+                "target": id_of(edge.target),
+                "type": "relates_to",
+                "strength": edge.strength,
+            })
+        })
+        .collect();
+    Ok(Json(json!({ "nodes": nodes, "edges": edges })))
+}

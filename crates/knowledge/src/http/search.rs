@@ -1,0 +1,70 @@
+//! `GET /api/search`.
+
+use super::App;
+use super::caller::Caller;
+use super::error::Failure;
+use crate::search::{Filters, Found, MOST_RESULTS, Question};
+use axum::Json;
+use axum::extract::State;
+use kit::error::ApiError;
+use kit::request::Params;
+use retrieval::Mode;
+use serde_json::{Value, json};
+
+const DEFAULT_RESULTS: usize = 5;
+
+pub async fn search(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
+    let text = params.get("query").map(str::trim).filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| ApiError::invalid("`query` is missing: what to search for"))?.to_owned();
+    let limit = params.number("topK", DEFAULT_RESULTS, (1, MOST_RESULTS))?;
+    let mode = mode(params.get("mode"))?;
+    let owner = caller.acting_for(&app, params.get("userId")).await?;
+    let tags = params.get("tags").unwrap_or_default().split(',').map(str::trim);
+    let filters = Filters {
+        document_id: params.get("documentId").map(str::to_owned),
+        category: params.get("category").map(str::to_owned),
+        tags: tags.filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
+    };
+    let answer = app.search.ask(&owner.id, Question { text, mode, limit, filters }).await?;
+    let mut body = json!({ "results": answer.found.iter().map(result).collect::<Vec<Value>>() });
+    if answer.reindex_due > 0 {
+        body["reindexDue"] = answer.reindex_due.into();
+        body["notice"] =
+            "some documents were indexed with another embedding model and are found by their words \
+                          only: POST /api/documents/reindex mends it"
+                .into();
+    }
+    if answer.lexical_only {
+        body["notice"] =
+            "the embedding model is missing, so only words were compared: run `stoa models pull`".into();
+    }
+    Ok(Json(body))
+}
+
+fn mode(given: Option<&str>) -> Result<Mode, ApiError> {
+    match given {
+        None | Some("graph") => Ok(Mode::Graph),
+        Some("hybrid") => Ok(Mode::Hybrid),
+        Some("dense") => Ok(Mode::Dense),
+        Some("lexical") => Ok(Mode::Lexical),
+        Some(other) => {
+            Err(ApiError::invalid(format!("unknown `mode` `{other}`: one of dense, lexical, hybrid, graph")))
+        }
+    }
+}
+
+fn result(found: &Found) -> Value {
+    json!({
+        "id": found.id,
+        "documentId": found.document_id,
+        "text": found.chunk.text,
+        "score": found.score,
+        "metadata": {
+            "documentTitle": found.document_title,
+            "chunkIndex": found.chunk.position,
+            "headings": found.chunk.headings,
+            "page": found.chunk.page,
+            "offset": found.chunk.start,
+        },
+    })
+}

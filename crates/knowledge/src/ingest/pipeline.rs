@@ -1,0 +1,225 @@
+//! One document from its stored file to its chunks: read, embed, find what it names, and make it visible.
+
+use super::progress::{Progress, Stage};
+use super::{Ingest, MEMORY_FOR_FILES};
+use crate::documents::{Chunk, Document, Mention, topic};
+use crate::tables::{self, documents::Indexed};
+use extract::{ExtractError, Passage};
+use inference::encoder::MAX_TOKENS;
+use inference::{Engine, EngineError, Priority};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::StoreError;
+use store::jobs::{self, Job};
+use tokio_util::sync::CancellationToken;
+
+/// Passages that a document hands to the encoder at a time: few, so that documents take turns.
+const BATCH: usize = 32;
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a document could not be indexed.
+#[derive(Debug)]
+pub enum Fault {
+    /// It is the file: trying again would not help.
+    File(String),
+    Ours(String),
+    /// Nobody wants it any more.
+    Stopped,
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Ours(error.to_string())
+    }
+}
+
+struct Text {
+    title: String,
+    passages: Vec<Passage>,
+}
+
+pub async fn index(
+    ingest: &Ingest,
+    document: &Document,
+    job: &Job,
+    stop: &CancellationToken,
+) -> Result<(), Fault> {
+    let missing = "the embedding model is missing: run `stoa models pull` and start again";
+    let engine = ingest.engine.as_ref().ok_or_else(|| Fault::Ours(missing.to_owned()))?;
+    let encoder = engine.encoder().ok_or_else(|| Fault::Ours(missing.to_owned()))?.fingerprint();
+    let mut progress = Progress::new(&ingest.db, document, job.id);
+
+    let text = timed("chunking", read(ingest, engine, document)).await?;
+    progress.at(Stage::Chunking, 1.0).await?;
+    let embedding = async {
+        match known_vectors(ingest, document, &text, encoder).await? {
+            Some(vectors) => Ok(vectors),
+            None => embed(engine, &text, &mut progress, stop).await,
+        }
+    };
+    let vectors = timed("embedding", embedding).await?;
+    progress.at(Stage::Graph, 0.0).await?;
+    let chunks = timed("graph", name(text.passages, text.title.clone(), vectors)).await?;
+    progress.at(Stage::Finalizing, 0.0).await?;
+    if stop.is_cancelled() {
+        return Err(Fault::Stopped);
+    }
+    timed("finalizing", publish(ingest, document, job, &text.title, encoder, &chunks)).await
+}
+
+async fn timed<T>(stage: &'static str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    let started = Instant::now();
+    let done = work.await;
+    metrics::histogram!("knowledge_stage_seconds", "stage" => stage).record(started.elapsed());
+    done
+}
+
+/// The file's text, cut into passages that the encoder can read whole.
+async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Result<Text, Fault> {
+    let size = usize::try_from(document.size).unwrap_or(usize::MAX).clamp(1, MEMORY_FOR_FILES);
+    let size = u32::try_from(size).unwrap_or(u32::MAX);
+    let room = ingest.memory.clone().acquire_many_owned(size).await;
+    let room = room.map_err(|_| Fault::Ours("the service is stopping".to_owned()))?;
+    let stored = ingest.blobs.get(&document.object_key, u64::MAX).await;
+    let bytes = match stored {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Err(Fault::Ours("the stored file is gone".to_owned())),
+        Err(error) => return Err(Fault::Ours(format!("the stored file cannot be read: {error}"))),
+    };
+    let (extractor, engine) = (ingest.extractor.clone(), engine.clone());
+    let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());
+    let reading = tokio::task::spawn_blocking(move || {
+        let extracted = extractor.extract(&filename, &bytes).map_err(fault_of)?;
+        drop((bytes, room));
+        let title = given_title.filter(|title| !title.trim().is_empty());
+        let title = title.or_else(|| extracted.title.clone()).unwrap_or(filename);
+        let tokenizer = engine.encoder().map(|encoder| encoder.tokenizer());
+        let count = |text: &str| tokenizer.map_or(0, |tokenizer| tokenizer.count(text));
+        let passages = extract::passages(&extracted, &title, MAX_TOKENS, &count);
+        match passages.is_empty() {
+            true => Err(Fault::File(ExtractError::NoText(extracted.kind).to_string())),
+            false => Ok(Text { title, passages }),
+        }
+    });
+    reading.await.unwrap_or_else(|error| Err(Fault::Ours(format!("reading the file stopped: {error}"))))
+}
+
+fn fault_of(error: ExtractError) -> Fault {
+    match error.is_bad_input() {
+        true => Fault::File(error.to_string()),
+        false => Fault::Ours(error.to_string()),
+    }
+}
+
+/// Those of another document with the same content, so that the same file is embedded once.
+async fn known_vectors(
+    ingest: &Ingest,
+    document: &Document,
+    text: &Text,
+    encoder: &str,
+) -> Result<Option<Vec<Vec<f32>>>, Fault> {
+    let Some(twin) = tables::documents::twin(&ingest.db, document, &text.title, encoder).await? else {
+        return Ok(None);
+    };
+    let chunks = tables::chunks::of_document(&ingest.db, &twin).await?;
+    let is_same = |(chunk, passage): (&Chunk, &Passage)| {
+        chunk.text == passage.text && chunk.headings == passage.headings
+    };
+    let same = chunks.len() == text.passages.len() && chunks.iter().zip(&text.passages).all(is_same);
+    Ok(same.then(|| chunks.into_iter().map(|chunk| chunk.vector).collect()))
+}
+
+async fn embed(
+    engine: &Engine,
+    text: &Text,
+    progress: &mut Progress<'_>,
+    stop: &CancellationToken,
+) -> Result<Vec<Vec<f32>>, Fault> {
+    let mut vectors = Vec::with_capacity(text.passages.len());
+    for batch in text.passages.chunks(BATCH) {
+        if stop.is_cancelled() {
+            return Err(Fault::Stopped);
+        }
+        let texts: Vec<String> = batch.iter().map(|passage| passage.embedded()).collect();
+        let embeddings = loop {
+            match engine.embed(texts.clone(), Priority::Bulk) {
+                Ok(embeddings) => break embeddings,
+                Err(EngineError::Busy) => tokio::time::sleep(BUSY_PAUSE).await,
+                Err(error) => return Err(Fault::Ours(error.to_string())),
+            }
+        };
+        vectors.extend(embeddings.await.map_err(|error| Fault::Ours(error.to_string()))?);
+        metrics::counter!("knowledge_passages_embedded_total").increment(batch.len() as u64);
+        progress.at(Stage::Embedding, vectors.len() as f64 / text.passages.len() as f64).await?;
+    }
+    Ok(vectors)
+}
+
+/// The chunks, with what each of them names.
+async fn name(passages: Vec<Passage>, title: String, vectors: Vec<Vec<f32>>) -> Result<Vec<Chunk>, Fault> {
+    let naming = tokio::task::spawn_blocking(move || {
+        let texts: Vec<graph::Passage<'_>> = passages
+            .iter()
+            .map(|passage| graph::Passage { text: &passage.text, headings: &passage.headings })
+            .collect();
+        let mut mentions: Vec<Vec<Mention>> = vec![Vec::new(); passages.len()];
+        for mention in graph::mentions(&title, &texts) {
+            if let Some(own) = mentions.get_mut(mention.passage as usize) {
+                own.push(Mention {
+                    key: mention.key,
+                    label: mention.label,
+                    kind: mention.kind.as_str().to_owned(),
+                    count: mention.count,
+                    weight: mention.weight,
+                    defines: mention.defines,
+                    sentences: mention.sentences,
+                });
+            }
+        }
+        let parts = passages.into_iter().zip(vectors).zip(mentions).enumerate();
+        let chunks = parts.map(|(position, ((passage, vector), mentions))| Chunk {
+            position: position as i64,
+            text: passage.text,
+            headings: passage.headings,
+            page: passage.page.map(i64::from),
+            start: passage.offset as i64,
+            vector,
+            mentions,
+        });
+        chunks.collect::<Vec<Chunk>>()
+    });
+    naming.await.map_err(|error| Fault::Ours(format!("finding names stopped: {error}")))
+}
+
+/// The one transaction after which all of the document is visible.
+async fn publish(
+    ingest: &Ingest,
+    document: &Document,
+    job: &Job,
+    title: &str,
+    encoder: &str,
+    chunks: &[Chunk],
+) -> Result<(), Fault> {
+    let nodes: BTreeSet<&str> =
+        chunks.iter().flat_map(|chunk| &chunk.mentions).map(|mention| mention.key.as_str()).collect();
+    let mut tx = ingest.db.begin().await?;
+    let revision = tables::users::next_revision(&mut tx, &document.user_id).await?;
+    let Some(revision) = revision else { return Err(Fault::Stopped) };
+    let indexed = Indexed {
+        title,
+        chunk_count: chunks.len() as i64,
+        graph_nodes: nodes.len() as i64,
+        encoder,
+        revision,
+    };
+    if !tables::documents::set_indexed(&mut tx, &document.id, job.id, &indexed).await? {
+        return Err(Fault::Stopped);
+    }
+    tables::chunks::replace(&mut tx, &document.id, chunks).await?;
+    jobs::complete(&mut tx, job).await?;
+    tx.wake(&topic(&document.user_id));
+    tx.commit().await?;
+    metrics::counter!("knowledge_documents_indexed_total").increment(1);
+    Ok(())
+}

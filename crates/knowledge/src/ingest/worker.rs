@@ -1,0 +1,93 @@
+//! The jobs of the knowledge service: documents to index, files to discard.
+
+use super::pipeline::{Fault, index};
+use super::{Ingest, JOB};
+use crate::documents::{DISCARD, topic};
+use crate::tables;
+use futures_util::future::BoxFuture;
+use std::sync::Arc;
+use std::time::Duration;
+use store::jobs::{self, Handler, Job, JobError, Worker};
+use store::{StoreError, Tx};
+use tokio_util::sync::CancellationToken;
+
+/// Documents in work at a time. Most wait for the encoder, which is the faster the more it is given.
+const CONCURRENCY: usize = 16;
+/// How long a document waits for a worker that has died.
+const LEASE: Duration = Duration::from_secs(6);
+
+pub fn worker(ingest: Ingest) -> Worker {
+    let db = ingest.db.clone();
+    let worker = Worker::new(db, &[JOB, DISCARD], Arc::new(ingest));
+    Worker { concurrency: CONCURRENCY, lease: LEASE, ..worker }
+}
+
+impl Handler for Ingest {
+    fn run(&self, job: Job, stop: CancellationToken) -> BoxFuture<'_, Result<(), JobError>> {
+        Box::pin(async move {
+            match job.kind.as_str() {
+                DISCARD => self.discard(&job).await,
+                _ => self.index(&job, &stop).await,
+            }
+        })
+    }
+
+    fn given_up<'a>(&'a self, tx: &'a mut Tx, job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            match job.kind.as_str() {
+                DISCARD => Ok(()),
+                _ => {
+                    let why = job.error.as_deref().unwrap_or("indexing failed");
+                    set_error(tx, job, why, true).await
+                }
+            }
+        })
+    }
+}
+
+impl Ingest {
+    async fn index(&self, job: &Job, stop: &CancellationToken) -> Result<(), JobError> {
+        let Some(document) = tables::documents::get(&self.db, text(job, "documentId")).await? else {
+            return self.complete(job).await;
+        };
+        match index(self, &document, job, stop).await {
+            Ok(()) => Ok(()),
+            Err(Fault::File(why)) => {
+                let mut tx = self.db.begin().await?;
+                set_error(&mut tx, job, &why, false).await?;
+                jobs::complete(&mut tx, job).await?;
+                Ok(tx.commit().await?)
+            }
+            Err(Fault::Ours(why)) => Err(JobError::retry(why)),
+            Err(Fault::Stopped) => Err(JobError::never("nobody wants it any more")),
+        }
+    }
+
+    /// Removes a file that no document has.
+    async fn discard(&self, job: &Job) -> Result<(), JobError> {
+        let (user_id, object_key) = (text(job, "userId"), text(job, "objectKey"));
+        if !tables::documents::has_object(&self.db, user_id, object_key).await? {
+            let deleted = self.blobs.delete(object_key).await;
+            deleted.map_err(|error| JobError::retry(error.to_string()))?;
+        }
+        self.complete(job).await
+    }
+
+    async fn complete(&self, job: &Job) -> Result<(), JobError> {
+        let mut tx = self.db.begin().await?;
+        jobs::complete(&mut tx, job).await?;
+        Ok(tx.commit().await?)
+    }
+}
+
+async fn set_error(tx: &mut Tx, job: &Job, why: &str, is_ours: bool) -> Result<(), StoreError> {
+    let user_id = text(job, "userId");
+    let Some(revision) = tables::users::next_revision(tx, user_id).await? else { return Ok(()) };
+    tables::documents::set_error(tx, text(job, "documentId"), job.id, why, is_ours, revision).await?;
+    tx.wake(&topic(user_id));
+    Ok(())
+}
+
+fn text<'a>(job: &'a Job, name: &str) -> &'a str {
+    job.payload[name].as_str().unwrap_or_default()
+}

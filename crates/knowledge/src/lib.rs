@@ -1,0 +1,139 @@
+//! Stoa's knowledge service: accounts, document ingestion, search and the knowledge graph.
+//!
+//! `http` is the front door; behind it each module owns one thing: `accounts`, `documents`, `ingest` (a file to chunks),
+//! `indexes` (chunks in memory), `search`. SQL is in `tables`. Other services are reached over HTTP only.
+
+mod accounts;
+mod documents;
+mod http;
+mod indexes;
+mod ingest;
+mod passwords;
+mod search;
+mod summary;
+mod tables;
+
+pub use accounts::{AccountError, Accounts, NewUser, User};
+pub use documents::{Document, Status};
+pub use extract::Extractor;
+pub use ingest::{IngestError, Spool, Upload};
+pub use passwords::login_digest;
+pub use retrieval::Mode;
+pub use search::{Filters, Question, SearchError};
+
+use indexes::Indexes;
+use inference::Engine;
+use ingest::Ingest;
+use kit::health::Health;
+use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::token::Tokens;
+use kit::{Clock, Random};
+use search::Search;
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::{Blobs, Db};
+
+/// The service's interface, as OpenAPI.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+/// When the session cookie is marked `Secure`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CookieSecure {
+    /// When the browser came over HTTPS.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+pub struct KnowledgeSettings {
+    pub max_upload_bytes: u64,
+    pub cookie_secure: CookieSecure,
+    pub trusted_proxies: TrustedProxies,
+    /// For large uploads on their way.
+    pub spool_folder: PathBuf,
+}
+
+/// What the service shares with the rest of the process.
+pub struct Shared {
+    pub db: Db,
+    pub blobs: Blobs,
+    pub tokens: Arc<Tokens>,
+    pub engine: Option<Arc<Engine>>,
+    pub extractor: Extractor,
+    pub clock: Clock,
+    pub random: Random,
+    pub drain: Drain,
+}
+
+#[derive(Clone)]
+pub struct Knowledge(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub accounts: Accounts,
+    pub ingest: Ingest,
+    pub search: Search,
+    pub indexes: Arc<Indexes>,
+    pub db: Db,
+    pub blobs: Blobs,
+    pub tokens: Arc<Tokens>,
+    pub engine: Option<Arc<Engine>>,
+    pub clock: Clock,
+    pub drain: Drain,
+    pub settings: KnowledgeSettings,
+}
+
+impl Knowledge {
+    pub async fn open(shared: Shared, settings: KnowledgeSettings) -> Result<Self, store::StoreError> {
+        let Shared { db, blobs, tokens, engine, extractor, clock, random, drain } = shared;
+        let accounts = Accounts::open(db.clone(), clock.clone(), random.clone()).await?;
+        let encoder = engine.as_ref().and_then(|engine| engine.encoder());
+        let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
+        let indexes = Arc::new(Indexes::new(db.clone(), encoder));
+        Ok(Self(Arc::new(Inner {
+            ingest: Ingest::new(db.clone(), blobs.clone(), clock.clone(), random, engine.clone(), extractor),
+            search: Search::new(db.clone(), engine.clone(), indexes.clone()),
+            accounts,
+            indexes,
+            db,
+            blobs,
+            tokens,
+            engine,
+            clock,
+            drain,
+            settings,
+        })))
+    }
+
+    /// Indexes documents until the process is asked to stop.
+    pub async fn work(self) {
+        let shutdown = self.0.drain.token();
+        ingest::worker(self.0.ingest.clone()).run(shutdown).await;
+    }
+
+    pub fn handler(&self, health: Health) -> AxumHandler {
+        http::handler(self.0.clone(), health)
+    }
+
+    pub fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+
+    /// Stores a file for a user and indexes it. Returned is how it ended; none where it was deleted meanwhile.
+    pub async fn ingest(
+        &self,
+        owner: &User,
+        upload: Upload,
+        title: &str,
+    ) -> Result<Option<Document>, IngestError> {
+        let metadata = [("title".to_owned(), title.to_owned())].into();
+        let document = self.0.ingest.submit(owner, upload, metadata).await?;
+        Ok(self.0.ingest.finished(&owner.id, &document.id).await?)
+    }
+
+    /// The documents that answer a question, best first.
+    pub async fn search(&self, owner: &User, question: Question) -> Result<Vec<String>, SearchError> {
+        let answer = self.0.search.ask(&owner.id, question).await?;
+        Ok(answer.found.into_iter().map(|found| found.document_id).collect())
+    }
+}

@@ -1,0 +1,166 @@
+//! A question to the passages of one user.
+
+use crate::documents::{Chunk, Document};
+use crate::indexes::Indexes;
+use crate::tables;
+use aws_lc_rs::digest;
+use inference::{Engine, EngineError, Priority};
+use retrieval::{Hit, Mode, Query};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use store::{Db, StoreError};
+
+pub const MOST_RESULTS: usize = 100;
+
+#[derive(Clone, Debug, Default)]
+pub struct Filters {
+    pub document_id: Option<String>,
+    pub category: Option<String>,
+    /// Each must be among the document's.
+    pub tags: Vec<String>,
+}
+
+impl Filters {
+    fn is_empty(&self) -> bool {
+        self.document_id.is_none() && self.category.is_none() && self.tags.is_empty()
+    }
+
+    fn accept(&self, document: &Document) -> bool {
+        self.document_id.as_ref().is_none_or(|id| *id == document.id)
+            && self.category.as_ref().is_none_or(|category| document.is_of_category(category))
+            && self.tags.iter().all(|tag| document.has_tag(tag))
+    }
+}
+
+pub struct Question {
+    pub text: String,
+    pub mode: Mode,
+    pub limit: usize,
+    pub filters: Filters,
+}
+
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub id: String,
+    pub document_id: String,
+    pub document_title: String,
+    pub score: f32,
+    pub chunk: Chunk,
+}
+
+pub struct Answer {
+    pub found: Vec<Found>,
+    /// Documents whose vectors are of another encoder, found by their words only.
+    pub reindex_due: usize,
+    /// Whether there was no encoder to ask.
+    pub lexical_only: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    #[error(
+        "the embedding model is missing: run `stoa models pull` and start again; `mode=lexical` works without it"
+    )]
+    NoEncoder,
+    #[error("too many searches at once: try again in a moment")]
+    Busy,
+    #[error(transparent)]
+    Engine(EngineError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+pub struct Search {
+    db: Db,
+    engine: Option<Arc<Engine>>,
+    indexes: Arc<Indexes>,
+}
+
+impl Search {
+    pub fn new(db: Db, engine: Option<Arc<Engine>>, indexes: Arc<Indexes>) -> Self {
+        Self { db, engine, indexes }
+    }
+
+    pub async fn ask(&self, user_id: &str, question: Question) -> Result<Answer, SearchError> {
+        let vector = match question.mode {
+            Mode::Lexical => None,
+            _ => self.embed(&question.text).await?,
+        };
+        if vector.is_none() && question.mode == Mode::Dense {
+            return Err(SearchError::NoEncoder);
+        }
+        let lexical_only = vector.is_none() && question.mode != Mode::Lexical;
+        let accepted = self.accepted(user_id, &question.filters).await?;
+        let hits = self.indexes.with(user_id, move |state| {
+            let accept = |document: &str| accepted.as_ref().is_none_or(|ids| ids.contains(document));
+            let query = Query {
+                text: &question.text,
+                vector: vector.as_deref(),
+                names: &graph::names_in(&question.text),
+                mode: if vector.is_none() { Mode::Lexical } else { question.mode },
+                limit: question.limit,
+                accept: accepted.is_some().then_some(&accept),
+            };
+            (state.index.search(&query), state.outdated())
+        });
+        let (hits, reindex_due) = hits.await?.unwrap_or_default();
+        Ok(Answer { found: self.read(hits).await?, reindex_due, lexical_only })
+    }
+
+    async fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
+        let Some(engine) = self.engine.as_ref().filter(|engine| engine.encoder().is_some()) else {
+            return Ok(None);
+        };
+        let embeddings = engine.embed(vec![text.to_owned()], Priority::Interactive);
+        let vectors = match embeddings {
+            Ok(embeddings) => embeddings.await.map_err(SearchError::Engine)?,
+            Err(EngineError::Busy) => return Err(SearchError::Busy),
+            Err(error) => return Err(SearchError::Engine(error)),
+        };
+        Ok(vectors.into_iter().next())
+    }
+
+    /// The ids of the documents that a filter lets through; none where there is no filter.
+    async fn accepted(
+        &self,
+        user_id: &str,
+        filters: &Filters,
+    ) -> Result<Option<HashSet<String>>, StoreError> {
+        if filters.is_empty() {
+            return Ok(None);
+        }
+        let documents = tables::documents::of_user(&self.db, user_id).await?;
+        let accepted = documents.into_iter().filter(|document| filters.accept(document));
+        Ok(Some(accepted.map(|document| document.id).collect()))
+    }
+
+    /// The passages themselves. One that was deleted since is left out.
+    async fn read(&self, hits: Vec<Hit>) -> Result<Vec<Found>, StoreError> {
+        let mut titles: HashMap<String, String> = HashMap::new();
+        let mut found = Vec::with_capacity(hits.len());
+        for hit in hits {
+            let position = i64::from(hit.passage);
+            let Some(chunk) = tables::chunks::get(&self.db, &hit.document, position).await? else { continue };
+            if !titles.contains_key(&hit.document) {
+                let Some(document) = tables::documents::get(&self.db, &hit.document).await? else { continue };
+                titles.insert(hit.document.clone(), document.title);
+            }
+            found.push(Found {
+                id: chunk_id(&hit.document, position),
+                document_title: titles.get(&hit.document).cloned().unwrap_or_default(),
+                document_id: hit.document,
+                score: hit.score,
+                chunk,
+            });
+        }
+        Ok(found)
+    }
+}
+
+/// Made from what it names, so that it stays the same when the document is indexed again.
+pub fn chunk_id(document_id: &str, position: i64) -> String {
+    let name = format!("{document_id}/{position}");
+    let hash = digest::digest(&digest::SHA256, name.as_bytes());
+    let bytes = hash.as_ref().first_chunk::<16>().copied().unwrap_or_default();
+    uuid::Builder::from_custom_bytes(bytes).into_uuid().to_string()
+}

@@ -1,0 +1,13 @@
+//! The service's own tables, and every statement on them. Inserts what it is told; decides nothing.
+
+pub mod chunks;
+pub mod documents;
+pub mod sessions;
+pub mod users;
+
+use store::Migration;
+
+pub const SCOPE: &str = "knowledge";
+
+pub const MIGRATIONS: &[Migration] =
+    &[Migration::portable(1, "knowledge", include_str!("../migrations/0001_knowledge.sql"))];

@@ -1,0 +1,84 @@
+//! Chunks: the passages of a document with their vectors and mentions.
+
+use crate::documents::{Chunk, Mention};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+const COLUMNS: &str = "position, text, headings, page, start, vector, mentions";
+
+/// In place of those that the document had.
+pub async fn replace(tx: &mut Tx, document_id: &str, chunks: &[Chunk]) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM chunks WHERE document_id = $1").bind(document_id).execute(tx.conn()).await?;
+    let insert = "INSERT INTO chunks (document_id, position, text, headings, page, start, vector, mentions)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    for chunk in chunks {
+        let query = sqlx::query(insert).bind(document_id).bind(chunk.position).bind(&chunk.text);
+        let query = query.bind(json(&chunk.headings)).bind(chunk.page).bind(chunk.start);
+        query.bind(bytes_of(&chunk.vector)).bind(json(&chunk.mentions)).execute(tx.conn()).await?;
+    }
+    Ok(())
+}
+
+/// In their order; empty where the document is gone. One statement, so never a mixture of old and new.
+pub async fn of_document(db: &Db, document_id: &str) -> Result<Vec<Chunk>, StoreError> {
+    let select =
+        AssertSqlSafe(format!("SELECT {COLUMNS} FROM chunks WHERE document_id = $1 ORDER BY position"));
+    let rows = sqlx::query(select).bind(document_id).fetch_all(db.read()).await?;
+    rows.iter().map(|row| chunk_of(document_id, row)).collect()
+}
+
+pub async fn get(db: &Db, document_id: &str, position: i64) -> Result<Option<Chunk>, StoreError> {
+    let select =
+        AssertSqlSafe(format!("SELECT {COLUMNS} FROM chunks WHERE document_id = $1 AND position = $2"));
+    let row = sqlx::query(select).bind(document_id).bind(position).fetch_optional(db.read()).await?;
+    row.as_ref().map(|row| chunk_of(document_id, row)).transpose()
+}
+
+/// Document, position and mentions of every chunk that a user has.
+pub async fn mentions_of_user(
+    db: &Db,
+    user_id: &str,
+) -> Result<Vec<(String, i64, Vec<Mention>)>, StoreError> {
+    let select = "SELECT chunks.document_id, chunks.position, chunks.mentions FROM documents
+        JOIN chunks ON chunks.document_id = documents.id
+        WHERE documents.user_id = $1 ORDER BY chunks.document_id, chunks.position";
+    let rows = sqlx::query(select).bind(user_id).fetch_all(db.read()).await?;
+    let mentions = rows.iter().map(|row| {
+        let document: String = row.try_get(0)?;
+        let mentions = parse(&document, &row.try_get::<String, _>(2)?)?;
+        Ok((document, row.try_get(1)?, mentions))
+    });
+    mentions.collect()
+}
+
+fn chunk_of(document_id: &str, row: &AnyRow) -> Result<Chunk, StoreError> {
+    Ok(Chunk {
+        position: row.try_get("position")?,
+        text: row.try_get("text")?,
+        headings: parse(document_id, &row.try_get::<String, _>("headings")?)?,
+        page: row.try_get("page")?,
+        start: row.try_get("start")?,
+        vector: floats_of(&row.try_get::<Vec<u8>, _>("vector")?),
+        mentions: parse(document_id, &row.try_get::<String, _>("mentions")?)?,
+    })
+}
+
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn parse<T: serde::de::DeserializeOwned>(document_id: &str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt {
+        what: format!("a chunk of document `{document_id}`"),
+        reason: error.to_string(),
+    })
+}
+
+fn bytes_of(vector: &[f32]) -> Vec<u8> {
+    vector.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn floats_of(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}

@@ -1,0 +1,195 @@
+//! Documents: one row for each uploaded file.
+
+use crate::documents::{Document, Metadata, Status};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+const COLUMNS: &str = "id, user_id, title, filename, object_key, content_hash, size, uploaded_at, metadata, status, \
+                       progress, error, error_is_ours, chunk_count, graph_nodes, encoder, job_id, revision";
+
+pub async fn insert(tx: &mut Tx, document: &Document, revision: i64) -> Result<(), StoreError> {
+    let insert =
+        "INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at,
+            metadata, status, progress, job_id, revision)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    let query = sqlx::query(insert).bind(&document.id).bind(&document.user_id).bind(&document.title);
+    let query = query.bind(&document.filename).bind(&document.object_key).bind(&document.content_hash);
+    let query = query.bind(document.size).bind(document.uploaded_at).bind(json(&document.metadata));
+    let query = query.bind(document.status.as_str()).bind(document.progress).bind(document.job_id);
+    query.bind(revision).execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn get(db: &Db, id: &str) -> Result<Option<Document>, StoreError> {
+    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM documents WHERE id = $1"));
+    let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
+    row.as_ref().map(document_of).transpose()
+}
+
+/// Newest first.
+pub async fn of_user(db: &Db, user_id: &str) -> Result<Vec<Document>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 ORDER BY uploaded_at DESC, id DESC"
+    ));
+    sqlx::query(select).bind(user_id).fetch_all(db.read()).await?.iter().map(document_of).collect()
+}
+
+/// Those that have changed since a revision, in the order of their changes.
+pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<Document>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND revision > $2 ORDER BY revision"
+    ));
+    let rows = sqlx::query(select).bind(user_id).bind(revision).fetch_all(db.read()).await?;
+    rows.iter().map(document_of).collect()
+}
+
+/// Those whose chunks have changed since a revision: id, title and the encoder of their vectors.
+pub async fn indexed_since(
+    db: &Db,
+    user_id: &str,
+    revision: i64,
+) -> Result<Vec<(String, String, String)>, StoreError> {
+    let select = "SELECT id, title, encoder FROM documents WHERE user_id = $1 AND indexed_revision > $2
+        ORDER BY indexed_revision";
+    let rows = sqlx::query(select).bind(user_id).bind(revision).fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))).collect()
+}
+
+pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreError> {
+    let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
+    rows.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// How many the user waits for already.
+pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreError> {
+    let count = "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND status = 'processing'";
+    Ok(sqlx::query(count).bind(user_id).fetch_one(tx.conn()).await?.try_get(0)?)
+}
+
+/// Another document of the same user, of the same content and title, with vectors of this encoder.
+pub async fn twin(
+    db: &Db,
+    document: &Document,
+    title: &str,
+    encoder: &str,
+) -> Result<Option<String>, StoreError> {
+    let select = "SELECT id FROM documents
+        WHERE user_id = $1 AND content_hash = $2 AND title = $3 AND encoder = $4 AND id <> $5 AND chunk_count > 0
+        ORDER BY id LIMIT 1";
+    let query = sqlx::query(select).bind(&document.user_id).bind(&document.content_hash).bind(title);
+    let row = query.bind(encoder).bind(&document.id).fetch_optional(db.read()).await?;
+    row.map(|row| Ok(row.try_get(0)?)).transpose()
+}
+
+/// Where `job` still works on it.
+pub async fn set_progress(
+    tx: &mut Tx,
+    id: &str,
+    job: i64,
+    progress: i64,
+    revision: i64,
+) -> Result<(), StoreError> {
+    let update = "UPDATE documents SET progress = $3, revision = $4
+        WHERE id = $1 AND job_id = $2 AND progress < $3";
+    let query = sqlx::query(update).bind(id).bind(job).bind(progress).bind(revision);
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// From the start again, by another job. False where one works on it, or where it is gone.
+pub async fn set_processing(tx: &mut Tx, id: &str, job: i64, revision: i64) -> Result<bool, StoreError> {
+    let update =
+        "UPDATE documents SET status = 'processing', progress = 0, error = NULL, job_id = $2, revision = $3
+        WHERE id = $1 AND status <> 'processing'";
+    let query = sqlx::query(update).bind(id).bind(job).bind(revision);
+    Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
+}
+
+pub struct Indexed<'a> {
+    pub title: &'a str,
+    pub chunk_count: i64,
+    pub graph_nodes: i64,
+    pub encoder: &'a str,
+    pub revision: i64,
+}
+
+/// False where the document is gone or another job has it.
+pub async fn set_indexed(tx: &mut Tx, id: &str, job: i64, indexed: &Indexed<'_>) -> Result<bool, StoreError> {
+    let update =
+        "UPDATE documents SET status = 'indexed', progress = 100, error = NULL, title = $3, chunk_count = $4,
+            graph_nodes = $5, encoder = $6, revision = $7, indexed_revision = $7, job_id = NULL
+        WHERE id = $1 AND job_id = $2";
+    let query = sqlx::query(update).bind(id).bind(job).bind(indexed.title).bind(indexed.chunk_count);
+    let query = query.bind(indexed.graph_nodes).bind(indexed.encoder).bind(indexed.revision);
+    Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
+}
+
+/// What went wrong, and whether the fault was ours rather than the file's.
+pub async fn set_error(
+    tx: &mut Tx,
+    id: &str,
+    job: i64,
+    error: &str,
+    is_ours: bool,
+    revision: i64,
+) -> Result<(), StoreError> {
+    let update =
+        "UPDATE documents SET status = 'error', error = $3, error_is_ours = $4, revision = $5, job_id = NULL
+        WHERE id = $1 AND job_id = $2";
+    let query = sqlx::query(update).bind(id).bind(job).bind(error).bind(i64::from(is_ours)).bind(revision);
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// With its chunks, where its status is one of these. Returned is the object's key, and the job that works on it.
+pub async fn delete(
+    tx: &mut Tx,
+    id: &str,
+    statuses: &[Status],
+) -> Result<Option<(String, Option<i64>)>, StoreError> {
+    let names: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.as_str())).collect();
+    let delete = AssertSqlSafe(format!(
+        "DELETE FROM documents WHERE id = $1 AND status IN ({}) RETURNING object_key, job_id",
+        names.join(", ")
+    ));
+    let row = sqlx::query(delete).bind(id).fetch_optional(tx.conn()).await?;
+    row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
+}
+
+pub async fn has_object(db: &Db, user_id: &str, object_key: &str) -> Result<bool, StoreError> {
+    let select = "SELECT 1 FROM documents WHERE user_id = $1 AND object_key = $2";
+    let row = sqlx::query(select).bind(user_id).bind(object_key).fetch_optional(db.read()).await?;
+    Ok(row.is_some())
+}
+
+fn json(metadata: &Metadata) -> String {
+    serde_json::to_string(metadata).unwrap_or_default()
+}
+
+fn document_of(row: &AnyRow) -> Result<Document, StoreError> {
+    let id: String = row.try_get("id")?;
+    let corrupt = |reason: String| StoreError::Corrupt { what: format!("document `{id}`"), reason };
+    let status: String = row.try_get("status")?;
+    let metadata: String = row.try_get("metadata")?;
+    Ok(Document {
+        user_id: row.try_get("user_id")?,
+        title: row.try_get("title")?,
+        filename: row.try_get("filename")?,
+        object_key: row.try_get("object_key")?,
+        content_hash: row.try_get("content_hash")?,
+        size: row.try_get("size")?,
+        uploaded_at: row.try_get("uploaded_at")?,
+        metadata: serde_json::from_str(&metadata).map_err(|error| corrupt(error.to_string()))?,
+        status: Status::parse(&status).ok_or_else(|| corrupt(format!("unknown status `{status}`")))?,
+        progress: row.try_get("progress")?,
+        error: row.try_get("error")?,
+        error_is_ours: row.try_get::<i64, _>("error_is_ours")? != 0,
+        chunk_count: row.try_get("chunk_count")?,
+        graph_nodes: row.try_get("graph_nodes")?,
+        encoder: row.try_get("encoder")?,
+        job_id: row.try_get("job_id")?,
+        revision: row.try_get("revision")?,
+        id,
+    })
+}

@@ -1,0 +1,260 @@
+//! `stoa eval`: how well the right documents are found, on a collection with known answers, through the real ingest
+//! and search in a folder of its own.
+
+use crate::config::Config;
+use crate::models;
+use crate::serve::extractor;
+use kit::serve::{Drain, TrustedProxies};
+use kit::token::Tokens;
+use kit::{Clock, Random};
+use knowledge::{
+    CookieSecure, Filters, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared, Spool, Status,
+    Upload, User,
+};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{Blobs, Db, S3Settings};
+use tokio::task::JoinSet;
+
+/// Documents given to the ingest at a time.
+const UPLOADS: usize = 32;
+/// Passages asked for: enough for a hundred documents.
+const PASSAGES: usize = 300;
+
+struct Collection {
+    documents: Vec<(String, String, String)>,
+    queries: Vec<(String, String)>,
+    /// Query, then document, then how relevant it is.
+    relevant: HashMap<String, BTreeMap<String, f64>>,
+}
+
+pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<(), String> {
+    let collection = Collection::read(&folder)?;
+    let place = tempfile::tempdir().map_err(text)?;
+    let knowledge = open(&config, place.path()).await?;
+    let drain_work = tokio::spawn(knowledge.clone().work());
+    let owner = owner(&knowledge).await?;
+
+    let started = Instant::now();
+    let names = ingest(&knowledge, &owner, &collection).await?;
+    let per_second = collection.documents.len() as f64 / started.elapsed().as_secs_f64();
+    let mut figures = Figures::default();
+    for (id, question) in &collection.queries {
+        let Some(relevant) = collection.relevant.get(id) else { continue };
+        let asked = Instant::now();
+        let question = Question {
+            text: question.clone(),
+            mode: mode_of(&mode),
+            limit: PASSAGES,
+            filters: Filters::default(),
+        };
+        let found = knowledge.search(&owner, question).await.map_err(text)?;
+        figures.times.push(asked.elapsed());
+        let mut seen = HashSet::new();
+        let ranked: Vec<&str> = found
+            .iter()
+            .filter_map(|id| names.get(id))
+            .map(String::as_str)
+            .filter(|id| seen.insert(*id))
+            .collect();
+        figures.add(&ranked, relevant);
+    }
+    drain_work.abort();
+    figures.print(per_second).map_err(text)
+}
+
+async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
+    let (clock, random) = (Clock::system(), Random::system());
+    let database = format!("sqlite://{}", place.join("stoa.db").display());
+    let objects = format!("file://{}", place.join("objects").display());
+    let engine = models::load(&config.models_dir).await;
+    if engine.is_none() {
+        return Err(models::why_not_loaded(&config.models_dir));
+    }
+    let shared = Shared {
+        db: Db::open(&database, clock.clone(), random.clone()).await.map_err(text)?,
+        blobs: Blobs::open(&objects, S3Settings::default()).await.map_err(text)?,
+        tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
+        engine,
+        extractor: extractor()?,
+        clock,
+        random,
+        drain: Drain::default(),
+    };
+    let settings = KnowledgeSettings {
+        max_upload_bytes: config.max_upload_bytes,
+        cookie_secure: CookieSecure::Auto,
+        trusted_proxies: TrustedProxies::default(),
+        spool_folder: place.to_owned(),
+    };
+    Knowledge::open(shared, settings).await.map_err(text)
+}
+
+async fn owner(knowledge: &Knowledge) -> Result<User, String> {
+    let new = NewUser {
+        username: None,
+        email: "eval@localhost".to_owned(),
+        name: "eval".to_owned(),
+        password: "nobody signs in".to_owned(),
+        goals: String::new(),
+        is_admin: false,
+    };
+    knowledge.accounts().create(new, String::new()).await.map_err(text)
+}
+
+/// Returned is the collection's own name of each document.
+async fn ingest(
+    knowledge: &Knowledge,
+    owner: &User,
+    collection: &Collection,
+) -> Result<HashMap<String, String>, String> {
+    let mut running: JoinSet<Result<(String, String), String>> = JoinSet::new();
+    let mut names = HashMap::new();
+    for (name, title, body) in &collection.documents {
+        while running.len() >= UPLOADS {
+            keep(&mut names, running.join_next().await)?;
+        }
+        let (knowledge, owner) = (knowledge.clone(), owner.clone());
+        let (name, title, body) = (name.clone(), title.clone(), body.clone());
+        running.spawn(async move {
+            let mut spool = Spool::new(u64::MAX);
+            spool.push(body.as_bytes(), Path::new(".")).map_err(text)?;
+            let upload = Upload { filename: format!("{name}.txt"), spool: spool.finish() };
+            let document = knowledge.ingest(&owner, upload, &title).await.map_err(text)?;
+            match document.filter(|document| document.status == Status::Indexed) {
+                Some(document) => Ok((document.id, name)),
+                // Collections have empty documents.
+                None => Ok((String::new(), name)),
+            }
+        });
+    }
+    while let Some(done) = running.join_next().await {
+        keep(&mut names, Some(done))?;
+    }
+    Ok(names)
+}
+
+type Done = Option<Result<Result<(String, String), String>, tokio::task::JoinError>>;
+
+fn keep(names: &mut HashMap<String, String>, done: Done) -> Result<(), String> {
+    if let Some(done) = done {
+        let (id, name) = done.map_err(text)??;
+        names.insert(id, name);
+    }
+    Ok(())
+}
+
+fn mode_of(name: &str) -> Mode {
+    match name {
+        "dense" => Mode::Dense,
+        "lexical" => Mode::Lexical,
+        "hybrid" => Mode::Hybrid,
+        _ => Mode::Graph,
+    }
+}
+
+impl Collection {
+    fn read(folder: &Path) -> Result<Self, String> {
+        let field = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
+        let corpus = records(&folder.join("corpus.jsonl"))?;
+        let queries = records(&folder.join("queries.jsonl"))?;
+        let judged = read_text(&folder.join("qrels.tsv"))?;
+        let mut relevant: HashMap<String, BTreeMap<String, f64>> = HashMap::new();
+        for line in judged.lines() {
+            let parts: Vec<&str> = line.split('\t').collect();
+            // The first line may name the columns.
+            let (&[query, document, score], true) = (parts.as_slice(), parts.len() == 3) else { continue };
+            let Ok(score) = score.trim().parse::<f64>() else { continue };
+            if score > 0.0 {
+                relevant.entry(query.to_owned()).or_default().insert(document.to_owned(), score);
+            }
+        }
+        Ok(Self {
+            documents: corpus
+                .iter()
+                .map(|record| (field(record, "_id"), field(record, "title"), field(record, "text")))
+                .collect(),
+            queries: queries.iter().map(|record| (field(record, "_id"), field(record, "text"))).collect(),
+            relevant,
+        })
+    }
+}
+
+fn records(path: &Path) -> Result<Vec<Value>, String> {
+    let lines = read_text(path)?;
+    let lines = lines.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display())))
+        .collect()
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[derive(Default)]
+struct Figures {
+    ndcg: f64,
+    recall: f64,
+    perfect: f64,
+    queries: f64,
+    times: Vec<Duration>,
+}
+
+impl Figures {
+    fn add(&mut self, ranked: &[&str], relevant: &BTreeMap<String, f64>) {
+        let discount = |rank: usize| (rank as f64 + 2.0).log2();
+        let gains = ranked.iter().take(10).map(|id| relevant.get(*id).copied().unwrap_or(0.0));
+        let gained: f64 = gains.enumerate().map(|(rank, gain)| gain / discount(rank)).sum();
+        let mut best: Vec<f64> = relevant.values().copied().collect();
+        best.sort_by(|one, other| other.total_cmp(one));
+        let ideal: f64 = best.iter().take(10).enumerate().map(|(rank, gain)| gain / discount(rank)).sum();
+        let among = |first: usize| ranked.iter().take(first).filter(|id| relevant.contains_key(**id)).count();
+        self.ndcg += if ideal > 0.0 { gained / ideal } else { 0.0 };
+        self.recall += among(100) as f64 / relevant.len() as f64;
+        self.perfect += f64::from(u8::from(among(8) == relevant.len()));
+        self.queries += 1.0;
+    }
+
+    fn print(&mut self, documents_per_second: f64) -> std::io::Result<()> {
+        self.times.sort();
+        let at = |part: f64| {
+            let index = (self.times.len() as f64 * part) as usize;
+            let time = self.times.get(index.min(self.times.len().saturating_sub(1)));
+            time.map_or(0.0, |time| time.as_secs_f64() * 1000.0)
+        };
+        let queries = self.queries.max(1.0);
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "nDCG@10 {:.4}", self.ndcg / queries)?;
+        writeln!(out, "Recall@100 {:.4}", self.recall / queries)?;
+        writeln!(out, "perfect@8 {:.4}", self.perfect / queries)?;
+        writeln!(out, "documents/s {documents_per_second:.1}")?;
+        writeln!(out, "p50 ms {:.2}", at(0.5))?;
+        writeln!(out, "p99 ms {:.2}", at(0.99))
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_those_of_the_textbook() {
+        let relevant: BTreeMap<String, f64> = [("a".to_owned(), 1.0), ("b".to_owned(), 1.0)].into();
+        let mut figures = Figures::default();
+        figures.add(&["a", "x", "b"], &relevant);
+        let expected = (1.0 + 1.0 / 4f64.log2()) / (1.0 + 1.0 / 3f64.log2());
+        assert!((figures.ndcg - expected).abs() < 1e-12);
+        assert_eq!((figures.recall, figures.perfect), (1.0, 1.0));
+        figures.add(&["x", "a"], &relevant);
+        assert_eq!((figures.recall, figures.perfect), (1.5, 1.0));
+    }
+}
