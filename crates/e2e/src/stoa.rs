@@ -223,6 +223,7 @@ fn collect(source: impl std::io::Read + Send + 'static) -> Arc<Mutex<String>> {
 }
 
 /// Where `stoa models pull` puts them.
+#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
 pub fn models_dir() -> PathBuf {
     let given = std::env::var_os("STOA_MODELS_DIR").map(PathBuf::from);
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/stoa/models"));

@@ -6,8 +6,7 @@
 use crate::serve::Refusal;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::header::{self, HeaderMap};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -17,13 +16,12 @@ pub struct ApiError {
     code: &'static str,
     message: String,
     more: Map<String, Value>,
-    headers: HeaderMap,
+    retry_after_seconds: Option<u64>,
 }
 
 impl ApiError {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        let (more, headers) = (Map::new(), HeaderMap::new());
-        Self { status, code, message: message.into(), more, headers }
+        Self { status, code, message: message.into(), more: Map::new(), retry_after_seconds: None }
     }
 
     /// With a field more in the body.
@@ -54,8 +52,7 @@ impl ApiError {
 
     pub fn too_many_requests(message: impl Into<String>, wait: Duration) -> Self {
         let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message);
-        let seconds = wait.as_millis().div_ceil(1000).max(1) as u64;
-        error.headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        error.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
         error
     }
 
@@ -87,6 +84,10 @@ impl IntoResponse for ApiError {
         body.insert("error".to_owned(), self.message.into());
         body.insert("code".to_owned(), self.code.into());
         body.insert("success".to_owned(), false.into());
-        (self.status, self.headers, Json(Value::Object(body))).into_response()
+        let mut response = (self.status, Json(Value::Object(body))).into_response();
+        if let Some(seconds) = self.retry_after_seconds {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }

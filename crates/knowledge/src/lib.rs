@@ -131,9 +131,14 @@ impl Knowledge {
         Ok(self.0.ingest.finished(&owner.id, &document.id).await?)
     }
 
-    /// The documents that answer a question, best first.
-    pub async fn search(&self, owner: &User, question: Question) -> Result<Vec<String>, SearchError> {
-        let answer = self.0.search.ask(&owner.id, question).await?;
-        Ok(answer.found.into_iter().map(|found| found.document_id).collect())
+    /// What a search gives, as a caller sees it.
+    pub async fn search(&self, owner: &User, question: Question) -> Result<usize, SearchError> {
+        Ok(self.0.search.ask(&owner.id, question).await?.found.len())
+    }
+
+    /// The documents whose passages answer a question, in the order of the passages.
+    pub async fn rank(&self, owner: &User, question: Question) -> Result<Vec<String>, SearchError> {
+        let ranked = self.0.search.rank(&owner.id, question).await?;
+        Ok(ranked.hits.into_iter().map(|hit| hit.document).collect())
     }
 }

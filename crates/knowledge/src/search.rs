@@ -1,8 +1,8 @@
 //! A question to the passages of one user.
 
-use crate::documents::{Chunk, Document};
+use crate::documents::Document;
 use crate::indexes::Indexes;
-use crate::tables;
+use crate::tables::{self, chunks::Shown};
 use aws_lc_rs::digest;
 use inference::{Engine, EngineError, Priority};
 use retrieval::{Hit, Mode, Query};
@@ -39,13 +39,16 @@ pub struct Question {
     pub filters: Filters,
 }
 
-#[derive(Clone, Debug)]
 pub struct Found {
     pub id: String,
-    pub document_id: String,
-    pub document_title: String,
     pub score: f32,
-    pub chunk: Chunk,
+    pub chunk: Shown,
+}
+
+pub struct Ranked {
+    pub hits: Vec<Hit>,
+    reindex_due: usize,
+    lexical_only: bool,
 }
 
 pub struct Answer {
@@ -82,6 +85,12 @@ impl Search {
     }
 
     pub async fn ask(&self, user_id: &str, question: Question) -> Result<Answer, SearchError> {
+        let Ranked { hits, reindex_due, lexical_only } = self.rank(user_id, question).await?;
+        Ok(Answer { found: self.read(&hits).await?, reindex_due, lexical_only })
+    }
+
+    /// Which passages, without their texts.
+    pub async fn rank(&self, user_id: &str, question: Question) -> Result<Ranked, SearchError> {
         let vector = match question.mode {
             Mode::Lexical => None,
             _ => self.embed(&question.text).await?,
@@ -104,7 +113,7 @@ impl Search {
             (state.index.search(&query), state.outdated())
         });
         let (hits, reindex_due) = hits.await?.unwrap_or_default();
-        Ok(Answer { found: self.read(hits).await?, reindex_due, lexical_only })
+        Ok(Ranked { hits, reindex_due, lexical_only })
     }
 
     async fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
@@ -135,25 +144,18 @@ impl Search {
     }
 
     /// The passages themselves. One that was deleted since is left out.
-    async fn read(&self, hits: Vec<Hit>) -> Result<Vec<Found>, StoreError> {
-        let mut titles: HashMap<String, String> = HashMap::new();
-        let mut found = Vec::with_capacity(hits.len());
-        for hit in hits {
+    async fn read(&self, hits: &[Hit]) -> Result<Vec<Found>, StoreError> {
+        let places: Vec<(&str, i64)> =
+            hits.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
+        let shown = tables::chunks::shown(&self.db, &places).await?;
+        let mut shown: HashMap<(String, i64), Shown> =
+            shown.into_iter().map(|chunk| ((chunk.document_id.clone(), chunk.position), chunk)).collect();
+        let found = hits.iter().filter_map(|hit| {
             let position = i64::from(hit.passage);
-            let Some(chunk) = tables::chunks::get(&self.db, &hit.document, position).await? else { continue };
-            if !titles.contains_key(&hit.document) {
-                let Some(document) = tables::documents::get(&self.db, &hit.document).await? else { continue };
-                titles.insert(hit.document.clone(), document.title);
-            }
-            found.push(Found {
-                id: chunk_id(&hit.document, position),
-                document_title: titles.get(&hit.document).cloned().unwrap_or_default(),
-                document_id: hit.document,
-                score: hit.score,
-                chunk,
-            });
-        }
-        Ok(found)
+            let chunk = shown.remove(&(hit.document.clone(), position))?;
+            Some(Found { id: chunk_id(&hit.document, position), score: hit.score, chunk })
+        });
+        Ok(found.collect())
     }
 }
 

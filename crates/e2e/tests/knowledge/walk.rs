@@ -117,13 +117,11 @@ async fn login_answers_with_user_token_and_cookie() {
     let answer = reply(reqwest::Client::new().post(&url).body(body.to_string())).await;
     assert_eq!(answer.status, 200, "either case of the digits, whatever the Content-Type: {answer:?}");
     let token = answer.json()["token"].as_str().unwrap().to_owned();
-    has_all(
-        &answer.json()["user"],
-        &["id", "username", "email", "name", "isAdmin", "goals", "lastLogin"],
-    );
+    has_all(&answer.json()["user"], &["id", "username", "email", "name", "isAdmin", "goals", "lastLogin"]);
     let cookie = format!("service_session={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age=604800");
     assert_eq!(answer.header("set-cookie"), [cookie.as_str()]);
-    let request = reqwest::Client::new().post(&url).header("x-forwarded-proto", "https").body(body.to_string());
+    let request =
+        reqwest::Client::new().post(&url).header("x-forwarded-proto", "https").body(body.to_string());
     assert!(reply(request).await.header("set-cookie")[0].ends_with("; Secure"));
     for (name, value) in [("cookie", format!("a=b; service_session={token}")), ("x-api-key", token.clone())] {
         let url = format!("http://{}/api/documents", stoa.knowledge.unwrap());

@@ -56,11 +56,11 @@ fn mode(given: Option<&str>) -> Result<Mode, ApiError> {
 fn result(found: &Found) -> Value {
     json!({
         "id": found.id,
-        "documentId": found.document_id,
+        "documentId": found.chunk.document_id,
         "text": found.chunk.text,
         "score": found.score,
         "metadata": {
-            "documentTitle": found.document_title,
+            "documentTitle": found.chunk.document_title,
             "chunkIndex": found.chunk.position,
             "headings": found.chunk.headings,
             "page": found.chunk.page,

@@ -5,6 +5,9 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
+/// In one statement, which has a limit on its length.
+const SHOWN_AT_ONCE: usize = 50;
+
 const COLUMNS: &str = "position, text, headings, page, start, vector, mentions";
 
 /// In place of those that the document had.
@@ -28,11 +31,51 @@ pub async fn of_document(db: &Db, document_id: &str) -> Result<Vec<Chunk>, Store
     rows.iter().map(|row| chunk_of(document_id, row)).collect()
 }
 
-pub async fn get(db: &Db, document_id: &str, position: i64) -> Result<Option<Chunk>, StoreError> {
-    let select =
-        AssertSqlSafe(format!("SELECT {COLUMNS} FROM chunks WHERE document_id = $1 AND position = $2"));
-    let row = sqlx::query(select).bind(document_id).bind(position).fetch_optional(db.read()).await?;
-    row.as_ref().map(|row| chunk_of(document_id, row)).transpose()
+/// A chunk as a result shows it.
+pub struct Shown {
+    pub document_id: String,
+    pub document_title: String,
+    pub position: i64,
+    pub text: String,
+    pub headings: Vec<String>,
+    pub page: Option<i64>,
+    pub start: i64,
+}
+
+/// Chunks by document and position, in no order. Those that are gone are left out.
+pub async fn shown(db: &Db, places: &[(&str, i64)]) -> Result<Vec<Shown>, StoreError> {
+    let mut shown = Vec::with_capacity(places.len());
+    for places in places.chunks(SHOWN_AT_ONCE) {
+        let place =
+            |index: usize| format!("(document_id = ${} AND position = ${})", 2 * index + 1, 2 * index + 2);
+        let wanted: Vec<String> = (0..places.len()).map(place).collect();
+        let select = AssertSqlSafe(format!(
+            "SELECT document_id, title, position, text, headings, page, start FROM chunks
+             JOIN documents ON documents.id = chunks.document_id WHERE {}",
+            wanted.join(" OR ")
+        ));
+        let mut query = sqlx::query(select);
+        for (document_id, position) in places {
+            query = query.bind(*document_id).bind(*position);
+        }
+        for row in query.fetch_all(db.read()).await? {
+            shown.push(shown_of(&row)?);
+        }
+    }
+    Ok(shown)
+}
+
+fn shown_of(row: &AnyRow) -> Result<Shown, StoreError> {
+    let document_id: String = row.try_get(0)?;
+    Ok(Shown {
+        document_title: row.try_get(1)?,
+        position: row.try_get(2)?,
+        text: row.try_get(3)?,
+        headings: parse(&document_id, &row.try_get::<String, _>(4)?)?,
+        page: row.try_get(5)?,
+        start: row.try_get(6)?,
+        document_id,
+    })
 }
 
 /// Document, position and mentions of every chunk that a user has.

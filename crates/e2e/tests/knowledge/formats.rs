@@ -1,0 +1,90 @@
+//! Files of other programs, and files that would stop a careless reader, through the real upload.
+
+use e2e::{Person, Stoa};
+use std::time::Duration;
+
+/// One page that says so, by hand.
+fn pdf(text: &str) -> Vec<u8> {
+    let stream = format!("BT /F1 24 Tf 72 700 Td ({text}) Tj ET");
+    let objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
+         /Resources << /Font << /F1 5 0 R >> >> >>"
+            .to_owned(),
+        format!("<< /Length {} >>\nstream\n{stream}\nendstream", stream.len()),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+    ];
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut places = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        places.push(file.len());
+        file.extend_from_slice(format!("{} 0 obj\n{object}\nendobj\n", index + 1).as_bytes());
+    }
+    let start = file.len();
+    file.extend_from_slice(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).as_bytes());
+    for place in places {
+        file.extend_from_slice(format!("{place:010} 00000 n \n").as_bytes());
+    }
+    let trailer =
+        format!("trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n", objects.len() + 1);
+    file.extend_from_slice(trailer.as_bytes());
+    file
+}
+
+#[tokio::test]
+async fn each_kind_is_read_and_found() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = Person::admin(&stoa).await;
+    let latin = [&b"Die K\xfchlung der Anlage l\xe4uft \xfcber die Pumpe."[..]].concat();
+    let mail = b"From: ada@example.org\r\nTo: bob@example.org\r\nSubject: Coolant order\r\n\r\nPlease order glycol.\r\n";
+    let html = b"<html><head><title>Beekeeping</title></head><body><nav>Home Shop</nav><h1>Varroa</h1>\
+                 <p>The mite weakens colonies.</p><script>var x = 'hidden';</script></body></html>";
+    let files: [(&str, Vec<u8>, &str); 8] = [
+        ("notes.txt", latin, "Kühlung"),
+        ("manual.md", b"# Pumps\n\n## Seals\n\nReplace the shaft seal yearly.".to_vec(), "shaft seal"),
+        ("page.html", html.to_vec(), "varroa mite"),
+        ("sheet.csv", b"part,price\nimpeller,120\ngasket,4\n".to_vec(), "impeller price"),
+        ("data.json", br#"{"site": {"name": "Rotterdam", "pumps": 3}}"#.to_vec(), "Rotterdam"),
+        ("order.eml", mail.to_vec(), "glycol"),
+        ("main.rs", b"/// Opens the sluice.\nfn open_sluice() {\n    lift_gate();\n}\n".to_vec(), "sluice"),
+        ("plan.pdf", pdf("The turbine hall was built in 1962."), "turbine hall"),
+    ];
+    for (name, bytes, query) in &files {
+        let answer = admin.ingest(name, bytes).await;
+        assert_eq!(answer.status, 200, "{name}: {answer:?}");
+        let found = admin.find(query).await;
+        assert_eq!(found[0], answer.json()["documentId"].as_str().unwrap(), "{name} by `{query}`");
+    }
+    let page = admin.get("/api/search?query=turbine+hall&topK=1").await.json();
+    assert_eq!(page["results"][0]["metadata"]["page"], 1, "{page}");
+    let seal = admin.get("/api/search?query=shaft+seal&topK=1").await.json();
+    assert!(seal["results"][0]["metadata"]["headings"].to_string().contains("Seals"), "{seal}");
+    assert!(
+        admin.get("/api/search?query=hidden&mode=lexical").await.json()["results"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn hostile_files_are_refused_and_the_service_goes_on() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = Person::admin(&stoa).await;
+    let loop_of_pages = String::from_utf8(pdf("x")).unwrap().replace("/Kids [3 0 R]", "/Kids [2 0 R]");
+    let deep_html = format!("<html>{}deep</html>", "<div>".repeat(100_000));
+    let deep_json = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    for (name, bytes) in [
+        ("loop.pdf", loop_of_pages.into_bytes()),
+        ("deep.html", deep_html.into_bytes()),
+        ("deep.json", deep_json.into_bytes()),
+        ("half.pdf", pdf("whole")[..300].to_vec()),
+    ] {
+        let answer = tokio::time::timeout(Duration::from_secs(60), admin.ingest(name, &bytes)).await;
+        let answer = answer.expect("an end in time");
+        assert!([200, 400].contains(&answer.status), "{name}: {answer:?}");
+    }
+    admin.ingest_text("good.txt", "The pump circulates coolant.").await;
+    assert!(admin.settled(Duration::from_secs(5)).await.len() == 5);
+}
