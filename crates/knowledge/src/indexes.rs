@@ -47,6 +47,10 @@ impl State {
     pub fn outdated(&self) -> usize {
         self.outdated.len()
     }
+
+    pub fn is_outdated(&self, document: &str) -> bool {
+        self.outdated.contains(document)
+    }
 }
 
 impl Indexes {

@@ -101,14 +101,19 @@ impl Search {
         let lexical_only = vector.is_none() && question.mode != Mode::Lexical;
         let accepted = self.accepted(user_id, &question.filters).await?;
         let hits = self.indexes.with(user_id, move |state| {
-            let accept = |document: &str| accepted.as_ref().is_none_or(|ids| ids.contains(document));
+            // Where only meaning counts, vectors of another encoder are as good as none.
+            let is_silent = |document: &str| question.mode == Mode::Dense && state.is_outdated(document);
+            let accept = |document: &str| {
+                accepted.as_ref().is_none_or(|ids| ids.contains(document)) && !is_silent(document)
+            };
+            let narrows = accepted.is_some() || (question.mode == Mode::Dense && state.outdated() > 0);
             let query = Query {
                 text: &question.text,
                 vector: vector.as_deref(),
                 names: &graph::names_in(&question.text),
                 mode: if vector.is_none() { Mode::Lexical } else { question.mode },
                 limit: question.limit,
-                accept: accepted.is_some().then_some(&accept),
+                accept: narrows.then_some(&accept),
             };
             (state.index.search(&query), state.outdated())
         });
