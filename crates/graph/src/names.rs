@@ -63,7 +63,7 @@ impl Scan<'_, '_> {
     fn starts(&self, at: usize) -> bool {
         let word = &self.words[at];
         if word.shape == Shape::Code {
-            return true;
+            return !self.is_unit(at);
         }
         if !word.is_capitalized() || word.marks.any(Marks::HONORIFIC.or(Marks::DATE)) {
             return false;
@@ -87,7 +87,14 @@ impl Scan<'_, '_> {
             return false;
         }
         let is_known = word.marks.any(Marks::GIVEN_NAME.or(Marks::COUNTRY).or(Marks::RANK));
-        leads_on || is_known || word.possessive || self.place == Place::Title
+        let stands_alone = self.place == Place::Title && self.words.len() == 1;
+        leads_on || is_known || word.possessive || stands_alone
+    }
+
+    /// "75 kW", "104 mmHg".
+    fn is_unit(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map(|before| &self.words[before]);
+        before.is_some_and(|before| before.shape == Shape::Number) && self.words[at].text.len() <= 5
     }
 
     /// How many words more belong to the name from `at` to `end`.
@@ -133,17 +140,19 @@ impl Scan<'_, '_> {
 
     /// Without articles and general words at its edges.
     fn trimmed(&self, mut name: Range<usize>) -> Range<usize> {
-        let is_edge = |word: &Word<'_>| {
-            let is_numeral = matches!(word.shape, Shape::Upper | Shape::Initial);
-            !is_numeral && (self.reading.is_stop(word) || word.marks.any(Marks::DATE)) || word.text == "&"
+        let is_year = |word: Option<&Word<'_>>| word.is_some_and(|word| word.shape == Shape::Number);
+        let ends_badly = |end: usize| {
+            let word = &self.words[end - 1];
+            let is_month = word.marks.any(Marks::DATE) && is_year(self.words.get(end));
+            word.shape == Shape::Capital && self.reading.is_stop(word) || is_month || word.text == "&"
         };
         if name.len() > 1 && self.words[name.start].gap == Gap::Quote {
             return name;
         }
-        while !name.is_empty() && is_edge(&self.words[name.end - 1]) {
+        while !name.is_empty() && ends_badly(name.end) {
             name.end -= 1;
         }
-        while !name.is_empty() && is_edge(&self.words[name.start]) {
+        while !name.is_empty() && self.words[name.start].marks.any(Marks::ARTICLE) {
             name.start += 1;
         }
         name

@@ -41,6 +41,7 @@ pub struct Sighting {
 pub struct Things {
     pub all: Vec<Thing>,
     places: HashMap<String, usize>,
+    title: Option<usize>,
 }
 
 impl Things {
@@ -51,8 +52,15 @@ impl Things {
                 things.see_title(line, reading);
             }
             let names = names(line, reading);
-            names.iter().for_each(|name| things.see_name(line, name));
-            things.see_phrases(line, phrases(line, reading, &names));
+            let phrases = phrases(line, reading, &names);
+            for name in &names {
+                let nested = phrases.iter().any(|phrase| phrase.start == name.start);
+                things.see_name(line, name, nested);
+            }
+            things.see_phrases(line, phrases);
+            if line.place == Place::Body && line.passage == 0 {
+                things.see_subject(line, &names);
+            }
         }
         things
     }
@@ -94,9 +102,9 @@ impl Things {
         }
         let comma =
             line.words[..end].iter().skip(1).position(|word| word.gap == Gap::Comma).map(|index| index + 1);
-        self.see_name(line, &(0..end));
-        let whole = forms(&line.words[..end]).key;
-        let Some(thing) = self.find(&whole).map(|index| &mut self.all[index]) else { return };
+        self.see_name(line, &(0..end), false);
+        self.title = self.find(&forms(&line.words[..end]).key);
+        let Some(thing) = self.title.map(|index| &mut self.all[index]) else { return };
         thing.is_name = is_name || end == 1;
         if let Some(comma) = comma {
             let head = forms(&line.words[..comma]);
@@ -104,52 +112,78 @@ impl Things {
         }
     }
 
-    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>) {
+    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>, nested: bool) {
         let words = &line.words[name.clone()];
         let forms = forms(words);
-        let votes = votes(&line.words, name);
         let defines = words[0].starts_sentence() && definition(&line.words[name.end..]).is_some();
-        let sighting = sighting(line, name, defines);
         let thing = self.thing(forms.key);
         thing.is_name = true;
         thing.words = words.len();
-        thing.votes.merge(&votes);
+        thing.votes.merge(&votes(&line.words, name));
         thing.others.extend(forms.others);
-        thing.see(label(words), sighting);
+        thing.see(label(words), Sighting { nested, ..sighting(line, name, defines) });
         if let Some(tail) = tail(words) {
-            self.see_nested(line, name.start + tail.start..name.start + tail.end);
+            self.see_name(line, &(name.start + tail.start..name.start + tail.end), true);
         }
-    }
-
-    fn see_nested(&mut self, line: &Line<'_>, name: Range<usize>) {
-        let words = &line.words[name.clone()];
-        let sighting = Sighting { nested: true, ..sighting(line, &name, false) };
-        let thing = self.thing(forms(words).key);
-        thing.is_name = true;
-        thing.words = words.len();
-        thing.votes.merge(&votes(&line.words, &name));
-        thing.see(label(words), sighting);
     }
 
     fn see_phrases(&mut self, line: &Line<'_>, phrases: Vec<Range<usize>>) {
         for (index, phrase) in phrases.iter().enumerate() {
-            // A longer phrase around this one is at most four starts of four phrases away.
+            // A longer phrase around this one is at most four starts of four phrases away. The last two words of
+            // a longer one stand for themselves: a "single-stage centrifugal pump" is a centrifugal pump.
             let near = &phrases[index.saturating_sub(16)..(index + 4).min(phrases.len())];
             let covers = |other: &Range<usize>| other.start <= phrase.start && other.end >= phrase.end;
-            let nested = near.iter().any(|other| other != phrase && covers(other));
-            let words = &line.words[phrase.clone()];
-            let starts = words[0].starts_sentence()
-                || phrase.start > 0 && line.words[phrase.start - 1].starts_sentence();
-            let defines = starts && definition(&line.words[phrase.end..]).is_some();
-            let thing = self.thing(key(words.iter().map(|word| word.text)));
-            thing.words = words.len();
-            if !thing.is_name {
-                thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
-            }
-            let label = label(words);
-            let label = if words[0].shape == Shape::Capital { label.to_lowercase() } else { label };
-            thing.see(label, Sighting { nested, ..sighting(line, phrase, defines) });
+            let is_head = |other: &Range<usize>| other.end == phrase.end && phrase.len() == 2;
+            let nested = near.iter().any(|other| other != phrase && covers(other) && !is_head(other));
+            self.see_phrase(line, phrase, nested);
         }
+    }
+
+    fn see_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, nested: bool) {
+        let words = &line.words[phrase.clone()];
+        let starts =
+            line.words[phrase.start.saturating_sub(1)..=phrase.start].iter().any(Word::starts_sentence);
+        let defines = starts && definition(&line.words[phrase.end..]).is_some();
+        let thing = self.thing(key(words.iter().map(|word| word.text)));
+        thing.words = words.len();
+        if !thing.is_name {
+            thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
+        }
+        let is_sentence_case = words[0].shape == Shape::Capital && words[0].starts_sentence();
+        let label = label(words);
+        let label = if is_sentence_case { label.to_lowercase() } else { label };
+        thing.see(label, Sighting { nested, ..sighting(line, phrase, defines) });
+    }
+
+    /// What the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
+    /// Frederick I, was ..." under the title "Frederick I, Holy Roman Emperor".
+    fn see_subject(&mut self, line: &Line<'_>, names: &[Range<usize>]) {
+        let (Some(title), Some(first)) = (self.title, names.first()) else { return };
+        let after = &line.words[first.end..];
+        let opens = first.start <= 1 && after.first().is_some_and(|word| word.gap != Gap::Space);
+        let name = forms(&line.words[first.clone()]).key;
+        let title_key = &self.all[title].key;
+        let shares =
+            name.split(' ').any(|word| word.len() > 2 && title_key.split(' ').any(|other| other == word));
+        if !shares || !(opens || definition(after).is_some()) {
+            return;
+        }
+        let called = names[1..].iter().filter(|name| line.words[name.start].sentence == 0).filter(|name| {
+            let before = &line.words[name.start - 1];
+            ["as", "called", "née", "born", "alias", "nicknamed"].contains(&before.lower.as_str())
+        });
+        let called: Vec<String> = called.map(|name| forms(&line.words[name.clone()]).key).collect();
+        self.all[title].others.extend(std::iter::once(name).chain(called));
+    }
+
+    /// What an acronym stands for is a thing, however often it is written out.
+    pub fn see_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
+        let key = key(line.words[words.clone()].iter().map(|word| word.text));
+        match self.find(&key) {
+            Some(known) => self.all[known].sightings.iter_mut().for_each(|sighting| sighting.nested = false),
+            None => self.see_phrase(line, words, false),
+        }
+        self.find(&key).unwrap_or_default()
     }
 
     fn thing(&mut self, key: String) -> &mut Thing {
