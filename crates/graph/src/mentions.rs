@@ -70,20 +70,21 @@ fn write_out(thing: &Thing) -> Vec<Mention> {
 /// How much a thing matters in its document, between 0 and 1: how often it is named by itself, how early, in
 /// which place and in how many words. None for what is not worth a row.
 fn weight(thing: &Thing) -> Option<f32> {
-    let own = thing.sightings.iter().filter(|sighting| !sighting.nested).count() as f32;
+    let own_sightings = || thing.sightings.iter().filter(|sighting| !sighting.nested);
+    let own = own_sightings().count() as f32;
     let nested = thing.sightings.len() as f32 - own;
-    let place = thing.sightings.iter().map(|sighting| sighting.place).min()?;
-    let defines = thing.sightings.iter().any(|sighting| sighting.defines);
+    let place = own_sightings().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
     let is_once = own < 2.0 && place == Place::Body && !thing.is_name;
-    if is_once && (own < 1.0 || thing.words == 1 && !is_rare(&thing.key)) {
+    if !thing.is_name && own < 1.0 || is_once && thing.words == 1 && !is_rare(&thing.key) {
         return None;
     }
     let first = thing.sightings.iter().map(|sighting| sighting.passage * 8 + sighting.sentence).min()?;
-    let often = (0.5 + own + 0.1 * nested).ln_1p();
+    let often = (0.5 + own + 0.05 * nested).ln_1p();
     let length = match (thing.is_name, thing.words) {
         (true, _) => 1.2,
         (_, 1) if is_once => 0.5,
-        (_, 1) => 0.75,
+        (_, 1) => 0.85,
+        (_, 2) if is_once => 0.85,
         (_, 2) => 1.0,
         _ if is_once => 0.6,
         _ => 1.0,
@@ -91,7 +92,7 @@ fn weight(thing: &Thing) -> Option<f32> {
     let placed = match place {
         Place::Title => 1.8,
         Place::Heading => 1.4,
-        Place::Body if defines => 1.3,
+        Place::Body if own_sightings().any(|sighting| sighting.defines) => 1.3,
         Place::Body => 1.0,
     };
     let early = 1.0 + 0.2 / (1.0 + first as f32 / 4.0);

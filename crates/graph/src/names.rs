@@ -121,12 +121,22 @@ impl Scan<'_, '_> {
         if !joins(word) {
             return 0;
         }
+        if word.lower == "of" && self.is_person(at..end) {
+            return 0;
+        }
         let second_joins = after(1).is_some_and(|next| joins(next) || next.lower == "the");
         match (after(1), after(2)) {
             (Some(next), _) if names(next) => 2,
             (_, Some(next)) if second_joins && names(next) => 3,
             _ => 0,
         }
+    }
+
+    /// "Anna Berg of Berg Pumps" is two names; "Catherine of Aragon" and "King Lothair II of Lotharingia" are one.
+    fn is_person(&self, name: Range<usize>) -> bool {
+        let words = &self.words[name];
+        let is_plain = |word: &Word<'_>| word.shape == Shape::Capital && !word.marks.any(Marks::RANK);
+        words.len() > 1 && words[0].marks.any(Marks::GIVEN_NAME) && words.iter().all(is_plain)
     }
 
     /// "Ministry of Trade and Industry", "Harmon and Sons".
@@ -188,7 +198,8 @@ pub fn forms(words: &[Word<'_>]) -> Forms {
     forms.add(own(&bare));
     if let Some(of) = bare.iter().position(|word| word.lower == "of") {
         let head: Vec<&Word<'_>> = bare[..of].iter().copied().filter(|word| !is_rank(word)).collect();
-        if is_titled && !head.is_empty() {
+        let is_firm = head.len() > 1 && head[head.len() - 1].marks.any(Marks::ORGANIZATION);
+        if (is_titled || is_firm) && !head.is_empty() {
             forms.add(own(&head));
             forms.add(own(&head.iter().chain(&bare[of..]).copied().collect::<Vec<_>>()));
         }

@@ -42,7 +42,7 @@ impl<'a> Reading<'a> {
         lines.iter_mut().for_each(soften_shouting);
         let language = language(lines.iter().flat_map(|line| &line.words).map(|word| word.marks));
         let (mut small, mut large) = (HashSet::new(), HashSet::new());
-        for word in lines.iter().filter(|line| line.place == Place::Body).flat_map(|line| &line.words) {
+        for word in lines.iter().filter(|line| tells_by_case(line)).flat_map(|line| &line.words) {
             match word.shape {
                 Shape::Lower => small.insert(word.lower.clone()),
                 Shape::Capital if !word.starts_sentence() => large.insert(word.lower.clone()),
@@ -70,7 +70,14 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Without a dictionary: a verb follows "must" or "she" and is followed by "the"; a noun follows "the" or "of".
+/// Not where every word is large: "Changing the Mechanical Seal".
+fn tells_by_case(line: &Line<'_>) -> bool {
+    let large = line.words.iter().filter(|word| word.shape == Shape::Capital).count();
+    line.place == Place::Body || large * 3 < line.words.len()
+}
+
+/// Without a dictionary: a verb follows "must" or "she" and is followed by "the" or "to"; a noun follows "the" or
+/// "in" and is followed by "of".
 fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
     let mut tally: HashMap<&str, i32> = HashMap::new();
     for pair in lines.iter().flat_map(|line| line.words.windows(2)) {
@@ -78,10 +85,12 @@ fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
         if second.gap != Gap::Space {
             continue;
         }
-        let names = first.marks.any(Marks::DETERMINES) || first.lower == "of" || first.possessive;
+        let names =
+            first.marks.any(Marks::DETERMINES.or(Marks::LOCATES)) && first.lower != "to" || first.possessive;
         let acts = first.marks.any(Marks::ACTS);
-        *tally.entry(&second.lower).or_default() += i32::from(names) - i32::from(acts);
-        *tally.entry(&first.lower).or_default() -= i32::from(second.marks.any(Marks::DETERMINES));
+        *tally.entry(&second.lower).or_default() += i32::from(names || first.lower == "of") - i32::from(acts);
+        let is_followed = second.marks.any(Marks::DETERMINES) || second.lower == "to";
+        *tally.entry(&first.lower).or_default() += i32::from(second.lower == "of") - i32::from(is_followed);
     }
     tally.into_iter().filter(|(_, tally)| *tally < 0).map(|(word, _)| word.to_owned()).collect()
 }

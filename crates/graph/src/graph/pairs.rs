@@ -5,8 +5,9 @@ use super::merge::Merged;
 
 /// Of one passage only the weightiest are paired: pairs grow with the square.
 const MOST_PER_PASSAGE: usize = 24;
-/// What the same passage counts for, where the same sentence counts 1.
-const SAME_PASSAGE: f32 = 0.25;
+/// What counts for how much, where the same sentence counts 1.
+const NEXT_SENTENCE: f32 = 0.5;
+const SAME_PASSAGE: f32 = 0.1;
 /// The edges of a node that are kept.
 const MOST_PER_NODE: u32 = 12;
 
@@ -30,7 +31,7 @@ pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
         let strongest = &passage[..passage.len().min(MOST_PER_PASSAGE)];
         for (index, one) in strongest.iter().enumerate() {
             for other in &strongest[index + 1..] {
-                pairs.push((pair(one.node, other.node), times(one.sentences & other.sentences)));
+                pairs.push((pair(one.node, other.node), together(one.sentences, other.sentences)));
             }
         }
     }
@@ -62,6 +63,13 @@ fn presences(merged: &Merged<'_>, place: &[u32]) -> Vec<Presence> {
 
 fn times(sentences: u32) -> f32 {
     sentences.count_ones() as f32 + SAME_PASSAGE
+}
+
+/// How often two things come together: in one sentence, in sentences next to each other, in the passage at all.
+fn together(one: u32, other: u32) -> f32 {
+    let same = one & other;
+    let next = (one << 1 | one >> 1) & other & !same;
+    same.count_ones() as f32 + NEXT_SENTENCE * next.count_ones() as f32 + SAME_PASSAGE
 }
 
 fn pair(one: u32, other: u32) -> u64 {
