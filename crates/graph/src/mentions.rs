@@ -25,15 +25,15 @@ pub fn mentions(title: &str, passages: &[Passage<'_>]) -> Vec<Mention> {
     same::merge(&reading, &mut things);
     let mut by_passage: BTreeMap<u32, Vec<Mention>> = BTreeMap::new();
     for thing in things.all.iter().filter(|thing| !thing.sightings.is_empty()) {
-        for mention in write_out(thing) {
+        for mention in write_out(&things, thing) {
             by_passage.entry(mention.passage).or_default().push(mention);
         }
     }
     by_passage.into_values().flat_map(strongest).collect()
 }
 
-fn write_out(thing: &Thing) -> Vec<Mention> {
-    let Some(weight) = weight(thing) else { return Vec::new() };
+fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
+    let Some(weight) = weight(thing, things.independent(thing)) else { return Vec::new() };
     let (label, kind) = (best_label(thing), thing.votes.winner());
     let mut found: BTreeMap<u32, Mention> = BTreeMap::new();
     for sighting in &thing.sightings {
@@ -69,20 +69,19 @@ fn write_out(thing: &Thing) -> Vec<Mention> {
 
 /// How much a thing matters in its document, between 0 and 1: how often it is named by itself, how early, in
 /// which place and in how many words. None for what is not worth a row.
-fn weight(thing: &Thing) -> Option<f32> {
-    let own_sightings = || thing.sightings.iter().filter(|sighting| !sighting.nested);
-    let own = own_sightings().count() as f32;
-    let nested = thing.sightings.len() as f32 - own;
-    let place = own_sightings().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
+fn weight(thing: &Thing, own: f32) -> Option<f32> {
+    let alone = || thing.sightings.iter().filter(|sighting| sighting.inside.is_none());
+    let place = alone().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
     let is_once = own < 2.0 && place == Place::Body && !thing.is_name;
     if !thing.is_name && own < 1.0 || is_once && thing.words == 1 && !is_rare(&thing.key) {
         return None;
     }
     let first = thing.sightings.iter().map(|sighting| sighting.passage * 8 + sighting.sentence).min()?;
-    let often = (0.5 + own + 0.05 * nested).ln_1p();
+    let often = (0.5 + own).ln_1p();
     let length = match (thing.is_name, thing.words) {
+        (true, _) if own < 1.0 => 0.5,
         (true, _) => 1.2,
-        (_, 1) if is_once => 0.5,
+        (_, 1) if is_once => 0.75,
         (_, 1) => 0.85,
         (_, 2) if is_once => 0.85,
         (_, 2) => 1.0,
@@ -92,7 +91,7 @@ fn weight(thing: &Thing) -> Option<f32> {
     let placed = match place {
         Place::Title => 1.8,
         Place::Heading => 1.4,
-        Place::Body if own_sightings().any(|sighting| sighting.defines) => 1.3,
+        Place::Body if alone().any(|sighting| sighting.defines) => 1.3,
         Place::Body => 1.0,
     };
     let early = 1.0 + 0.2 / (1.0 + first as f32 / 4.0);
@@ -100,11 +99,13 @@ fn weight(thing: &Thing) -> Option<f32> {
     Some(score / (score + 2.0))
 }
 
-/// A long word that does not look like an adjective or a verb form is worth naming even once.
+/// A long word is worth naming even once, if it looks neither like an adjective nor like a verb form nor abstract.
 fn is_rare(word: &str) -> bool {
-    const FORMS: [&str; 12] =
-        ["ing", "able", "ible", "ous", "ive", "ful", "al", "ic", "less", "ize", "ary", "ent"];
-    word.chars().count() > 8 && !FORMS.iter().any(|ending| word.ends_with(ending))
+    const ENDINGS: [&str; 20] = [
+        "ing", "able", "ible", "ous", "ive", "ful", "al", "ic", "less", "ize", "ary", "ent", "ant", "ion",
+        "ment", "ness", "ity", "ship", "ance", "ence",
+    ];
+    word.chars().count() > 8 && !ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
 
 /// The label written most often; of equals the longest.

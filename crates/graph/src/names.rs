@@ -107,7 +107,9 @@ impl Scan<'_, '_> {
             let small_heading = self.place != Place::Body && self.reading.is_small(word);
             return usize::from(!small_heading && !word.marks.any(Marks::HONORIFIC));
         }
-        if word.shape == Shape::Number && word.text.len() <= 2 {
+        // "Apollo 11", "ISO 10816".
+        let digits = if self.words[end - 1].shape == Shape::Upper { 5 } else { 2 };
+        if word.shape == Shape::Number && word.text.len() <= digits {
             return 1;
         }
         let joins = |word: &Word<'_>| word.marks.any(Marks::JOINS) && word.shape == Shape::Lower;
@@ -134,9 +136,11 @@ impl Scan<'_, '_> {
 
     /// "Anna Berg of Berg Pumps" is two names; "Catherine of Aragon" and "King Lothair II of Lotharingia" are one.
     fn is_person(&self, name: Range<usize>) -> bool {
-        let words = &self.words[name];
+        let words = &self.words[name.clone()];
         let is_plain = |word: &Word<'_>| word.shape == Shape::Capital && !word.marks.any(Marks::RANK);
-        words.len() > 1 && words[0].marks.any(Marks::GIVEN_NAME) && words.iter().all(is_plain)
+        let before = name.start.checked_sub(1).map(|before| self.words[before].marks).unwrap_or_default();
+        let is_known = words[0].marks.any(Marks::GIVEN_NAME) || before.any(Marks::HONORIFIC);
+        words.len() > 1 && is_known && words.iter().all(is_plain)
     }
 
     /// "Ministry of Trade and Industry", "Harmon and Sons".

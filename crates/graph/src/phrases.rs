@@ -45,15 +45,15 @@ impl Scan<'_, '_> {
     fn run_length(&self, range: Range<usize>) -> usize {
         let belongs = |index: &usize| {
             let word = &self.words[*index];
-            (*index == range.start || word.gap == Gap::Space)
-                && is_content(word)
-                && !self.reading.is_stop(word)
+            let follows = *index == range.start || word.gap == Gap::Space;
+            let is_function = self.reading.is_stop(word) || self.reading.is_verb(word);
+            follows && is_content(word) && !is_function
         };
         range.clone().take_while(belongs).count()
     }
 
     fn add_phrases(&self, run: Range<usize>, phrases: &mut Vec<Range<usize>>) {
-        for start in run.clone().filter(|&start| self.may_open(start)) {
+        for start in run.clone() {
             for end in start + 1..=run.end.min(start + LONGEST_PHRASE) {
                 // Nothing reaches over a possessive: "the pump's seal" names two things.
                 if end > start + 1 && self.words[end - 2].possessive {
@@ -66,11 +66,12 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Phrases that open with a name, where they stand as nouns do: after a small word, and not before "the".
+    /// Phrases that open with a name, where they stand as nouns do, not as a subject and its verb.
     fn opened_by(&self, name: usize, phrases: &mut Vec<Range<usize>>) {
         let opener = &self.words[name];
-        let is_led = name > 0 && opener.gap == Gap::Space && self.reading.is_stop(&self.words[name - 1]);
-        let is_noun = is_led || opener.shape == Shape::Upper || self.place != Place::Body;
+        let is_led = name > 0 && opener.gap == Gap::Space && self.words[name - 1].shape == Shape::Lower;
+        let is_noun =
+            is_led || opener.shape == Shape::Upper || opener.starts_sentence() || self.place != Place::Body;
         let next = self.words.get(name + 1);
         if opener.possessive
             || !is_noun
@@ -78,17 +79,14 @@ impl Scan<'_, '_> {
         {
             return;
         }
+        let is_plain = |index: usize| self.words[index].marks.any(Marks::PLAIN);
         let length = self.run_length(name + 1..self.words.len());
         for end in name + 2..=(name + 1 + length).min(name + LONGEST_PHRASE) {
-            if self.may_end(end) {
+            let ends_like_verb = self.words[end - 1].lower.ends_with('s') && (!is_led || is_plain(end - 1));
+            if self.may_end(end) && !ends_like_verb {
                 phrases.push(name..end);
             }
         }
-    }
-
-    fn may_open(&self, start: usize) -> bool {
-        let word = &self.words[start];
-        !word.marks.any(Marks::WEAK) && !self.reading.is_verb(word)
     }
 
     fn may_end(&self, end: usize) -> bool {
@@ -98,10 +96,7 @@ impl Scan<'_, '_> {
         let takes_object = self.words.get(end).is_some_and(|next| {
             next.gap == Gap::Space && next.marks.any(Marks::DETERMINES) && word.lower.ends_with('s')
         });
-        !(word.marks.any(Marks::WEAK.or(Marks::DEMONYM))
-            || is_participle
-            || takes_object
-            || self.reading.is_verb(word))
+        !(word.marks.any(Marks::DEMONYM) || is_participle || takes_object)
     }
 }
 
@@ -112,12 +107,12 @@ fn is_content(word: &Word<'_>) -> bool {
     letters >= enough
         && !is_adverb
         && word.shape != Shape::Number
-        && !word.marks.any(Marks::DATE.or(Marks::HONORIFIC))
+        && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC))
 }
 
 /// At least one word that is not general.
 fn is_telling(words: &[Word<'_>]) -> bool {
     let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE);
     let tells = words.iter().any(|word| !word.marks.any(general));
-    tells && (words.len() > 1 || words[0].lower.chars().count() > 3)
+    tells && (words.len() > 1 || words[0].lower.chars().count() > 2)
 }

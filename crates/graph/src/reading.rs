@@ -72,8 +72,9 @@ impl<'a> Reading<'a> {
 
 /// Not where every word is large: "Changing the Mechanical Seal".
 fn tells_by_case(line: &Line<'_>) -> bool {
-    let large = line.words.iter().filter(|word| word.shape == Shape::Capital).count();
-    line.place == Place::Body || large * 3 < line.words.len()
+    let inner = || line.words.iter().filter(|word| !word.starts_sentence());
+    let large = inner().filter(|word| word.shape == Shape::Capital).count();
+    line.place == Place::Body || large * 3 < inner().count()
 }
 
 /// Without a dictionary: a verb follows "must" or "she" and is followed by "the" or "to"; a noun follows "the" or

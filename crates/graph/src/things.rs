@@ -33,8 +33,16 @@ pub struct Sighting {
     pub place: Place,
     pub sentence: u32,
     pub defines: bool,
-    /// Part of a longer name or phrase here.
-    pub nested: bool,
+    pub inside: Option<Inside>,
+}
+
+/// That a sighting is part of a longer name or phrase.
+#[derive(Clone, Copy)]
+pub struct Inside {
+    /// The longer one's place among the things.
+    thing: usize,
+    /// Its last two words: a "single-stage centrifugal pump" is a centrifugal pump.
+    is_head: bool,
 }
 
 #[derive(Default)]
@@ -53,11 +61,13 @@ impl Things {
             }
             let names = names(line, reading);
             let phrases = phrases(line, reading, &names);
+            let seen = things.see_phrases(line, &phrases);
             for name in &names {
-                let nested = phrases.iter().any(|phrase| phrase.start == name.start);
-                things.see_name(line, name, nested);
+                let longest = phrases.partition_point(|phrase| phrase.start <= name.start);
+                let opened = longest.checked_sub(1).filter(|&index| phrases[index].start == name.start);
+                let inside = opened.map(|index| Inside { thing: seen[index], is_head: false });
+                things.see_name(line, name, inside);
             }
-            things.see_phrases(line, phrases);
             if line.place == Place::Body && line.passage == 0 {
                 things.see_subject(line, &names);
             }
@@ -102,7 +112,7 @@ impl Things {
         }
         let comma =
             line.words[..end].iter().skip(1).position(|word| word.gap == Gap::Comma).map(|index| index + 1);
-        self.see_name(line, &(0..end), false);
+        self.see_name(line, &(0..end), None);
         self.title = self.find(&forms(&line.words[..end]).key);
         let Some(thing) = self.title.map(|index| &mut self.all[index]) else { return };
         thing.is_name = is_name || end == 1;
@@ -112,39 +122,43 @@ impl Things {
         }
     }
 
-    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>, nested: bool) {
+    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>, inside: Option<Inside>) {
         let words = &line.words[name.clone()];
         let forms = forms(words);
         let defines = words[0].starts_sentence() && definition(&line.words[name.end..]).is_some();
-        let thing = self.thing(forms.key);
+        let place = self.place(forms.key);
+        let thing = &mut self.all[place];
         thing.is_name = true;
         thing.words = words.len();
         thing.votes.merge(&votes(&line.words, name));
         thing.others.extend(forms.others);
-        thing.see(label(words), Sighting { nested, ..sighting(line, name, defines) });
+        thing.see(label(words), Sighting { inside, ..sighting(line, name, defines) });
         if let Some(tail) = tail(words) {
-            self.see_name(line, &(name.start + tail.start..name.start + tail.end), true);
+            let inside = Inside { thing: place, is_head: false };
+            self.see_name(line, &(name.start + tail.start..name.start + tail.end), Some(inside));
         }
     }
 
-    fn see_phrases(&mut self, line: &Line<'_>, phrases: Vec<Range<usize>>) {
+    /// Gives the place of each phrase's thing.
+    fn see_phrases(&mut self, line: &Line<'_>, phrases: &[Range<usize>]) -> Vec<usize> {
+        let key_of = |phrase: &Range<usize>| key(line.words[phrase.clone()].iter().map(|word| word.text));
+        let places: Vec<usize> = phrases.iter().map(|phrase| self.place(key_of(phrase))).collect();
         for (index, phrase) in phrases.iter().enumerate() {
-            // A longer phrase around this one is at most four starts of four phrases away. The last two words of
-            // a longer one stand for themselves: a "single-stage centrifugal pump" is a centrifugal pump.
-            let near = &phrases[index.saturating_sub(16)..(index + 4).min(phrases.len())];
-            let covers = |other: &Range<usize>| other.start <= phrase.start && other.end >= phrase.end;
-            let is_head = |other: &Range<usize>| other.end == phrase.end && phrase.len() == 2;
-            let nested = near.iter().any(|other| other != phrase && covers(other) && !is_head(other));
-            self.see_phrase(line, phrase, nested);
+            let inside = longest_around(phrases, index).map(|around| Inside {
+                thing: places[around],
+                is_head: phrases[around].end == phrase.end && phrase.len() == 2,
+            });
+            self.see_phrase(line, phrase, places[index], inside);
         }
+        places
     }
 
-    fn see_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, nested: bool) {
+    fn see_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, place: usize, inside: Option<Inside>) {
         let words = &line.words[phrase.clone()];
         let starts =
             line.words[phrase.start.saturating_sub(1)..=phrase.start].iter().any(Word::starts_sentence);
         let defines = starts && definition(&line.words[phrase.end..]).is_some();
-        let thing = self.thing(key(words.iter().map(|word| word.text)));
+        let thing = &mut self.all[place];
         thing.words = words.len();
         if !thing.is_name {
             thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
@@ -152,7 +166,7 @@ impl Things {
         let is_sentence_case = words[0].shape == Shape::Capital && words[0].starts_sentence();
         let label = label(words);
         let label = if is_sentence_case { label.to_lowercase() } else { label };
-        thing.see(label, Sighting { nested, ..sighting(line, phrase, defines) });
+        thing.see(label, Sighting { inside, ..sighting(line, phrase, defines) });
     }
 
     /// What the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
@@ -180,19 +194,46 @@ impl Things {
     pub fn see_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
         let key = key(line.words[words.clone()].iter().map(|word| word.text));
         match self.find(&key) {
-            Some(known) => self.all[known].sightings.iter_mut().for_each(|sighting| sighting.nested = false),
-            None => self.see_phrase(line, words, false),
+            Some(known) => {
+                self.all[known].sightings.iter_mut().for_each(|sighting| sighting.inside = None);
+                known
+            }
+            None => {
+                let place = self.place(key);
+                self.see_phrase(line, words, place, None);
+                place
+            }
         }
-        self.find(&key).unwrap_or_default()
     }
 
-    fn thing(&mut self, key: String) -> &mut Thing {
+    /// How often a thing is named for its own sake, as C-value (Frantzi and Ananiadou 1999) counts: what stands
+    /// inside of longer names and phrases counts where there are several such, and where it also stands alone.
+    pub fn independent(&self, thing: &Thing) -> f32 {
+        let (mut own, mut nested) = (0.0, 0.0);
+        let mut around: Vec<usize> = Vec::new();
+        for sighting in &thing.sightings {
+            match sighting.inside {
+                Some(Inside { thing, is_head })
+                    if !is_head || self.all[self.root(thing)].sightings.len() > 1 =>
+                {
+                    nested += 1.0;
+                    around.push(self.root(thing));
+                }
+                _ => own += 1.0,
+            }
+        }
+        around.sort_unstable();
+        around.dedup();
+        if own == 0.0 || around.is_empty() { own } else { own + nested - nested / around.len() as f32 }
+    }
+
+    fn place(&mut self, key: String) -> usize {
         let next = self.all.len();
-        let index = *self.places.entry(key.clone()).or_insert(next);
-        if index == next {
+        let place = *self.places.entry(key.clone()).or_insert(next);
+        if place == next {
             self.all.push(Thing { key, ..Thing::default() });
         }
-        &mut self.all[index]
+        place
     }
 }
 
@@ -214,8 +255,18 @@ fn sighting(line: &Line<'_>, range: &Range<usize>, defines: bool) -> Sighting {
         place: line.place,
         sentence,
         defines: defines || line.place != Place::Body,
-        nested: false,
+        inside: None,
     }
+}
+
+/// Phrases come by their start, then by their end, and have at most four words: what is around one is near.
+fn longest_around(phrases: &[Range<usize>], index: usize) -> Option<usize> {
+    let phrase = &phrases[index];
+    let near = index.saturating_sub(16)..(index + 4).min(phrases.len());
+    let around = near.filter(|&other| {
+        other != index && phrases[other].start <= phrase.start && phrases[other].end >= phrase.end
+    });
+    around.max_by_key(|&other| phrases[other].len())
 }
 
 /// The name after "of": "Elmham" in "Bishop of Elmham".

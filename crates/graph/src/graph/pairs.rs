@@ -76,11 +76,11 @@ fn pair(one: u32, other: u32) -> u64 {
     u64::from(one.min(other)) << 32 | u64::from(one.max(other))
 }
 
-/// Normalised pointwise mutual information, times how sure the count makes it.
+/// Normalised pointwise mutual information, damped since it favours the rare, times how sure the count makes it.
 fn strength(together: f32, expected: f32, total: f32) -> f32 {
     let information = (together / expected).ln() / (1.0 + total / together).ln();
-    let sureness = together / (together + 1.0);
-    (information * sureness).clamp(0.0, 1.0)
+    let sureness = together / (together + 2.0);
+    (information.max(0.0).sqrt() * sureness).clamp(0.0, 1.0)
 }
 
 /// Keeps an edge where it is among the strongest `most` of either end.
