@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::lexicon::Marks;
 use crate::names::is_numeral;
+use crate::reading::Reading;
 use crate::text::{Gap, Shape, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,10 +70,10 @@ impl Votes {
 }
 
 /// What this sighting of a name says about its kind.
-pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
+pub fn votes(line: &[Word<'_>], name: &Range<usize>, reading: &Reading<'_>) -> Votes {
     let words = &line[name.clone()];
     let mut votes = Votes::one(Kind::Term, 0.2);
-    vote_by_words(words, &mut votes);
+    vote_by_words(words, reading, &mut votes);
     if let Some(before) = line[..name.start].last().filter(|_| words[0].gap == Gap::Space) {
         vote_by_word_before(before, words, &mut votes);
     }
@@ -87,12 +88,13 @@ pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
     votes
 }
 
-fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
+fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     let (first, last) = (&words[0], &words[words.len() - 1]);
     let head =
         words.iter().position(|word| word.lower == "of").and_then(|of| words[..of].last()).unwrap_or(last);
-    let is_plain =
-        words.iter().all(|word| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word));
+    let is_personal =
+        |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word);
+    let is_plain = words.iter().all(|word| is_personal(word) && !reading.is_small(word));
     if words.len() > 1 {
         for (mark, kind) in [
             (Marks::ORGANIZATION, Kind::Organization),

@@ -38,6 +38,9 @@ impl Scan<'_, '_> {
             let length = self.run_length(at..range.end);
             self.add_phrases(at..at + length, phrases);
             at += length.max(1);
+            if length > 0 && at + 1 < range.end {
+                self.add_joined(at, phrases);
+            }
         }
     }
 
@@ -63,6 +66,17 @@ impl Scan<'_, '_> {
                     phrases.push(start..end);
                 }
             }
+        }
+    }
+
+    /// "angle of attack", where `of` is the place of its middle word.
+    fn add_joined(&self, of: usize, phrases: &mut Vec<Range<usize>>) {
+        let (first, last) = (&self.words[of - 1], &self.words[of + 1]);
+        let is_joined = self.words[of].lower == "of" && self.words[of].gap == Gap::Space && !first.possessive;
+        let is_telling = |word: &Word<'_>| word.shape == Shape::Lower && !word.marks.any(Marks::PLAIN);
+        let continues = self.run_length(of + 1..(of + 3).min(self.words.len())) == 1;
+        if is_joined && is_telling(first) && is_telling(last) && last.gap == Gap::Space && continues {
+            phrases.push(of - 1..of + 2);
         }
     }
 

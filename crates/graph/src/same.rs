@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::acronym::acronyms;
 use crate::key::key;
-use crate::kind::Kind;
+use crate::kind::{Kind, Votes};
 use crate::reading::Reading;
 use crate::things::{Sighting, Things};
 
@@ -48,7 +48,7 @@ fn merge_forms(things: &mut Things) {
 fn merge_surnames(things: &mut Things) {
     let mut persons: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, thing) in things.all.iter().enumerate() {
-        let is_person = thing.is_name && thing.votes.winner() == Kind::Person;
+        let is_person = thing.is_name && !thing.is_common && thing.votes.winner() == Kind::Person;
         if thing.words < 2 || thing.sightings.is_empty() || !is_person {
             continue;
         }
@@ -59,12 +59,14 @@ fn merge_surnames(things: &mut Things) {
     for index in 0..things.all.len() {
         let thing = &things.all[index];
         let Some(bearers) = persons.get(&thing.key) else { continue };
-        if !thing.is_name || thing.words != 1 || thing.votes.winner() == Kind::Place {
+        if !thing.is_name || thing.is_common || thing.words != 1 || thing.votes.winner() == Kind::Place {
             continue;
         }
         match bearers[..] {
             [only] => {
                 let surname = thing.key.clone();
+                // A surname alone looks like anything: it has no say in the kind.
+                things.all[index].votes = Votes::default();
                 things.merge(only, index);
                 things.all[only].others.push(surname);
             }
