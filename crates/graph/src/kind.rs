@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::lexicon::Marks;
+use crate::lexicon::{Marks, marks};
 use crate::names::is_numeral;
 use crate::reading::Reading;
 use crate::text::{Gap, Shape, Word};
@@ -55,6 +55,11 @@ impl Votes {
 
     pub fn merge(&mut self, other: &Votes) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
+    /// Whether more than the mere look of the name speaks for a person.
+    pub fn are_for_person(&self) -> bool {
+        self.0[Kind::Person as usize] >= 0.8
     }
 
     /// The kind with most votes; of equals, the first.
@@ -114,15 +119,17 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     if words.iter().any(|word| word.text == "&") {
         votes.add(Kind::Organization, 1.0);
     }
-    if words.len() > 1 && first.marks.any(Marks::GIVEN_NAME) && is_plain {
+    if words.len() > 1 && is_given(first) && is_plain {
         votes.add(Kind::Person, 1.2);
     }
-    if words.len() > 1 && first.marks.any(Marks::RANK.or(Marks::HONORIFIC)) {
+    let is_titled =
+        words[..words.len() - 1].iter().take(2).any(|word| word.marks.any(Marks::RANK.or(Marks::HONORIFIC)));
+    if is_titled || words.len() == 2 && is_plain && is_numeral(last) {
         votes.add(Kind::Person, 1.0);
     }
     let has_initial = words.iter().any(|word| word.shape == Shape::Initial);
     let ends_like_person = !last.lower.ends_with('s');
-    if (2..=4).contains(&words.len())
+    if words.len() == 2
         && is_plain
         && ends_like_person
         && words.iter().all(|word| word.marks == Marks::default())
@@ -137,6 +144,12 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     {
         votes.add(Kind::Place, 0.7);
     }
+}
+
+/// "Anna", and the first half of "Pierre-Joseph".
+fn is_given(word: &Word<'_>) -> bool {
+    let first = word.lower.split('-').next().unwrap_or_default();
+    marks(first).any(Marks::GIVEN_NAME)
 }
 
 /// What stands before the name of a country or a city and is part of it.

@@ -83,6 +83,7 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
     let length = match (thing.is_name, thing.words) {
         (true, _) if own < 1.0 => 0.5,
         (true, _) => 1.2,
+        (_, 1) if thing.is_modifier() => 0.4,
         (_, 1) if is_once => 0.75,
         (_, 1) => 0.85,
         (_, 2) if is_once => 0.85,

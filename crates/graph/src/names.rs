@@ -62,7 +62,7 @@ impl Scan<'_, '_> {
         let length = 1 + inside.clone().position(|word| word.gap != Gap::Space)?;
         let end = at + length;
         let closes = self.words[end].gap == Gap::Quote;
-        (closes && (length == 1 || self.words[end - 1].is_capitalized())).then_some(end)
+        (closes && (length < 7 || self.words[end - 1].is_capitalized())).then_some(end)
     }
 
     /// The end of the name that starts here.
@@ -83,7 +83,7 @@ impl Scan<'_, '_> {
     fn starts(&self, at: usize) -> bool {
         let word = &self.words[at];
         if word.shape == Shape::Code {
-            return !self.is_unit(at);
+            return !self.is_unit(at) && !self.reading.is_stop(word);
         }
         if !word.is_capitalized() || word.marks.any(Marks::HONORIFIC.or(Marks::DATE)) {
             return false;
@@ -229,7 +229,7 @@ pub fn forms(words: &[Word<'_>]) -> Forms {
     let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.marks.any(Marks::ARTICLE)).collect();
     let mut forms = Forms { key: own(&all), others: Vec::new() };
     let is_generic = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT);
-    let is_titled = !all.iter().any(|word| word.marks.any(is_generic));
+    let is_titled = !all.iter().take_while(|word| word.lower != "of").any(|word| word.marks.any(is_generic));
     // "Persian King Darius III": what comes before the last rank goes with it.
     let leads = all.iter().take_while(|word| is_rank(word) || word.marks.any(Marks::DEMONYM)).count();
     let ranks = all[..leads].iter().rposition(|word| is_rank(word)).map_or(0, |last| last + 1);

@@ -96,7 +96,9 @@ impl Scan<'_, '_> {
         let is_plain = |index: usize| self.words[index].marks.any(Marks::PLAIN);
         let length = self.run_length(name + 1..self.words.len());
         for end in name + 2..=(name + 1 + length).min(name + LONGEST_PHRASE) {
-            let ends_like_verb = self.words[end - 1].lower.ends_with('s') && (!is_led || is_plain(end - 1));
+            let last = &self.words[end - 1].lower;
+            let ends_like_verb =
+                last.ends_with('s') && (!is_led || is_plain(end - 1)) || last.ends_with("ing");
             if self.may_end(end) && !ends_like_verb {
                 phrases.push(name..end);
             }

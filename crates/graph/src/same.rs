@@ -48,7 +48,7 @@ fn merge_forms(things: &mut Things) {
 fn merge_surnames(things: &mut Things) {
     let mut persons: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, thing) in things.all.iter().enumerate() {
-        let is_person = thing.is_name && !thing.is_common && thing.votes.winner() == Kind::Person;
+        let is_person = thing.is_person && !thing.is_common && thing.votes.winner() == Kind::Person;
         if thing.words < 2 || thing.sightings.is_empty() || !is_person {
             continue;
         }

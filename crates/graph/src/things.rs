@@ -12,7 +12,7 @@ use crate::reading::{Line, Place, Reading};
 use crate::text::{Gap, Shape, Word};
 
 /// Endings of words that mostly stand before a noun.
-const ADJECTIVES: [&str; 9] = ["al", "ic", "ous", "ive", "ary", "able", "ist", "lar", "nar"];
+const ADJECTIVES: [&str; 11] = ["al", "ic", "ous", "ive", "ary", "able", "ible", "ist", "lar", "nar", "ian"];
 const MOST_LABELS: usize = 16;
 
 #[derive(Default)]
@@ -24,6 +24,8 @@ pub struct Thing {
     pub labels: Vec<(String, u32)>,
     pub votes: Votes,
     pub is_name: bool,
+    /// Something speaks clearly for a person.
+    pub is_person: bool,
     /// Also written in lower case.
     pub is_common: bool,
     pub words: usize,
@@ -111,7 +113,7 @@ impl Things {
         let content = line.words[..end].iter().filter(|word| !reading.is_stop(word));
         let large = content.clone().filter(|word| word.shape != Shape::Lower).count();
         let is_name = large * 2 > content.count();
-        if end == 0 || end > 9 || end > 3 && !is_name {
+        if end == 0 || end > 9 || end > 5 && !is_name {
             return;
         }
         let comma =
@@ -140,7 +142,9 @@ impl Things {
         let thing = &mut self.all[place];
         thing.is_name = true;
         thing.words = words.len();
-        thing.votes.merge(&votes(&line.words, name, reading));
+        let votes = votes(&line.words, name, reading);
+        thing.is_person |= votes.are_for_person();
+        thing.votes.merge(&votes);
         thing.others.extend(forms.others);
         thing.see(label(words), Sighting { inside, ..sighting(line, name, defines) });
         if let Some(tail) = tail(words) {
@@ -235,8 +239,7 @@ impl Things {
         }
         around.sort_unstable();
         around.dedup();
-        let is_modifier = thing.words == 1 && ADJECTIVES.iter().any(|ending| thing.key.ends_with(ending));
-        if own == 0.0 || around.is_empty() || is_modifier {
+        if own == 0.0 || around.is_empty() || thing.is_modifier() {
             return own;
         }
         own + nested - nested / around.len() as f32
@@ -253,6 +256,11 @@ impl Things {
 }
 
 impl Thing {
+    /// A lone word that looks like an adjective.
+    pub fn is_modifier(&self) -> bool {
+        self.words == 1 && ADJECTIVES.iter().any(|ending| self.key.ends_with(ending))
+    }
+
     fn see(&mut self, label: String, sighting: Sighting) {
         self.sightings.push(sighting);
         match self.labels.iter_mut().find(|(known, _)| *known == label) {
