@@ -95,8 +95,10 @@ pub fn votes(line: &[Word<'_>], name: &Range<usize>, reading: &Reading<'_>) -> V
 
 fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     let (first, last) = (&words[0], &words[words.len() - 1]);
-    let head =
-        words.iter().position(|word| word.lower == "of").and_then(|of| words[..of].last()).unwrap_or(last);
+    // "Battle" of "Battle of Hastings", "War" of "World War II".
+    let is_head = |word: &&Word<'_>| word.shape != Shape::Number && !is_numeral(word);
+    let before_of = words.split(|word| word.lower == "of").next().unwrap_or(words);
+    let head = before_of.iter().rev().find(is_head).unwrap_or(last);
     let is_personal =
         |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word);
     let is_plain = words.iter().all(|word| is_personal(word) && !reading.is_small(word));

@@ -211,9 +211,10 @@ impl Scan<'_, '_> {
         let general = general.or(Marks::PLACE).or(Marks::EVENT).or(Marks::DATE).or(Marks::HONORIFIC);
         let is_general = |word: &Word<'_>| word.marks.any(general) && word.shape == Shape::Capital;
         let is_quoted = words.first().is_some_and(|word| word.gap == Gap::Quote);
-        let has_letters = words.iter().any(|word| {
-            word.text.chars().filter(|c| c.is_alphabetic()).count() > 1 || word.shape == Shape::Code
-        });
+        let has_letters = !words.iter().all(is_numeral)
+            && words.iter().any(|word| {
+                word.text.chars().filter(|c| c.is_alphabetic()).count() > 1 || word.shape == Shape::Code
+            });
         has_letters && (is_quoted || words.len() > 1 || !words.iter().all(is_general))
     }
 }

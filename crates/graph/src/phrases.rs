@@ -62,7 +62,7 @@ impl Scan<'_, '_> {
                 if end > start + 1 && self.words[end - 2].possessive {
                     break;
                 }
-                if self.may_end(end) && is_telling(&self.words[start..end]) {
+                if self.may_end(end) && is_telling(&self.words[start..end]) && self.is_noun(start..end) {
                     phrases.push(start..end);
                 }
             }
@@ -105,6 +105,12 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// Verbs and adjectives are listed for English alone: elsewhere a lone word must follow an article or the like.
+    fn is_noun(&self, phrase: Range<usize>) -> bool {
+        let is_led = phrase.start > 0 && self.reading.is_stop(&self.words[phrase.start - 1]);
+        phrase.len() > 1 || is_led || self.reading.language == Marks::ENGLISH
+    }
+
     fn may_end(&self, end: usize) -> bool {
         let word = &self.words[end - 1];
         let is_participle =
@@ -119,16 +125,20 @@ impl Scan<'_, '_> {
 fn is_content(word: &Word<'_>) -> bool {
     let letters = word.lower.chars().filter(|c| c.is_alphabetic()).count();
     let enough = if word.shape == Shape::Other { 2 } else { 3 };
+    // Runs with grammar in them, of a script that is written without spaces.
+    let is_unspaced =
+        word.shape == Shape::Other && word.text.contains(|c| ('\u{3041}'..='\u{309f}').contains(&c));
     let is_adverb = word.lower.len() > 4 && word.lower.ends_with("ly") && word.shape == Shape::Lower;
     letters >= enough
         && !is_adverb
+        && !is_unspaced
         && word.shape != Shape::Number
         && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC))
 }
 
 /// At least one word that is not general.
 fn is_telling(words: &[Word<'_>]) -> bool {
-    let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE);
+    let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE).or(Marks::RANK);
     let tells = words.iter().any(|word| !word.marks.any(general));
     tells && (words.len() > 1 || words[0].lower.chars().count() > 2)
 }

@@ -66,7 +66,7 @@ impl<'a> Reading<'a> {
     }
 
     pub fn is_stop(&self, word: &Word<'_>) -> bool {
-        word.marks.any(self.language)
+        word.marks.any(self.language.or(Marks::RUSSIAN))
     }
 }
 

@@ -6,7 +6,10 @@ use crate::acronym::acronyms;
 use crate::key::key;
 use crate::kind::{Kind, Votes};
 use crate::reading::Reading;
-use crate::things::{Sighting, Things};
+use crate::things::{Sighting, Thing, Things};
+
+/// A word that is part of more names of other things than this is nobody's surname.
+const MOST_OTHERS: usize = 2;
 
 pub fn merge(reading: &Reading<'_>, things: &mut Things) {
     merge_acronyms(reading, things);
@@ -47,18 +50,23 @@ fn merge_forms(things: &mut Things) {
 /// "Boritzer" counts for "Etan Boritzer"; where several persons have that name, for the one named last.
 fn merge_surnames(things: &mut Things) {
     let mut persons: HashMap<String, Vec<usize>> = HashMap::new();
-    for (index, thing) in things.all.iter().enumerate() {
+    let mut others: HashMap<String, usize> = HashMap::new();
+    let is_longer = |thing: &Thing| thing.is_name && thing.words > 1 && !thing.sightings.is_empty();
+    for (index, thing) in things.all.iter().enumerate().filter(|(_, thing)| is_longer(thing)) {
         let is_person = thing.is_person && !thing.is_common && thing.votes.winner() == Kind::Person;
-        if thing.words < 2 || thing.sightings.is_empty() || !is_person {
-            continue;
-        }
         for word in thing.key.split(' ').filter(|word| word.len() > 2) {
-            persons.entry(word.to_owned()).or_default().push(index);
+            match is_person {
+                true => persons.entry(word.to_owned()).or_default().push(index),
+                false => *others.entry(word.to_owned()).or_default() += 1,
+            }
         }
     }
     for index in 0..things.all.len() {
         let thing = &things.all[index];
         let Some(bearers) = persons.get(&thing.key) else { continue };
+        if others.get(&thing.key).is_some_and(|&others| others > MOST_OTHERS) {
+            continue;
+        }
         if !thing.is_name || thing.is_common || thing.words != 1 || thing.votes.winner() == Kind::Place {
             continue;
         }
