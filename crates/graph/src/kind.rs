@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::lexicon::Marks;
+use crate::lexicon::{Marks, marks};
+use crate::names::is_numeral;
+use crate::reading::Reading;
 use crate::text::{Gap, Shape, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +57,11 @@ impl Votes {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
+    /// Whether more than the mere look of the name speaks for a person.
+    pub fn are_for_person(&self) -> bool {
+        self.0[Kind::Person as usize] >= 0.8
+    }
+
     /// The kind with most votes; of equals, the first.
     pub fn winner(&self) -> Kind {
         let mut best = Kind::Concept;
@@ -68,24 +75,33 @@ impl Votes {
 }
 
 /// What this sighting of a name says about its kind.
-pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
+pub fn votes(line: &[Word<'_>], name: &Range<usize>, reading: &Reading<'_>) -> Votes {
     let words = &line[name.clone()];
-    let mut votes = Votes::one(Kind::Term, 0.4);
-    vote_by_words(words, &mut votes);
-    let before = name.start.checked_sub(1).map(|index| &line[index]);
-    if let Some(before) = before.filter(|_| matches!(words[0].gap, Gap::Space)) {
+    let mut votes = Votes::one(Kind::Term, 0.2);
+    vote_by_words(words, reading, &mut votes);
+    if let Some(before) = line[..name.start].last().filter(|_| words[0].gap == Gap::Space) {
         vote_by_word_before(before, words, &mut votes);
+    }
+    if let [.., kind, of] = &line[..name.start]
+        && of.lower == "of"
+        && kind.marks.any(Marks::PLACE.or(Marks::EVENT))
+    {
+        // "the village of Skarness", "Battle of Brevik".
+        votes.add(Kind::Place, 1.0);
     }
     vote_by_words_after(&line[name.end..], &mut votes);
     votes
 }
 
-fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
+fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     let (first, last) = (&words[0], &words[words.len() - 1]);
-    let head =
-        words.iter().position(|word| word.lower == "of").and_then(|of| words[..of].last()).unwrap_or(last);
-    let is_plain =
-        words.iter().all(|word| matches!(word.shape, Shape::Capital | Shape::Initial | Shape::Upper));
+    // "Battle" of "Battle of Hastings", "War" of "World War II".
+    let is_head = |word: &&Word<'_>| word.shape != Shape::Number && !is_numeral(word);
+    let before_of = words.split(|word| word.lower == "of").next().unwrap_or(words);
+    let head = before_of.iter().rev().find(is_head).unwrap_or(last);
+    let is_personal =
+        |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word);
+    let is_plain = words.iter().all(|word| is_personal(word) && !reading.is_small(word));
     if words.len() > 1 {
         for (mark, kind) in [
             (Marks::ORGANIZATION, Kind::Organization),
@@ -96,17 +112,30 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
             votes.add(kind, if heads { 2.0 } else { 0.0 });
         }
     }
-    if words.iter().all(|word| word.marks.any(Marks::COUNTRY.or(Marks::JOINS))) {
+    let is_compass = |word: &Word<'_>| COMPASS.contains(&word.lower.as_str());
+    if last.marks.any(Marks::COUNTRY)
+        && words.iter().all(|word| word.marks.any(Marks::COUNTRY) || is_compass(word))
+    {
         votes.add(Kind::Place, 2.0);
     }
-    if words.len() > 1 && first.marks.any(Marks::GIVEN_NAME) && is_plain {
+    if words.iter().any(|word| word.text == "&") {
+        votes.add(Kind::Organization, 1.0);
+    }
+    if words.len() > 1 && is_given(first) && is_plain {
         votes.add(Kind::Person, 1.2);
     }
-    if words.len() > 1 && first.marks.any(Marks::RANK.or(Marks::HONORIFIC)) {
+    let is_titled =
+        words[..words.len() - 1].iter().take(2).any(|word| word.marks.any(Marks::RANK.or(Marks::HONORIFIC)));
+    if is_titled || words.len() == 2 && is_plain && is_numeral(last) {
         votes.add(Kind::Person, 1.0);
     }
     let has_initial = words.iter().any(|word| word.shape == Shape::Initial);
-    if (2..=4).contains(&words.len()) && is_plain && words.iter().all(|word| word.marks == Marks::default()) {
+    let ends_like_person = !last.lower.ends_with('s');
+    if words.len() == 2
+        && is_plain
+        && ends_like_person
+        && words.iter().all(|word| word.marks == Marks::default())
+    {
         votes.add(Kind::Person, if has_initial { 1.0 } else { 0.45 });
     }
     if words.iter().any(|word| word.shape == Shape::Code) {
@@ -119,6 +148,17 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
     }
 }
 
+/// "Anna", and the first half of "Pierre-Joseph".
+fn is_given(word: &Word<'_>) -> bool {
+    let first = word.lower.split('-').next().unwrap_or_default();
+    marks(first).any(Marks::GIVEN_NAME)
+}
+
+/// What stands before the name of a country or a city and is part of it.
+const COMPASS: [&str; 12] = [
+    "new", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "united", "los",
+    "san",
+];
 const PLACE_ENDINGS: [&str; 10] =
     ["shire", "ville", "burg", "borough", "stan", "land", "ford", "haven", "mouth", "bury"];
 
@@ -131,7 +171,7 @@ fn vote_by_word_before(before: &Word<'_>, words: &[Word<'_>], votes: &mut Votes)
     }
     let is_named_place = words.len() <= 2 && words.iter().all(|word| word.shape == Shape::Capital);
     if before.marks.any(Marks::LOCATES) && is_named_place {
-        votes.add(Kind::Place, if before.lower == "in" { 0.8 } else { 0.5 });
+        votes.add(Kind::Place, if before.lower == "to" { 0.3 } else { 0.5 });
     }
 }
 
@@ -143,7 +183,10 @@ fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
     if is_dates || next.gap == Gap::Space && (is_life(next) || speaks.contains(&next.lower.as_str())) {
         votes.add(Kind::Person, if is_dates { 3.0 } else { 1.0 });
     }
-    if let Some(kind) = definition(after).and_then(|words| defined_kind(words)) {
+    if next.gap == Gap::Space && next.shape == Shape::Lower && next.marks.any(Marks::PLACE) {
+        votes.add(Kind::Place, 0.7);
+    }
+    if let Some(kind) = definition(after).and_then(defined_kind) {
         votes.add(kind, 3.0);
     }
 }
