@@ -1,0 +1,135 @@
+//! The graph of all evidence of one owner: one node for each thing, edges between what is named together.
+//! Nothing but the evidence goes in, so a document's share goes with its rows.
+
+mod merge;
+mod pairs;
+mod view;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::kind::{Kind, Votes};
+use crate::{key, leiden};
+use merge::Merged;
+
+pub use view::View;
+
+/// That a passage of a document names something: a [`crate::Mention`], and whose it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    pub document: &'a str,
+    pub passage: u32,
+    pub key: &'a str,
+    pub label: &'a str,
+    pub kind: Kind,
+    pub count: u32,
+    pub weight: f32,
+    pub defines: bool,
+    pub sentences: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Made from the key alone.
+    pub id: String,
+    pub label: String,
+    pub kind: Kind,
+    /// Those that name it, in order.
+    pub documents: Vec<Arc<str>>,
+    /// Nodes of one number belong together; 0 is the largest community.
+    pub community: u32,
+    /// Between 0 and 1; the strongest node of the graph has 1.
+    pub strength: f32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// Places in [`Graph::nodes`], the smaller first.
+    pub source: u32,
+    pub target: u32,
+    /// Between 0 and 1.
+    pub strength: f32,
+}
+
+#[derive(Debug, Default)]
+pub struct Graph {
+    nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    /// From each id, also of keys that were merged away, to its node.
+    places: HashMap<String, u32>,
+}
+
+impl Graph {
+    /// The same graph for the same rows, in whatever order they come.
+    pub fn build<'a>(evidence: impl Iterator<Item = Evidence<'a>>) -> Graph {
+        let merged = Merged::of(evidence.collect());
+        let strengths = strengths(&merged);
+        let mut order: Vec<usize> = (0..merged.things.len()).collect();
+        order.sort_by(|&a, &b| {
+            strengths[b].total_cmp(&strengths[a]).then_with(|| merged.things[a].key.cmp(merged.things[b].key))
+        });
+        let strongest = order.first().map_or(1.0, |&first| strengths[first].max(f32::MIN_POSITIVE));
+        let mut nodes: Vec<Node> =
+            order.iter().map(|&index| node(&merged, index, strengths[index] / strongest)).collect();
+        let mut place = vec![0_u32; order.len()];
+        for (new, &old) in (0_u32..).zip(&order) {
+            place[old] = new;
+        }
+        let edges = pairs::edges(&merged, &place);
+        for (node, community) in nodes.iter_mut().zip(leiden::communities(order.len(), &edges)) {
+            node.community = community;
+        }
+        let places = merged.keys.iter().map(|&(name, thing)| (key::id(name), place[thing])).collect();
+        Graph { nodes, edges, places }
+    }
+
+    /// The strongest first.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// In the order of their nodes.
+    pub fn edges(&self) -> &[Edge] {
+        &self.edges
+    }
+
+    /// The node of that id; the id of a form that was merged away leads to its node too.
+    pub fn find(&self, id: &str) -> Option<&Node> {
+        self.places.get(id).map(|&place| &self.nodes[place as usize])
+    }
+}
+
+fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
+    let thing = &merged.things[index];
+    let mut votes = Votes::default();
+    thing.rows.iter().for_each(|row| votes.add(row.kind, row.weight));
+    let mut documents: Vec<u32> = thing.rows.iter().map(|row| row.document).collect();
+    documents.dedup();
+    Node {
+        id: key::id(thing.key),
+        label: thing.label.to_owned(),
+        kind: votes.winner(),
+        documents: documents
+            .iter()
+            .map(|&document| Arc::clone(&merged.documents[document as usize]))
+            .collect(),
+        community: 0,
+        strength,
+    }
+}
+
+/// How strong each thing is: much where it matters much in many documents, less where nearly all name it.
+fn strengths(merged: &Merged<'_>) -> Vec<f32> {
+    let all = merged.documents.len() as f32;
+    let strength = |thing: &merge::Thing<'_>| {
+        let (mut sum, mut documents) = (0.0, 0.0);
+        for rows in thing.rows.chunk_by(|one, next| one.document == next.document) {
+            let weight = rows.iter().map(|row| row.weight).fold(0.0, f32::max);
+            sum += weight * (1.0 + (rows.len() as f32).ln());
+            documents += 1.0;
+        }
+        let rarity = (1.0 + all / documents).ln() / (1.0 + all).ln();
+        (1.0_f32 + sum).ln() * rarity.sqrt()
+    };
+    merged.things.iter().map(strength).collect()
+}

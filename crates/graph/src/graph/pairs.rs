@@ -1,0 +1,93 @@
+//! Edges: things named in one passage, more so in one sentence, and more often than chance would have it.
+
+use super::Edge;
+use super::merge::Merged;
+
+/// Of one passage only the weightiest are paired: pairs grow with the square.
+const MOST_PER_PASSAGE: usize = 24;
+/// What the same passage counts for, where the same sentence counts 1.
+const SAME_PASSAGE: f32 = 0.25;
+/// The edges of a node that are kept.
+const MOST_PER_NODE: u32 = 12;
+
+struct Presence {
+    passage: (u32, u32),
+    node: u32,
+    weight: f32,
+    sentences: u32,
+}
+
+/// The edges between nodes, where `place` gives each thing's node.
+pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
+    let presences = presences(merged, place);
+    let mut frequencies = vec![0.0_f32; place.len()];
+    let mut pairs: Vec<(u64, f32)> = Vec::new();
+    let mut total = 0.0_f32;
+    for passage in presences.chunk_by(|one, next| one.passage == next.passage) {
+        let all = passage.iter().fold(0, |all, presence| all | presence.sentences);
+        total += times(all);
+        passage.iter().for_each(|presence| frequencies[presence.node as usize] += times(presence.sentences));
+        let strongest = &passage[..passage.len().min(MOST_PER_PASSAGE)];
+        for (index, one) in strongest.iter().enumerate() {
+            for other in &strongest[index + 1..] {
+                pairs.push((pair(one.node, other.node), times(one.sentences & other.sentences)));
+            }
+        }
+    }
+    pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1)));
+    let edges = pairs.chunk_by(|one, next| one.0 == next.0).map(|same| {
+        let together: f32 = same.iter().map(|(_, times)| times).sum();
+        let (source, target) = ((same[0].0 >> 32) as u32, same[0].0 as u32);
+        let expected = frequencies[source as usize] * frequencies[target as usize] / total;
+        Edge { source, target, strength: strength(together, expected, total) }
+    });
+    prune(edges.filter(|edge| edge.strength > 0.0).collect(), place.len(), MOST_PER_NODE)
+}
+
+fn presences(merged: &Merged<'_>, place: &[u32]) -> Vec<Presence> {
+    let mut presences: Vec<Presence> = Vec::new();
+    for (thing, &node) in merged.things.iter().zip(place) {
+        presences.extend(thing.rows.iter().map(|row| Presence {
+            passage: (row.document, row.passage),
+            node,
+            weight: row.weight,
+            sentences: row.sentences,
+        }));
+    }
+    presences.sort_unstable_by(|a, b| {
+        a.passage.cmp(&b.passage).then_with(|| b.weight.total_cmp(&a.weight)).then(a.node.cmp(&b.node))
+    });
+    presences
+}
+
+fn times(sentences: u32) -> f32 {
+    sentences.count_ones() as f32 + SAME_PASSAGE
+}
+
+fn pair(one: u32, other: u32) -> u64 {
+    u64::from(one.min(other)) << 32 | u64::from(one.max(other))
+}
+
+/// Normalised pointwise mutual information, times how sure the count makes it.
+fn strength(together: f32, expected: f32, total: f32) -> f32 {
+    let information = (together / expected).ln() / (1.0 + total / together).ln();
+    let sureness = together / (together + 1.0);
+    (information * sureness).clamp(0.0, 1.0)
+}
+
+/// Keeps an edge where it is among the strongest `most` of either end.
+pub fn prune(mut edges: Vec<Edge>, nodes: usize, most: u32) -> Vec<Edge> {
+    edges.sort_by(|a, b| {
+        b.strength.total_cmp(&a.strength).then_with(|| (a.source, a.target).cmp(&(b.source, b.target)))
+    });
+    let mut kept = vec![0_u32; nodes];
+    edges.retain(|edge| {
+        let (source, target) = (edge.source as usize, edge.target as usize);
+        let keeps = kept[source] < most || kept[target] < most;
+        kept[source] += 1;
+        kept[target] += 1;
+        keeps
+    });
+    edges.sort_by_key(|edge| (edge.source, edge.target));
+    edges
+}

@@ -1,0 +1,57 @@
+//! Parts of a graph that a person can look at.
+
+use super::pairs::prune;
+use super::{Edge, Graph, Node};
+
+/// Legible: each node shows its strongest few edges.
+const MOST_PER_NODE: u32 = 4;
+
+/// Some nodes of a graph, the strongest first, and the edges among them.
+#[derive(Debug)]
+pub struct View<'g> {
+    pub nodes: Vec<&'g Node>,
+    pub edges: Vec<Edge>,
+}
+
+impl Graph {
+    pub fn strongest(&self, limit: usize) -> View<'_> {
+        self.view((0..self.nodes.len()).take(limit))
+    }
+
+    /// The strongest nodes that a document names.
+    pub fn of_document(&self, document: &str, limit: usize) -> View<'_> {
+        let names = |place: &usize| self.nodes[*place].documents.iter().any(|name| &**name == document);
+        self.view((0..self.nodes.len()).filter(names).take(limit))
+    }
+
+    /// A node and its strongest neighbours.
+    pub fn around(&self, id: &str, limit: usize) -> View<'_> {
+        let Some(&center) = self.places.get(id) else { return self.view(std::iter::empty()) };
+        let mut near: Vec<(f32, usize)> =
+            self.edges.iter().filter_map(|edge| neighbour(edge, center)).collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let near = near.into_iter().map(|(_, place)| place);
+        self.view(std::iter::once(center as usize).chain(near).take(limit))
+    }
+
+    fn view(&self, places: impl Iterator<Item = usize>) -> View<'_> {
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        let mut shown = vec![false; self.nodes.len()];
+        places.iter().for_each(|&place| shown[place] = true);
+        let inside = |edge: &&Edge| shown[edge.source as usize] && shown[edge.target as usize];
+        let edges = self.edges.iter().filter(inside).copied().collect();
+        View {
+            nodes: places.into_iter().map(|place| &self.nodes[place]).collect(),
+            edges: prune(edges, self.nodes.len(), MOST_PER_NODE),
+        }
+    }
+}
+
+fn neighbour(edge: &Edge, center: u32) -> Option<(f32, usize)> {
+    match (edge.source == center, edge.target == center) {
+        (true, _) => Some((edge.strength, edge.target as usize)),
+        (_, true) => Some((edge.strength, edge.source as usize)),
+        _ => None,
+    }
+}

@@ -1,0 +1,185 @@
+//! What a name names: decided by votes of its own words and of the words around it.
+
+use std::ops::Range;
+
+use crate::lexicon::Marks;
+use crate::text::{Gap, Shape, Word};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Concept,
+    Person,
+    Organization,
+    Place,
+    Event,
+    Term,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 6] =
+        [Kind::Concept, Kind::Person, Kind::Organization, Kind::Place, Kind::Event, Kind::Term];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Concept => "concept",
+            Kind::Person => "person",
+            Kind::Organization => "organization",
+            Kind::Place => "place",
+            Kind::Event => "event",
+            Kind::Term => "term",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// How much speaks for each kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Votes([f32; Kind::ALL.len()]);
+
+impl Votes {
+    pub fn one(kind: Kind, weight: f32) -> Votes {
+        let mut votes = Votes::default();
+        votes.add(kind, weight);
+        votes
+    }
+
+    pub fn add(&mut self, kind: Kind, weight: f32) {
+        self.0[kind as usize] += weight;
+    }
+
+    pub fn merge(&mut self, other: &Votes) {
+        self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
+    }
+
+    /// The kind with most votes; of equals, the first.
+    pub fn winner(&self) -> Kind {
+        let mut best = Kind::Concept;
+        for kind in Kind::ALL {
+            if self.0[kind as usize] > self.0[best as usize] {
+                best = kind;
+            }
+        }
+        best
+    }
+}
+
+/// What this sighting of a name says about its kind.
+pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
+    let words = &line[name.clone()];
+    let mut votes = Votes::one(Kind::Term, 0.4);
+    vote_by_words(words, &mut votes);
+    let before = name.start.checked_sub(1).map(|index| &line[index]);
+    if let Some(before) = before.filter(|_| matches!(words[0].gap, Gap::Space)) {
+        vote_by_word_before(before, words, &mut votes);
+    }
+    vote_by_words_after(&line[name.end..], &mut votes);
+    votes
+}
+
+fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
+    let (first, last) = (&words[0], &words[words.len() - 1]);
+    let head =
+        words.iter().position(|word| word.lower == "of").and_then(|of| words[..of].last()).unwrap_or(last);
+    let is_plain =
+        words.iter().all(|word| matches!(word.shape, Shape::Capital | Shape::Initial | Shape::Upper));
+    if words.len() > 1 {
+        for (mark, kind) in [
+            (Marks::ORGANIZATION, Kind::Organization),
+            (Marks::EVENT, Kind::Event),
+            (Marks::PLACE, Kind::Place),
+        ] {
+            let heads = head.marks.any(mark) || kind != Kind::Organization && first.marks.any(mark);
+            votes.add(kind, if heads { 2.0 } else { 0.0 });
+        }
+    }
+    if words.iter().all(|word| word.marks.any(Marks::COUNTRY.or(Marks::JOINS))) {
+        votes.add(Kind::Place, 2.0);
+    }
+    if words.len() > 1 && first.marks.any(Marks::GIVEN_NAME) && is_plain {
+        votes.add(Kind::Person, 1.2);
+    }
+    if words.len() > 1 && first.marks.any(Marks::RANK.or(Marks::HONORIFIC)) {
+        votes.add(Kind::Person, 1.0);
+    }
+    let has_initial = words.iter().any(|word| word.shape == Shape::Initial);
+    if (2..=4).contains(&words.len()) && is_plain && words.iter().all(|word| word.marks == Marks::default()) {
+        votes.add(Kind::Person, if has_initial { 1.0 } else { 0.45 });
+    }
+    if words.iter().any(|word| word.shape == Shape::Code) {
+        votes.add(Kind::Term, 2.0);
+    }
+    if words.len() == 1
+        && PLACE_ENDINGS.iter().any(|ending| last.lower.len() > 6 && last.lower.ends_with(ending))
+    {
+        votes.add(Kind::Place, 0.7);
+    }
+}
+
+const PLACE_ENDINGS: [&str; 10] =
+    ["shire", "ville", "burg", "borough", "stan", "land", "ford", "haven", "mouth", "bury"];
+
+fn vote_by_word_before(before: &Word<'_>, words: &[Word<'_>], votes: &mut Votes) {
+    if before.marks.any(Marks::HONORIFIC) {
+        votes.add(Kind::Person, 3.0);
+    }
+    if before.marks.any(Marks::ROLE.or(Marks::RANK)) && before.shape == Shape::Lower {
+        votes.add(Kind::Person, 1.0);
+    }
+    let is_named_place = words.len() <= 2 && words.iter().all(|word| word.shape == Shape::Capital);
+    if before.marks.any(Marks::LOCATES) && is_named_place {
+        votes.add(Kind::Place, if before.lower == "in" { 0.8 } else { 0.5 });
+    }
+}
+
+fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
+    let Some(next) = after.first() else { return };
+    let is_life = |word: &Word<'_>| ["born", "died", "née", "b"].contains(&word.lower.as_str());
+    let is_dates = next.gap == Gap::Open && after.iter().take(3).any(is_life);
+    let speaks = ["said", "wrote", "married", "says", "joined", "argued", "who", "aged", "recalled"];
+    if is_dates || next.gap == Gap::Space && (is_life(next) || speaks.contains(&next.lower.as_str())) {
+        votes.add(Kind::Person, if is_dates { 3.0 } else { 1.0 });
+    }
+    if let Some(kind) = definition(after).and_then(|words| defined_kind(words)) {
+        votes.add(kind, 3.0);
+    }
+}
+
+/// What follows "is a" or "was the", after an aside in brackets.
+pub fn definition<'w, 'a>(after: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
+    let mut rest = after;
+    if rest.first().is_some_and(|word| word.gap == Gap::Open) {
+        let close = rest.iter().take(24).position(|word| word.gap == Gap::Close)?;
+        rest = &rest[close..];
+    }
+    let (verb, article) = (rest.first()?, rest.get(1)?);
+    let is_verb = ["is", "was", "are", "were"].contains(&verb.lower.as_str());
+    let is_article = article.marks.any(Marks::ARTICLE) || article.lower == "one";
+    (is_verb && is_article && verb.gap != Gap::Sentence).then(|| &rest[2..])
+}
+
+/// The kind that the first telling noun of a definition speaks of.
+fn defined_kind(definition: &[Word<'_>]) -> Option<Kind> {
+    let sentence = definition.first()?.sentence;
+    let words = definition.iter().take(10).take_while(|word| word.sentence == sentence && word.lower != "of");
+    for word in words.filter(|word| word.shape == Shape::Lower) {
+        let kinds = [
+            (Marks::ROLE.or(Marks::RANK), Kind::Person),
+            (Marks::ORGANIZATION, Kind::Organization),
+            (Marks::PLACE, Kind::Place),
+            (Marks::EVENT, Kind::Event),
+        ];
+        if ["film", "song", "album", "novel", "book", "album", "single", "series", "play"]
+            .contains(&word.lower.as_str())
+        {
+            return Some(Kind::Term);
+        }
+        if let Some((_, kind)) = kinds.iter().find(|(marks, _)| word.marks.any(*marks)) {
+            return Some(*kind);
+        }
+    }
+    None
+}

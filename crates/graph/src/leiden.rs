@@ -1,0 +1,224 @@
+//! Communities by the Leiden method (Traag, Waltman and van Eck 2019) on modularity: nodes move to where they gain
+//! most, communities are refined so that each hangs together, and the refined ones become the nodes of the next
+//! level. Where the method draws lots, the best choice is taken instead, so the same graph gives the same answer.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::graph::Edge;
+
+/// Each level at least halves nothing it cannot halve: real graphs end after three or four.
+const MOST_LEVELS: usize = 16;
+/// A bound on moves per node and level, against endless exchange by rounding.
+const MOST_MOVES: usize = 32;
+/// Less is no gain.
+const EPSILON: f64 = 1e-9;
+
+/// The community of each node; 0 is the largest. A node without edges is one by itself.
+pub fn communities(nodes: usize, edges: &[Edge]) -> Vec<u32> {
+    let mut network = Network::of(nodes, edges);
+    let mut community: Vec<u32> = numbers(nodes);
+    // Of every original node, the node of the current network that holds it.
+    let mut holder: Vec<u32> = numbers(nodes);
+    for _ in 0..MOST_LEVELS {
+        network.move_nodes(&mut community);
+        let refined = renumber(&network.refine(&community));
+        let count = refined.iter().max().map_or(0, |&last| last as usize + 1);
+        if count == network.degrees.len() {
+            break;
+        }
+        let mut next_community = vec![0; count];
+        for (node, &part) in refined.iter().enumerate() {
+            next_community[part as usize] = community[node];
+        }
+        holder.iter_mut().for_each(|node| *node = refined[*node as usize]);
+        network = network.aggregate(&refined, count);
+        community = renumber(&next_community);
+    }
+    by_size(&holder.iter().map(|&node| community[node as usize]).collect::<Vec<_>>())
+}
+
+/// Weighted and undirected.
+struct Network {
+    neighbours: Vec<Vec<(u32, f64)>>,
+    /// Sums of weights, those inside a node twice.
+    degrees: Vec<f64>,
+    total: f64,
+}
+
+impl Network {
+    fn of(nodes: usize, edges: &[Edge]) -> Network {
+        let mut neighbours = vec![Vec::new(); nodes];
+        let mut degrees = vec![0.0; nodes];
+        for edge in edges {
+            let weight = f64::from(edge.strength);
+            for (from, to) in [(edge.source, edge.target), (edge.target, edge.source)] {
+                neighbours[from as usize].push((to, weight));
+                degrees[from as usize] += weight;
+            }
+        }
+        let total = degrees.iter().sum();
+        Network { neighbours, degrees, total }
+    }
+
+    /// Moves nodes to the neighbouring community where modularity gains most, until none gains.
+    fn move_nodes(&self, community: &mut [u32]) {
+        let count = self.degrees.len();
+        let mut sizes = vec![0.0; count];
+        community.iter().zip(&self.degrees).for_each(|(&c, degree)| sizes[c as usize] += degree);
+        let mut waiting: VecDeque<u32> = (0..count as u32).collect();
+        let mut is_waiting = vec![true; count];
+        let mut links = Links::new(count);
+        let mut moves = count.saturating_mul(MOST_MOVES);
+        while let Some(node) = waiting.pop_front() {
+            let index = node as usize;
+            is_waiting[index] = false;
+            let old = community[index];
+            sizes[old as usize] -= self.degrees[index];
+            links.collect(&self.neighbours[index], community);
+            let gain = |c: u32| links.weight(c) - self.degrees[index] * sizes[c as usize] / self.total;
+            let best = best(old, &links.seen, gain);
+            sizes[best as usize] += self.degrees[index];
+            community[index] = best;
+            if best == old || moves == 0 {
+                continue;
+            }
+            moves -= 1;
+            for &(neighbour, _) in &self.neighbours[index] {
+                if community[neighbour as usize] != best && !is_waiting[neighbour as usize] {
+                    is_waiting[neighbour as usize] = true;
+                    waiting.push_back(neighbour);
+                }
+            }
+        }
+    }
+
+    /// Splits each community into parts that hang together: lone nodes join the part of their community where
+    /// they gain most, if they and that part are well tied to the rest of it.
+    fn refine(&self, community: &[u32]) -> Vec<u32> {
+        let count = self.degrees.len();
+        let mut whole = vec![0.0; count];
+        community.iter().zip(&self.degrees).for_each(|(&c, degree)| whole[c as usize] += degree);
+        let inside = |node: usize| -> f64 {
+            let same = self.neighbours[node]
+                .iter()
+                .filter(|(other, _)| community[*other as usize] == community[node]);
+            same.map(|(_, weight)| weight).sum()
+        };
+        let mut part = numbers(count);
+        let mut sizes = self.degrees.clone();
+        // The weight from each part to the rest of its community.
+        let mut ties: Vec<f64> = (0..count).map(inside).collect();
+        let mut is_alone = vec![true; count];
+        let mut links = Links::new(count);
+        let is_tied = |size: f64, tie: f64, whole: f64| tie + EPSILON >= size * (whole - size) / self.total;
+        for node in 0..count {
+            let whole = whole[community[node] as usize];
+            if !is_alone[node] || !is_tied(self.degrees[node], ties[node], whole) {
+                continue;
+            }
+            links.collect(&self.neighbours[node], &part);
+            let own = node as u32;
+            let gain = |p: u32| links.weight(p) - self.degrees[node] * sizes[p as usize] / self.total;
+            let joins = |p: &u32| {
+                let index = *p as usize;
+                community[index] == community[node] && is_tied(sizes[index], ties[index], whole)
+            };
+            let candidates: Vec<u32> = links.seen.iter().copied().filter(|p| *p != own && joins(p)).collect();
+            let best = best(own, &candidates, |p| if p == own { 0.0 } else { gain(p) });
+            if best == own {
+                continue;
+            }
+            part[node] = best;
+            sizes[best as usize] += self.degrees[node];
+            ties[best as usize] += ties[node] - 2.0 * links.weight(best);
+            is_alone[best as usize] = false;
+        }
+        part
+    }
+
+    fn aggregate(&self, part: &[u32], count: usize) -> Network {
+        let mut degrees = vec![0.0; count];
+        let mut merged: Vec<HashMap<u32, f64>> = vec![HashMap::new(); count];
+        for (node, neighbours) in self.neighbours.iter().enumerate() {
+            degrees[part[node] as usize] += self.degrees[node];
+            for &(other, weight) in neighbours.iter().filter(|(other, _)| part[*other as usize] != part[node])
+            {
+                *merged[part[node] as usize].entry(part[other as usize]).or_default() += weight;
+            }
+        }
+        let sorted = |neighbours: HashMap<u32, f64>| {
+            let mut neighbours: Vec<(u32, f64)> = neighbours.into_iter().collect();
+            neighbours.sort_by_key(|(other, _)| *other);
+            neighbours
+        };
+        Network { neighbours: merged.into_iter().map(sorted).collect(), degrees, total: self.total }
+    }
+}
+
+/// The weight of one node's links to each community around it.
+struct Links {
+    weights: Vec<f64>,
+    seen: Vec<u32>,
+}
+
+impl Links {
+    fn new(count: usize) -> Links {
+        Links { weights: vec![0.0; count], seen: Vec::new() }
+    }
+
+    fn collect(&mut self, neighbours: &[(u32, f64)], community: &[u32]) {
+        self.seen.drain(..).for_each(|c| self.weights[c as usize] = 0.0);
+        for &(other, weight) in neighbours {
+            let c = community[other as usize];
+            if self.weights[c as usize] == 0.0 {
+                self.seen.push(c);
+            }
+            self.weights[c as usize] += weight;
+        }
+        self.seen.sort_unstable();
+    }
+
+    fn weight(&self, community: u32) -> f64 {
+        self.weights[community as usize]
+    }
+}
+
+/// The candidate with the largest gain; `stay` where none gains more.
+fn best(stay: u32, candidates: &[u32], gain: impl Fn(u32) -> f64) -> u32 {
+    let mut best = (stay, gain(stay));
+    for &candidate in candidates {
+        let gained = gain(candidate);
+        if gained > best.1 + EPSILON {
+            best = (candidate, gained);
+        }
+    }
+    best.0
+}
+
+fn numbers(count: usize) -> Vec<u32> {
+    (0..count as u32).collect()
+}
+
+/// The same partition with numbers from 0 in the order of first use.
+fn renumber(partition: &[u32]) -> Vec<u32> {
+    let mut new: HashMap<u32, u32> = HashMap::new();
+    partition
+        .iter()
+        .map(|&old| {
+            let next = new.len() as u32;
+            *new.entry(old).or_insert(next)
+        })
+        .collect()
+}
+
+/// The same partition with numbers by falling size, the first node deciding among equals.
+fn by_size(partition: &[u32]) -> Vec<u32> {
+    let partition = renumber(partition);
+    let mut sizes = vec![0_usize; partition.iter().max().map_or(0, |&last| last as usize + 1)];
+    partition.iter().for_each(|&c| sizes[c as usize] += 1);
+    let mut order = numbers(sizes.len());
+    order.sort_by_key(|&c| std::cmp::Reverse(sizes[c as usize]));
+    let mut rank = vec![0; order.len()];
+    (0..).zip(order).for_each(|(new, old)| rank[old as usize] = new);
+    partition.iter().map(|&c| rank[c as usize]).collect()
+}

@@ -1,0 +1,33 @@
+//! What a question names. It may be written in lower case or with every word large, so capitals are not asked:
+//! every run of its words is a candidate, and the keys that documents have decide.
+
+use crate::key::key;
+use crate::lexicon::{Marks, language};
+use crate::text::{Word, words};
+
+const MOST_WORDS: usize = 64;
+const LONGEST_NAME: usize = 9;
+
+/// Keys that a question may name, the longest first. Most of them exist in no document.
+pub fn names_in(text: &str) -> Vec<String> {
+    let mut words = words(text);
+    words.truncate(MOST_WORDS);
+    let language = language(words.iter().map(|word| word.marks));
+    let mut keys: Vec<String> = Vec::new();
+    for length in (1..=LONGEST_NAME.min(words.len())).rev() {
+        for run in words.windows(length).filter(|run| may_name(run, language)) {
+            let key = key(run.iter().map(|word| word.text));
+            if !key.is_empty() && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    keys
+}
+
+fn may_name(run: &[Word<'_>], language: Marks) -> bool {
+    let crosses_sentences = run[1..].iter().any(Word::starts_sentence);
+    let says = run.iter().any(|word| !word.marks.any(language));
+    let opens_with_article = run[0].marks.any(Marks::ARTICLE);
+    says && !crosses_sentences && !opens_with_article
+}

@@ -1,0 +1,89 @@
+//! A document read once: its lines as words, its language, and which words it writes small and which large.
+
+use std::collections::HashSet;
+
+use crate::Passage;
+use crate::lexicon::{Marks, language};
+use crate::text::{Shape, Word, words};
+
+pub struct Reading<'a> {
+    pub lines: Vec<Line<'a>>,
+    pub language: Marks,
+    /// Words that occur in lower case: a capital at the start of a sentence makes no name of them.
+    small: HashSet<String>,
+    /// Words with a capital inside a sentence: names also where they start one.
+    large: HashSet<String>,
+}
+
+pub struct Line<'a> {
+    pub passage: u32,
+    pub place: Place,
+    pub words: Vec<Word<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    Title,
+    Heading,
+    Body,
+}
+
+impl<'a> Reading<'a> {
+    pub fn new(title: &'a str, passages: &[Passage<'a>]) -> Reading<'a> {
+        let mut lines = vec![Line { passage: 0, place: Place::Title, words: words(bare_title(title)) }];
+        for (passage, content) in (0_u32..).zip(passages) {
+            if let Some(heading) = content.headings.last() {
+                lines.push(Line { passage, place: Place::Heading, words: words(heading) });
+            }
+            lines.push(Line { passage, place: Place::Body, words: words(content.text) });
+        }
+        lines.iter_mut().for_each(soften_shouting);
+        let language = language(lines.iter().flat_map(|line| &line.words).map(|word| word.marks));
+        let (mut small, mut large) = (HashSet::new(), HashSet::new());
+        for word in lines.iter().filter(|line| line.place == Place::Body).flat_map(|line| &line.words) {
+            match word.shape {
+                Shape::Lower => small.insert(word.lower.clone()),
+                Shape::Capital if !word.starts_sentence() => large.insert(word.lower.clone()),
+                _ => false,
+            };
+        }
+        Reading { lines, language, small, large }
+    }
+
+    pub fn is_small(&self, word: &Word<'_>) -> bool {
+        self.small.contains(&word.lower)
+    }
+
+    pub fn is_large(&self, word: &Word<'_>) -> bool {
+        self.large.contains(&word.lower)
+    }
+
+    pub fn is_stop(&self, word: &Word<'_>) -> bool {
+        word.marks.any(self.language)
+    }
+}
+
+/// A title that is a file's name reads like one: "pump_manual-v2.pdf" is "pump manual v2".
+fn bare_title(title: &str) -> &str {
+    match title.rsplit_once('.') {
+        Some((stem, ending))
+            if (1..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+        {
+            stem
+        }
+        _ => title,
+    }
+}
+
+/// Where most of a sentence is in capitals, capitals say nothing.
+fn soften_shouting(line: &mut Line<'_>) {
+    for sentence in line.words.chunk_by_mut(|one, next| one.sentence == next.sentence) {
+        let upper = sentence.iter().filter(|word| word.shape == Shape::Upper).count();
+        if upper >= 2 && upper * 5 > sentence.len() * 3 {
+            sentence
+                .iter_mut()
+                .filter(|word| word.shape == Shape::Upper)
+                .for_each(|word| word.shape = Shape::Lower);
+        }
+    }
+}

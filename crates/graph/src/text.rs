@@ -1,0 +1,191 @@
+//! From a line of text to its words: where each stands, how it is written, and what stands before it.
+
+use crate::lexicon::{Marks, marks};
+
+pub struct Word<'a> {
+    /// As written, less a possessive ending.
+    pub text: &'a str,
+    pub lower: String,
+    pub shape: Shape,
+    pub marks: Marks,
+    /// What stands between the word before and this one.
+    pub gap: Gap,
+    pub possessive: bool,
+    /// Counted from the start of the line.
+    pub sentence: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Lower,
+    Capital,
+    /// Two or more letters, all capitals.
+    Upper,
+    /// One capital letter, or several with full stops ("J", "U.S.A").
+    Initial,
+    Number,
+    /// Letters with digits, underscores or capitals inside ("P-204", "max_age", "GraphQL").
+    Code,
+    /// A script without capitals.
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    Sentence,
+    Space,
+    Comma,
+    Open,
+    Close,
+    Quote,
+    Other,
+}
+
+/// Longer ones are no words: encoded data, or a script that is written without spaces.
+const LONGEST_WORD: usize = 64;
+
+impl Word<'_> {
+    pub fn is_capitalized(&self) -> bool {
+        matches!(self.shape, Shape::Capital | Shape::Upper | Shape::Initial)
+    }
+
+    pub fn starts_sentence(&self) -> bool {
+        self.gap == Gap::Sentence
+    }
+}
+
+pub fn words(line: &str) -> Vec<Word<'_>> {
+    let mut words: Vec<Word<'_>> = Vec::with_capacity(line.len() / 6);
+    let mut end = 0;
+    let mut sentence = 0;
+    while let Some((from, to)) = next_word(line, end) {
+        let mut gap = gap(&line[end..from], words.last());
+        if words.is_empty() {
+            gap = Gap::Sentence;
+        } else if gap == Gap::Sentence {
+            sentence += 1;
+        }
+        end = to;
+        if to - from > LONGEST_WORD {
+            continue;
+        }
+        words.push(word(&line[from..to], gap, sentence));
+    }
+    words
+}
+
+fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
+    let bare = ["'s", "’s", "'S", "’S"].iter().find_map(|ending| written.strip_suffix(ending));
+    let text = bare.unwrap_or(written).trim_end_matches(['\'', '’']);
+    let lower = text.to_lowercase();
+    let marks = marks(&lower);
+    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), sentence }
+}
+
+/// Start and end of the next word at or after `from`.
+fn next_word(line: &str, from: usize) -> Option<(usize, usize)> {
+    let rest = &line[from..];
+    let start = from + rest.find(|c: char| is_inside(c) || c == '&')?;
+    if line[start..].starts_with('&') {
+        return Some((start, start + 1));
+    }
+    let mut end = start;
+    let mut chars = line[start..].char_indices().peekable();
+    while let Some((offset, c)) = chars.next() {
+        let next = chars.peek().map(|&(_, next)| next);
+        let so_far = &line[start..start + offset];
+        if !is_inside(c) && !(next.is_some_and(is_inside) && links(so_far, c)) {
+            break;
+        }
+        end = start + offset + c.len_utf8();
+    }
+    Some((start, end))
+}
+
+fn is_inside(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+/// Whether `c` between two letters or digits leaves them one word.
+fn links(so_far: &str, c: char) -> bool {
+    let last_part = so_far.rsplit('.').next().unwrap_or(so_far);
+    match c {
+        '-' | '\u{2010}' | '\u{2011}' | '\'' | '’' => true,
+        // "U.S.A", "3.5", "2.0b"; not the full stop between two sentences set without a space.
+        '.' => last_part.chars().count() == 1 || last_part.bytes().all(|b| b.is_ascii_digit()),
+        _ => false,
+    }
+}
+
+fn gap(between: &str, before: Option<&Word<'_>>) -> Gap {
+    let trimmed = between.trim();
+    if trimmed.is_empty() || trimmed == "-" {
+        return if is_paragraph_end(between) { Gap::Sentence } else { Gap::Space };
+    }
+    if trimmed.contains(['.', '!', '?', '。', '！', '？', '•']) || is_paragraph_end(between) {
+        let abbreviates = trimmed == "." && before.is_some_and(is_abbreviation);
+        return if abbreviates { Gap::Space } else { Gap::Sentence };
+    }
+    let kinds = [
+        (Gap::Open, &['(', '['][..]),
+        (Gap::Close, &[')', ']']),
+        (Gap::Quote, &['"', '“', '”', '«', '»', '„']),
+    ];
+    let found = kinds.iter().find(|(_, signs)| trimmed.contains(*signs));
+    match found {
+        Some((gap, _)) => *gap,
+        None if trimmed == "," => Gap::Comma,
+        None => Gap::Other,
+    }
+}
+
+fn is_paragraph_end(between: &str) -> bool {
+    between.bytes().filter(|&b| b == b'\n').count() > 1
+        || between.contains('\n')
+            && between.trim_start_matches(['\n', ' ']).starts_with(['-', '*', '•', '#', '|'])
+}
+
+fn is_abbreviation(word: &Word<'_>) -> bool {
+    const ABBREVIATIONS: [&str; 14] =
+        ["st", "jr", "sr", "no", "vol", "fig", "vs", "etc", "gen", "col", "capt", "lt", "mt", "ft"];
+    word.shape == Shape::Initial && word.lower != "i"
+        || word.marks.any(Marks::HONORIFIC) && word.lower.len() < 5
+        || word.is_capitalized() && ABBREVIATIONS.contains(&word.lower.as_str())
+}
+
+fn shape(text: &str) -> Shape {
+    let (mut upper, mut lower, mut digits, mut odd) = (0, 0, 0, false);
+    let mut inner_capital = false;
+    let mut before = ' ';
+    for c in text.chars() {
+        upper += usize::from(c.is_uppercase());
+        lower += usize::from(c.is_lowercase());
+        digits += usize::from(c.is_numeric());
+        odd |= c == '_';
+        inner_capital |= c.is_uppercase() && before.is_lowercase();
+        before = c;
+    }
+    let starts_capital = text.chars().next().is_some_and(char::is_uppercase);
+    // "McGee" and "MacLeod" are names; "GraphQL" and "camelCase" are not.
+    let is_scottish = starts_capital && upper == 2 && (text.starts_with("Mc") || text.starts_with("Mac"));
+    if upper + lower == 0 {
+        return if digits > 0 { Shape::Number } else { Shape::Other };
+    }
+    if odd || digits > 0 && !is_ordinal(text) || inner_capital && !is_scottish {
+        return Shape::Code;
+    }
+    match (upper, lower) {
+        (0, _) => Shape::Lower,
+        (1, 0) => Shape::Initial,
+        (_, 0) if text.contains('.') => Shape::Initial,
+        (_, 0) => Shape::Upper,
+        _ if starts_capital => Shape::Capital,
+        _ => Shape::Lower,
+    }
+}
+
+/// "1st", "18th", "1950s": digits that say how many, not which one.
+fn is_ordinal(text: &str) -> bool {
+    let ending = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    ending.len() < text.len() && ["st", "nd", "rd", "th", "s", "St", "Nd", "Rd", "Th"].contains(&ending)
+}
