@@ -82,6 +82,7 @@ impl Dense {
                 }
             }
         }
+        sure.sort_out();
         let bar = sure.bar();
         let mut best = Best::of(most);
         for candidate in possible.iter().filter(|candidate| candidate.score >= bar) {

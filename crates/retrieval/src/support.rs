@@ -6,7 +6,7 @@ use crate::judge::Scores;
 use crate::search::best;
 
 /// So many of the first passages are compared with each other.
-const COMPARED: usize = 30;
+const COMPARED: usize = 20;
 /// The share that its neighbours have in a passage's score.
 const SHARE: f32 = 0.25;
 
