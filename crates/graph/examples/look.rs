@@ -70,7 +70,7 @@ fn look(path: &str, documents: &[Document]) {
     );
     let took = start.elapsed();
     println!("   {} nodes, {} edges in {took:.0?}", graph.nodes().len(), graph.edges().len());
-    let view = graph.strongest(40);
+    let view = graph.strongest(60);
     for node in &view.nodes {
         let documents = node.documents.len();
         println!(

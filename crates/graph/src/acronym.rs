@@ -1,23 +1,24 @@
-//! Acronyms and what they stand for, as in "Boundary Layer Control (BLC)" and "BLC (boundary layer control)".
+//! Acronyms and what they stand for, as in "Boundary Layer Control (BLC)" and "BLC (boundary layer control)",
+//! found as Schwartz and Hearst (2003) do: the letters of the acronym in order, read from the right.
 
 use std::ops::Range;
 
+use crate::lexicon::Marks;
 use crate::reading::Line;
 use crate::text::{Gap, Shape, Word};
 
 /// Each acronym of a line with the words that it stands for.
 pub fn acronyms(line: &Line<'_>) -> Vec<(usize, Range<usize>)> {
     let words = &line.words;
-    let closes = |index: usize| words.get(index).is_none_or(|word| word.gap != Gap::Space);
     let mut found = Vec::new();
-    for (index, word) in words.iter().enumerate() {
-        if word.gap != Gap::Open || index == 0 {
-            continue;
-        }
-        if is_acronym(word) && closes(index + 1) {
-            found.extend(spelled_before(words, index).map(|range| (index, range)));
+    for index in (1..words.len()).filter(|&index| words[index].gap == Gap::Open) {
+        let closes = words.get(index + 1).is_none_or(|word| word.gap != Gap::Space);
+        if is_acronym(&words[index]) && closes {
+            found.extend(spelled(words, 0..index, &words[index]).map(|range| (index, range)));
         } else if is_acronym(&words[index - 1]) {
-            found.extend(spelled_after(words, index).map(|range| (index - 1, range)));
+            let inside = 1 + words[index + 1..].iter().take_while(|word| word.gap == Gap::Space).count();
+            let range = spelled(words, index..index + inside, &words[index - 1]);
+            found.extend(range.filter(|range| range.start == index).map(|range| (index - 1, range)));
         }
     }
     found
@@ -27,38 +28,30 @@ fn is_acronym(word: &Word<'_>) -> bool {
     word.shape == Shape::Upper && (2..=8).contains(&word.text.len())
 }
 
-fn spelled_before(words: &[Word<'_>], acronym: usize) -> Option<Range<usize>> {
-    let most = words[acronym].text.len() + 3;
-    let starts = (acronym.saturating_sub(most)..acronym).rev();
-    starts.map(|start| start..acronym).find(|range| spells(&words[range.clone()], &words[acronym].lower))
-}
-
-fn spelled_after(words: &[Word<'_>], start: usize) -> Option<Range<usize>> {
-    let acronym = &words[start - 1].lower;
-    let most = acronym.len() + 3;
-    let length = 1 + words[start + 1..].iter().take(most).position(|word| word.gap != Gap::Space)?;
-    Some(start..start + length).filter(|range| spells(&words[range.clone()], acronym))
-}
-
-/// Whether the first letters of the words give the acronym; small words ("of", "and") may be left out.
-fn spells(words: &[Word<'_>], acronym: &str) -> bool {
-    let mut letters = acronym.chars().peekable();
-    for (index, word) in words.iter().enumerate() {
-        if index > 0 && word.gap != Gap::Space {
-            return false;
+/// The words at the end of `range` that spell the acronym: its first letter starts the first of them, the others
+/// come in order, none of the words is left without a letter but small ones.
+fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Option<Range<usize>> {
+    let letters: Vec<char> = acronym.lower.chars().collect();
+    let mut left = letters.len();
+    let most = letters.len() + 3;
+    for start in range.clone().rev().take(most) {
+        let word = &words[start];
+        let before = left;
+        let mut chars: Vec<char> = word.lower.chars().collect();
+        while left > 0
+            && let Some(at) = chars.iter().rposition(|c| *c == letters[left - 1])
+        {
+            let starts_part = at == 0 || !chars[at - 1].is_alphanumeric();
+            left -= usize::from(left > 1 || starts_part);
+            chars.truncate(at);
         }
-        let mut matched = false;
-        for part in word.lower.split('-') {
-            let first = part.chars().next();
-            if first.is_some() && letters.peek().copied() == first {
-                letters.next();
-                matched = true;
-            }
+        let is_small = word.marks.any(Marks::ENGLISH) || word.marks.any(Marks::JOINS);
+        if left == before && !is_small || start + 1 < range.end && words[start + 1].gap != Gap::Space {
+            return None;
         }
-        let may_be_left_out = index > 0 && word.lower.len() <= 3;
-        if !matched && !may_be_left_out {
-            return false;
+        if left == 0 {
+            return Some(start..range.end);
         }
     }
-    letters.next().is_none()
+    None
 }

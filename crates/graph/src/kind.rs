@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::lexicon::Marks;
+use crate::names::is_numeral;
 use crate::text::{Gap, Shape, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,11 +71,17 @@ impl Votes {
 /// What this sighting of a name says about its kind.
 pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
     let words = &line[name.clone()];
-    let mut votes = Votes::one(Kind::Term, 0.4);
+    let mut votes = Votes::one(Kind::Term, 0.2);
     vote_by_words(words, &mut votes);
-    let before = name.start.checked_sub(1).map(|index| &line[index]);
-    if let Some(before) = before.filter(|_| matches!(words[0].gap, Gap::Space)) {
+    if let Some(before) = line[..name.start].last().filter(|_| words[0].gap == Gap::Space) {
         vote_by_word_before(before, words, &mut votes);
+    }
+    if let [.., kind, of] = &line[..name.start]
+        && of.lower == "of"
+        && kind.marks.any(Marks::PLACE.or(Marks::EVENT))
+    {
+        // "the village of Skarness", "Battle of Brevik".
+        votes.add(Kind::Place, 1.0);
     }
     vote_by_words_after(&line[name.end..], &mut votes);
     votes
@@ -85,7 +92,7 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
     let head =
         words.iter().position(|word| word.lower == "of").and_then(|of| words[..of].last()).unwrap_or(last);
     let is_plain =
-        words.iter().all(|word| matches!(word.shape, Shape::Capital | Shape::Initial | Shape::Upper));
+        words.iter().all(|word| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word));
     if words.len() > 1 {
         for (mark, kind) in [
             (Marks::ORGANIZATION, Kind::Organization),
@@ -96,8 +103,14 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
             votes.add(kind, if heads { 2.0 } else { 0.0 });
         }
     }
-    if words.iter().all(|word| word.marks.any(Marks::COUNTRY.or(Marks::JOINS))) {
+    let is_compass = |word: &Word<'_>| COMPASS.contains(&word.lower.as_str());
+    if last.marks.any(Marks::COUNTRY)
+        && words.iter().all(|word| word.marks.any(Marks::COUNTRY) || is_compass(word))
+    {
         votes.add(Kind::Place, 2.0);
+    }
+    if words.iter().any(|word| word.text == "&") {
+        votes.add(Kind::Organization, 1.0);
     }
     if words.len() > 1 && first.marks.any(Marks::GIVEN_NAME) && is_plain {
         votes.add(Kind::Person, 1.2);
@@ -106,7 +119,12 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
         votes.add(Kind::Person, 1.0);
     }
     let has_initial = words.iter().any(|word| word.shape == Shape::Initial);
-    if (2..=4).contains(&words.len()) && is_plain && words.iter().all(|word| word.marks == Marks::default()) {
+    let ends_like_person = !last.lower.ends_with('s');
+    if (2..=4).contains(&words.len())
+        && is_plain
+        && ends_like_person
+        && words.iter().all(|word| word.marks == Marks::default())
+    {
         votes.add(Kind::Person, if has_initial { 1.0 } else { 0.45 });
     }
     if words.iter().any(|word| word.shape == Shape::Code) {
@@ -119,6 +137,11 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
     }
 }
 
+/// What stands before the name of a country or a city and is part of it.
+const COMPASS: [&str; 12] = [
+    "new", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "united", "los",
+    "san",
+];
 const PLACE_ENDINGS: [&str; 10] =
     ["shire", "ville", "burg", "borough", "stan", "land", "ford", "haven", "mouth", "bury"];
 
@@ -131,7 +154,7 @@ fn vote_by_word_before(before: &Word<'_>, words: &[Word<'_>], votes: &mut Votes)
     }
     let is_named_place = words.len() <= 2 && words.iter().all(|word| word.shape == Shape::Capital);
     if before.marks.any(Marks::LOCATES) && is_named_place {
-        votes.add(Kind::Place, if before.lower == "in" { 0.8 } else { 0.5 });
+        votes.add(Kind::Place, if before.lower == "to" { 0.3 } else { 0.5 });
     }
 }
 
@@ -143,7 +166,10 @@ fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
     if is_dates || next.gap == Gap::Space && (is_life(next) || speaks.contains(&next.lower.as_str())) {
         votes.add(Kind::Person, if is_dates { 3.0 } else { 1.0 });
     }
-    if let Some(kind) = definition(after).and_then(|words| defined_kind(words)) {
+    if next.gap == Gap::Space && next.shape == Shape::Lower && next.marks.any(Marks::PLACE) {
+        votes.add(Kind::Place, 0.7);
+    }
+    if let Some(kind) = definition(after).and_then(defined_kind) {
         votes.add(kind, 3.0);
     }
 }

@@ -31,6 +31,10 @@ impl Marks {
     /// The word before which a place stands ("in", "near").
     pub const LOCATES: Marks = Marks(1 << 12);
     pub const ARTICLE: Marks = Marks(1 << 13);
+    /// Shows that the word after it is a noun ("of") or that the one before it is none ("sends the").
+    pub const DETERMINES: Marks = Marks(1 << 15);
+    /// Shows that the word after it is a verb ("must", "she").
+    pub const ACTS: Marks = Marks(1 << 16);
     pub const ENGLISH: Marks = Marks(1 << 24);
     /// A function word of some language; the languages have one mark each.
     const LANGUAGES: [Marks; 7] = [
@@ -101,6 +105,11 @@ static MARKS: LazyLock<HashMap<&'static str, Marks>> = LazyLock::new(|| {
         (include_str!("lexicon/joins.txt"), Marks::JOINS),
         ("in at near from to into around outside toward towards across", Marks::LOCATES),
         ("the a an", Marks::ARTICLE),
+        ("the a an its their his her our my your this these those each every no any", Marks::DETERMINES),
+        (
+            "will would can could may might must should cannot not he she it they we you i who does do did",
+            Marks::ACTS,
+        ),
     ];
     let mut table = HashMap::new();
     for (list, mark) in lists.into_iter().chain(languages.into_iter().zip(Marks::LANGUAGES)) {

@@ -12,6 +12,7 @@ mod names;
 mod phrases;
 mod question;
 mod reading;
+mod same;
 mod text;
 mod things;
 

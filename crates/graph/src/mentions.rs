@@ -1,17 +1,14 @@
 //! What a document names, passage by passage: things are merged, weighed and written out.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use crate::acronym::acronyms;
-use crate::key::key;
-use crate::kind::Kind;
 use crate::reading::{Place, Reading};
 use crate::things::{Thing, Things};
-use crate::{Mention, Passage};
+use crate::{Mention, Passage, same};
 
 /// At most so many different things of one passage are kept, the weightiest first.
-const MOST_PER_PASSAGE: usize = 32;
+const MOST_PER_PASSAGE: usize = 64;
 /// A form of a name that is not the one used here still finds the thing, but says less.
 const OTHER_FORM: f32 = 0.5;
 
@@ -25,74 +22,18 @@ pub fn mentions(title: &str, passages: &[Passage<'_>]) -> Vec<Mention> {
     }
     let reading = Reading::new(title, passages);
     let mut things = Things::of(&reading);
-    merge_acronyms(&reading, &mut things);
-    merge_forms(&mut things);
-    merge_surnames(&mut things);
+    same::merge(&reading, &mut things);
     let mut by_passage: BTreeMap<u32, Vec<Mention>> = BTreeMap::new();
     for thing in things.all.iter().filter(|thing| !thing.sightings.is_empty()) {
-        for mention in write_out(thing) {
+        for mention in write_out(&things, thing) {
             by_passage.entry(mention.passage).or_default().push(mention);
         }
     }
     by_passage.into_values().flat_map(strongest).collect()
 }
 
-/// What is seen as "BLC" counts for "Boundary Layer Control".
-fn merge_acronyms(reading: &Reading<'_>, things: &mut Things) {
-    for line in &reading.lines {
-        for (acronym, words) in acronyms(line) {
-            let long = key(line.words[words].iter().map(|word| word.text));
-            let short = key(std::iter::once(line.words[acronym].text));
-            let (Some(long), Some(short_index)) = (things.find(&long), things.find(&short)) else { continue };
-            things.all[long].others.push(short);
-            things.merge(long, short_index);
-        }
-    }
-}
-
-/// "Lothair II" counts for "King Lothair II of Lotharingia" where only one such is named.
-fn merge_forms(things: &mut Things) {
-    let mut claims: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, thing) in things.all.iter().enumerate() {
-        for form in thing.others.iter().filter_map(|form| things.find(form)).filter(|&form| form != index) {
-            claims.entry(form).or_default().push(index);
-        }
-    }
-    for (form, mut claimants) in claims {
-        claimants.dedup();
-        if let [only] = claimants[..] {
-            things.merge(only, form);
-        }
-    }
-}
-
-/// "Boritzer" counts for "Etan Boritzer" where only one person of that name is named.
-fn merge_surnames(things: &mut Things) {
-    let mut persons: HashMap<String, Vec<usize>> = HashMap::new();
-    for (index, thing) in things.all.iter().enumerate() {
-        let is_person = thing.is_name && matches!(thing.votes.winner(), Kind::Person);
-        if thing.words < 2 || thing.sightings.is_empty() || !is_person {
-            continue;
-        }
-        for word in thing.key.split(' ').filter(|word| word.len() > 2) {
-            persons.entry(word.to_owned()).or_default().push(index);
-        }
-    }
-    for index in 0..things.all.len() {
-        let thing = &things.all[index];
-        let bearers = persons.get(&thing.key).map_or(&[][..], Vec::as_slice);
-        if let [person] = bearers
-            && thing.is_name
-            && thing.words == 1
-            && thing.votes.winner() != Kind::Place
-        {
-            things.merge(*person, index);
-        }
-    }
-}
-
-fn write_out(thing: &Thing) -> Vec<Mention> {
-    let Some(weight) = weight(thing) else { return Vec::new() };
+fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
+    let Some(weight) = weight(thing, things.independent(thing)) else { return Vec::new() };
     let (label, kind) = (best_label(thing), thing.votes.winner());
     let mut found: BTreeMap<u32, Mention> = BTreeMap::new();
     for sighting in &thing.sightings {
@@ -128,31 +69,43 @@ fn write_out(thing: &Thing) -> Vec<Mention> {
 
 /// How much a thing matters in its document, between 0 and 1: how often it is named by itself, how early, in
 /// which place and in how many words. None for what is not worth a row.
-fn weight(thing: &Thing) -> Option<f32> {
-    let own = thing.sightings.iter().filter(|sighting| !sighting.nested).count() as f32;
-    let nested = thing.sightings.len() as f32 - own;
-    let place = thing.sightings.iter().map(|sighting| sighting.place).min()?;
-    let defines = thing.sightings.iter().any(|sighting| sighting.defines);
-    if !thing.is_name && own < 2.0 && (thing.words == 1 && place == Place::Body || own < 1.0) {
+fn weight(thing: &Thing, own: f32) -> Option<f32> {
+    let alone = || thing.sightings.iter().filter(|sighting| sighting.inside.is_none());
+    let place = alone().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
+    let is_once = own < 2.0 && place == Place::Body && !thing.is_name;
+    if !thing.is_name && own < 1.0 || is_once && thing.words == 1 && !is_rare(&thing.key) {
         return None;
     }
     let first = thing.sightings.iter().map(|sighting| sighting.passage * 8 + sighting.sentence).min()?;
-    let often = (1.0 + own + 0.2 * nested).ln();
+    let often = (0.5 + own).ln_1p();
     let length = match (thing.is_name, thing.words) {
+        (true, _) if own < 1.0 => 0.5,
         (true, _) => 1.2,
-        (_, 1) => 0.6,
-        (_, 2 | 3) => 1.0,
-        _ => 0.7,
+        (_, 1) if is_once => 0.75,
+        (_, 1) => 0.85,
+        (_, 2) if is_once => 0.85,
+        (_, 2) => 1.0,
+        _ if is_once => 0.6,
+        _ => 1.0,
     };
     let placed = match place {
-        Place::Title => 2.0,
-        Place::Heading => 1.5,
-        Place::Body if defines => 1.3,
+        Place::Title => 1.8,
+        Place::Heading => 1.4,
+        Place::Body if alone().any(|sighting| sighting.defines) => 1.3,
         Place::Body => 1.0,
     };
-    let early = 1.0 + 0.5 / (1.0 + first as f32 / 4.0);
+    let early = 1.0 + 0.2 / (1.0 + first as f32 / 4.0);
     let score = often * length * placed * early;
     Some(score / (score + 2.0))
+}
+
+/// A long word is worth naming even once, if it looks neither like an adjective nor like a verb form nor abstract.
+fn is_rare(word: &str) -> bool {
+    const ENDINGS: [&str; 20] = [
+        "ing", "able", "ible", "ous", "ive", "ful", "al", "ic", "less", "ize", "ary", "ent", "ant", "ion",
+        "ment", "ness", "ity", "ship", "ance", "ence",
+    ];
+    word.chars().count() > 8 && !ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
 
 /// The label written most often; of equals the longest.

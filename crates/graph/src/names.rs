@@ -63,7 +63,7 @@ impl Scan<'_, '_> {
     fn starts(&self, at: usize) -> bool {
         let word = &self.words[at];
         if word.shape == Shape::Code {
-            return true;
+            return !self.is_unit(at);
         }
         if !word.is_capitalized() || word.marks.any(Marks::HONORIFIC.or(Marks::DATE)) {
             return false;
@@ -87,7 +87,14 @@ impl Scan<'_, '_> {
             return false;
         }
         let is_known = word.marks.any(Marks::GIVEN_NAME.or(Marks::COUNTRY).or(Marks::RANK));
-        leads_on || is_known || word.possessive || self.place == Place::Title
+        let stands_alone = self.place == Place::Title && self.words.len() == 1;
+        leads_on || is_known || word.possessive || stands_alone
+    }
+
+    /// "75 kW", "104 mmHg".
+    fn is_unit(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).map(|before| &self.words[before]);
+        before.is_some_and(|before| before.shape == Shape::Number) && self.words[at].text.len() <= 5
     }
 
     /// How many words more belong to the name from `at` to `end`.
@@ -100,7 +107,9 @@ impl Scan<'_, '_> {
             let small_heading = self.place != Place::Body && self.reading.is_small(word);
             return usize::from(!small_heading && !word.marks.any(Marks::HONORIFIC));
         }
-        if word.shape == Shape::Number && word.text.len() <= 2 {
+        // "Apollo 11", "ISO 10816".
+        let digits = if self.words[end - 1].shape == Shape::Upper { 5 } else { 2 };
+        if word.shape == Shape::Number && word.text.len() <= digits {
             return 1;
         }
         let joins = |word: &Word<'_>| word.marks.any(Marks::JOINS) && word.shape == Shape::Lower;
@@ -114,12 +123,24 @@ impl Scan<'_, '_> {
         if !joins(word) {
             return 0;
         }
+        if word.lower == "of" && self.is_person(at..end) {
+            return 0;
+        }
         let second_joins = after(1).is_some_and(|next| joins(next) || next.lower == "the");
         match (after(1), after(2)) {
             (Some(next), _) if names(next) => 2,
             (_, Some(next)) if second_joins && names(next) => 3,
             _ => 0,
         }
+    }
+
+    /// "Anna Berg of Berg Pumps" is two names; "Catherine of Aragon" and "King Lothair II of Lotharingia" are one.
+    fn is_person(&self, name: Range<usize>) -> bool {
+        let words = &self.words[name.clone()];
+        let is_plain = |word: &Word<'_>| word.shape == Shape::Capital && !word.marks.any(Marks::RANK);
+        let before = name.start.checked_sub(1).map(|before| self.words[before].marks).unwrap_or_default();
+        let is_known = words[0].marks.any(Marks::GIVEN_NAME) || before.any(Marks::HONORIFIC);
+        words.len() > 1 && is_known && words.iter().all(is_plain)
     }
 
     /// "Ministry of Trade and Industry", "Harmon and Sons".
@@ -133,17 +154,19 @@ impl Scan<'_, '_> {
 
     /// Without articles and general words at its edges.
     fn trimmed(&self, mut name: Range<usize>) -> Range<usize> {
-        let is_edge = |word: &Word<'_>| {
-            let is_numeral = matches!(word.shape, Shape::Upper | Shape::Initial);
-            !is_numeral && (self.reading.is_stop(word) || word.marks.any(Marks::DATE)) || word.text == "&"
+        let is_year = |word: Option<&Word<'_>>| word.is_some_and(|word| word.shape == Shape::Number);
+        let ends_badly = |end: usize| {
+            let word = &self.words[end - 1];
+            let is_month = word.marks.any(Marks::DATE) && is_year(self.words.get(end));
+            word.shape == Shape::Capital && self.reading.is_stop(word) || is_month || word.text == "&"
         };
         if name.len() > 1 && self.words[name.start].gap == Gap::Quote {
             return name;
         }
-        while !name.is_empty() && is_edge(&self.words[name.end - 1]) {
+        while !name.is_empty() && ends_badly(name.end) {
             name.end -= 1;
         }
-        while !name.is_empty() && is_edge(&self.words[name.start]) {
+        while !name.is_empty() && self.words[name.start].marks.any(Marks::ARTICLE) {
             name.start += 1;
         }
         name
@@ -179,7 +202,8 @@ pub fn forms(words: &[Word<'_>]) -> Forms {
     forms.add(own(&bare));
     if let Some(of) = bare.iter().position(|word| word.lower == "of") {
         let head: Vec<&Word<'_>> = bare[..of].iter().copied().filter(|word| !is_rank(word)).collect();
-        if is_titled && !head.is_empty() {
+        let is_firm = head.len() > 1 && head[head.len() - 1].marks.any(Marks::ORGANIZATION);
+        if (is_titled || is_firm) && !head.is_empty() {
             forms.add(own(&head));
             forms.add(own(&head.iter().chain(&bare[of..]).copied().collect::<Vec<_>>()));
         }

@@ -3,74 +3,116 @@
 use std::ops::Range;
 
 use crate::lexicon::Marks;
-use crate::reading::{Line, Reading};
+use crate::reading::{Line, Place, Reading};
 use crate::text::{Gap, Shape, Word};
 
 const LONGEST_PHRASE: usize = 4;
 
-/// Every phrase of a line that could be a concept, nested ones included, outside of the names.
+/// Every phrase of a line that could be a concept, nested ones included. A name of one word may open a phrase
+/// ("Lyme disease"); apart from that, phrases stand between names.
 pub fn phrases(line: &Line<'_>, reading: &Reading<'_>, names: &[Range<usize>]) -> Vec<Range<usize>> {
-    let words = &line.words;
+    let scan = Scan { words: &line.words, reading, place: line.place };
     let mut phrases = Vec::new();
-    let mut names = names.iter().peekable();
-    let mut at = 0;
-    while at < words.len() {
-        while names.next_if(|name| name.end <= at).is_some() {}
-        let limit = names.peek().map_or(words.len(), |name| name.start);
-        let length = run_length(&words[at..limit.max(at)], reading);
-        add_phrases(words, at..at + length, &mut phrases);
-        at = match names.peek() {
-            Some(name) if at + length >= name.start => name.end,
-            _ => at + length.max(1),
-        };
+    let mut after_name = 0;
+    for name in names {
+        scan.between(after_name..name.start, &mut phrases);
+        after_name = name.end;
+        if name.len() == 1 {
+            scan.opened_by(name.start, &mut phrases);
+        }
     }
+    scan.between(after_name..line.words.len(), &mut phrases);
     phrases
 }
 
-/// How many words from here on belong together.
-fn run_length(words: &[Word<'_>], reading: &Reading<'_>) -> usize {
-    let breaks = |(index, word): (usize, &Word<'_>)| {
-        index > 0 && word.gap != Gap::Space || !is_content(word) || reading.is_stop(word)
-    };
-    words.iter().enumerate().position(breaks).unwrap_or(words.len())
+struct Scan<'s, 'a> {
+    words: &'s [Word<'a>],
+    reading: &'s Reading<'a>,
+    place: Place,
+}
+
+impl Scan<'_, '_> {
+    fn between(&self, range: Range<usize>, phrases: &mut Vec<Range<usize>>) {
+        let mut at = range.start;
+        while at < range.end {
+            let length = self.run_length(at..range.end);
+            self.add_phrases(at..at + length, phrases);
+            at += length.max(1);
+        }
+    }
+
+    /// How many words from the start of the range belong together.
+    fn run_length(&self, range: Range<usize>) -> usize {
+        let belongs = |index: &usize| {
+            let word = &self.words[*index];
+            let follows = *index == range.start || word.gap == Gap::Space;
+            let is_function = self.reading.is_stop(word) || self.reading.is_verb(word);
+            follows && is_content(word) && !is_function
+        };
+        range.clone().take_while(belongs).count()
+    }
+
+    fn add_phrases(&self, run: Range<usize>, phrases: &mut Vec<Range<usize>>) {
+        for start in run.clone() {
+            for end in start + 1..=run.end.min(start + LONGEST_PHRASE) {
+                // Nothing reaches over a possessive: "the pump's seal" names two things.
+                if end > start + 1 && self.words[end - 2].possessive {
+                    break;
+                }
+                if self.may_end(end) && is_telling(&self.words[start..end]) {
+                    phrases.push(start..end);
+                }
+            }
+        }
+    }
+
+    /// Phrases that open with a name, where they stand as nouns do, not as a subject and its verb.
+    fn opened_by(&self, name: usize, phrases: &mut Vec<Range<usize>>) {
+        let opener = &self.words[name];
+        let is_led = name > 0 && opener.gap == Gap::Space && self.words[name - 1].shape == Shape::Lower;
+        let is_noun =
+            is_led || opener.shape == Shape::Upper || opener.starts_sentence() || self.place != Place::Body;
+        let next = self.words.get(name + 1);
+        if opener.possessive
+            || !is_noun
+            || next.is_none_or(|next| next.gap != Gap::Space || next.is_capitalized())
+        {
+            return;
+        }
+        let is_plain = |index: usize| self.words[index].marks.any(Marks::PLAIN);
+        let length = self.run_length(name + 1..self.words.len());
+        for end in name + 2..=(name + 1 + length).min(name + LONGEST_PHRASE) {
+            let ends_like_verb = self.words[end - 1].lower.ends_with('s') && (!is_led || is_plain(end - 1));
+            if self.may_end(end) && !ends_like_verb {
+                phrases.push(name..end);
+            }
+        }
+    }
+
+    fn may_end(&self, end: usize) -> bool {
+        let word = &self.words[end - 1];
+        let is_participle =
+            word.lower.len() > 4 && word.lower.ends_with("ed") && !word.lower.ends_with("eed");
+        let takes_object = self.words.get(end).is_some_and(|next| {
+            next.gap == Gap::Space && next.marks.any(Marks::DETERMINES) && word.lower.ends_with('s')
+        });
+        !(word.marks.any(Marks::DEMONYM) || is_participle || takes_object)
+    }
 }
 
 fn is_content(word: &Word<'_>) -> bool {
     let letters = word.lower.chars().filter(|c| c.is_alphabetic()).count();
     let enough = if word.shape == Shape::Other { 2 } else { 3 };
     let is_adverb = word.lower.len() > 4 && word.lower.ends_with("ly") && word.shape == Shape::Lower;
-    letters >= enough && !is_adverb && !word.marks.any(Marks::DATE.or(Marks::HONORIFIC))
+    letters >= enough
+        && !is_adverb
+        && word.shape != Shape::Number
+        && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC))
 }
 
-fn add_phrases(words: &[Word<'_>], run: Range<usize>, phrases: &mut Vec<Range<usize>>) {
-    for start in run.clone() {
-        if !may_open(&words[start]) {
-            continue;
-        }
-        for end in start + 1..=run.end.min(start + LONGEST_PHRASE) {
-            // Nothing reaches over a possessive: "the pump's seal" names two things.
-            if end > start + 1 && words[end - 2].possessive {
-                break;
-            }
-            if may_end(&words[end - 1]) && is_telling(&words[start..end]) {
-                phrases.push(start..end);
-            }
-        }
-    }
-}
-
-fn may_open(word: &Word<'_>) -> bool {
-    !word.marks.any(Marks::WEAK)
-}
-
-fn may_end(word: &Word<'_>) -> bool {
-    let is_participle = word.lower.len() > 4 && word.lower.ends_with("ed") && !word.lower.ends_with("eed");
-    !word.marks.any(Marks::WEAK.or(Marks::DEMONYM)) && !is_participle
-}
-
-/// At least one word that is not general; a lone one must not look like a verb form either.
+/// At least one word that is not general.
 fn is_telling(words: &[Word<'_>]) -> bool {
     let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE);
     let tells = words.iter().any(|word| !word.marks.any(general));
-    tells && (words.len() > 1 || words[0].lower.chars().count() > 3)
+    tells && (words.len() > 1 || words[0].lower.chars().count() > 2)
 }

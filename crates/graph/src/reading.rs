@@ -1,16 +1,18 @@
 //! A document read once: its lines as words, its language, and which words it writes small and which large.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::Passage;
 use crate::lexicon::{Marks, language};
-use crate::text::{Shape, Word, words};
+use crate::text::{Gap, Shape, Word, words};
 
 pub struct Reading<'a> {
     pub lines: Vec<Line<'a>>,
     pub language: Marks,
     /// Words that occur in lower case: a capital at the start of a sentence makes no name of them.
     small: HashSet<String>,
+    /// Words that stand more often where a verb stands than where a noun does.
+    verbs: HashSet<String>,
     /// Words with a capital inside a sentence: names also where they start one.
     large: HashSet<String>,
 }
@@ -40,14 +42,15 @@ impl<'a> Reading<'a> {
         lines.iter_mut().for_each(soften_shouting);
         let language = language(lines.iter().flat_map(|line| &line.words).map(|word| word.marks));
         let (mut small, mut large) = (HashSet::new(), HashSet::new());
-        for word in lines.iter().filter(|line| line.place == Place::Body).flat_map(|line| &line.words) {
+        for word in lines.iter().filter(|line| tells_by_case(line)).flat_map(|line| &line.words) {
             match word.shape {
                 Shape::Lower => small.insert(word.lower.clone()),
                 Shape::Capital if !word.starts_sentence() => large.insert(word.lower.clone()),
                 _ => false,
             };
         }
-        Reading { lines, language, small, large }
+        let verbs = verbs(&lines);
+        Reading { lines, language, small, large, verbs }
     }
 
     pub fn is_small(&self, word: &Word<'_>) -> bool {
@@ -58,9 +61,39 @@ impl<'a> Reading<'a> {
         self.large.contains(&word.lower)
     }
 
+    pub fn is_verb(&self, word: &Word<'_>) -> bool {
+        self.verbs.contains(&word.lower)
+    }
+
     pub fn is_stop(&self, word: &Word<'_>) -> bool {
         word.marks.any(self.language)
     }
+}
+
+/// Not where every word is large: "Changing the Mechanical Seal".
+fn tells_by_case(line: &Line<'_>) -> bool {
+    let inner = || line.words.iter().filter(|word| !word.starts_sentence());
+    let large = inner().filter(|word| word.shape == Shape::Capital).count();
+    line.place == Place::Body || large * 3 < inner().count()
+}
+
+/// Without a dictionary: a verb follows "must" or "she" and is followed by "the" or "to"; a noun follows "the" or
+/// "in" and is followed by "of".
+fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
+    let mut tally: HashMap<&str, i32> = HashMap::new();
+    for pair in lines.iter().flat_map(|line| line.words.windows(2)) {
+        let [first, second] = pair else { continue };
+        if second.gap != Gap::Space {
+            continue;
+        }
+        let names =
+            first.marks.any(Marks::DETERMINES.or(Marks::LOCATES)) && first.lower != "to" || first.possessive;
+        let acts = first.marks.any(Marks::ACTS);
+        *tally.entry(&second.lower).or_default() += i32::from(names || first.lower == "of") - i32::from(acts);
+        let is_followed = second.marks.any(Marks::DETERMINES) || second.lower == "to";
+        *tally.entry(&first.lower).or_default() += i32::from(second.lower == "of") - i32::from(is_followed);
+    }
+    tally.into_iter().filter(|(_, tally)| *tally < 0).map(|(word, _)| word.to_owned()).collect()
 }
 
 /// A title that is a file's name reads like one: "pump_manual-v2.pdf" is "pump manual v2".

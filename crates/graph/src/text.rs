@@ -94,7 +94,8 @@ fn next_word(line: &str, from: usize) -> Option<(usize, usize)> {
     while let Some((offset, c)) = chars.next() {
         let next = chars.peek().map(|&(_, next)| next);
         let so_far = &line[start..start + offset];
-        if !is_inside(c) && !(next.is_some_and(is_inside) && links(so_far, c)) {
+        let links_on = |next: char| is_inside(next) && links(so_far, c, next);
+        if !(is_inside(c) || next.is_some_and(links_on)) {
             break;
         }
         end = start + offset + c.len_utf8();
@@ -107,12 +108,12 @@ fn is_inside(c: char) -> bool {
 }
 
 /// Whether `c` between two letters or digits leaves them one word.
-fn links(so_far: &str, c: char) -> bool {
+fn links(so_far: &str, c: char, next: char) -> bool {
     let last_part = so_far.rsplit('.').next().unwrap_or(so_far);
     match c {
         '-' | '\u{2010}' | '\u{2011}' | '\'' | '’' => true,
-        // "U.S.A", "3.5", "2.0b"; not the full stop between two sentences set without a space.
-        '.' => last_part.chars().count() == 1 || last_part.bytes().all(|b| b.is_ascii_digit()),
+        // "U.S.A", "3.5", "db.small"; not the full stop between two sentences set without a space.
+        '.' => last_part.chars().count() == 1 || !next.is_uppercase(),
         _ => false,
     }
 }
@@ -161,17 +162,19 @@ fn shape(text: &str) -> Shape {
         upper += usize::from(c.is_uppercase());
         lower += usize::from(c.is_lowercase());
         digits += usize::from(c.is_numeric());
-        odd |= c == '_';
+        odd |= c == '_' || c == '.' && before.is_lowercase();
         inner_capital |= c.is_uppercase() && before.is_lowercase();
         before = c;
     }
     let starts_capital = text.chars().next().is_some_and(char::is_uppercase);
     // "McGee" and "MacLeod" are names; "GraphQL" and "camelCase" are not.
     let is_scottish = starts_capital && upper == 2 && (text.starts_with("Mc") || text.starts_with("Mac"));
-    if upper + lower == 0 {
+    let starts_with_digit = text.starts_with(|c: char| c.is_numeric());
+    if upper + lower == 0 || starts_with_digit && upper == 0 && !odd {
+        // "1914", "18th", "43-year-old".
         return if digits > 0 { Shape::Number } else { Shape::Other };
     }
-    if odd || digits > 0 && !is_ordinal(text) || inner_capital && !is_scottish {
+    if odd || digits > 0 || inner_capital && !is_scottish {
         return Shape::Code;
     }
     match (upper, lower) {
@@ -182,10 +185,4 @@ fn shape(text: &str) -> Shape {
         _ if starts_capital => Shape::Capital,
         _ => Shape::Lower,
     }
-}
-
-/// "1st", "18th", "1950s": digits that say how many, not which one.
-fn is_ordinal(text: &str) -> bool {
-    let ending = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    ending.len() < text.len() && ["st", "nd", "rd", "th", "s", "St", "Nd", "Rd", "Th"].contains(&ending)
 }

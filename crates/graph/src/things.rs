@@ -33,14 +33,23 @@ pub struct Sighting {
     pub place: Place,
     pub sentence: u32,
     pub defines: bool,
-    /// Part of a longer name or phrase here.
-    pub nested: bool,
+    pub inside: Option<Inside>,
+}
+
+/// That a sighting is part of a longer name or phrase.
+#[derive(Clone, Copy)]
+pub struct Inside {
+    /// The longer one's place among the things.
+    thing: usize,
+    /// Its last two words: a "single-stage centrifugal pump" is a centrifugal pump.
+    is_head: bool,
 }
 
 #[derive(Default)]
 pub struct Things {
     pub all: Vec<Thing>,
     places: HashMap<String, usize>,
+    title: Option<usize>,
 }
 
 impl Things {
@@ -51,8 +60,17 @@ impl Things {
                 things.see_title(line, reading);
             }
             let names = names(line, reading);
-            names.iter().for_each(|name| things.see_name(line, name));
-            things.see_phrases(line, phrases(line, reading, &names));
+            let phrases = phrases(line, reading, &names);
+            let seen = things.see_phrases(line, &phrases);
+            for name in &names {
+                let longest = phrases.partition_point(|phrase| phrase.start <= name.start);
+                let opened = longest.checked_sub(1).filter(|&index| phrases[index].start == name.start);
+                let inside = opened.map(|index| Inside { thing: seen[index], is_head: false });
+                things.see_name(line, name, inside);
+            }
+            if line.place == Place::Body && line.passage == 0 {
+                things.see_subject(line, &names);
+            }
         }
         things
     }
@@ -94,9 +112,9 @@ impl Things {
         }
         let comma =
             line.words[..end].iter().skip(1).position(|word| word.gap == Gap::Comma).map(|index| index + 1);
-        self.see_name(line, &(0..end));
-        let whole = forms(&line.words[..end]).key;
-        let Some(thing) = self.find(&whole).map(|index| &mut self.all[index]) else { return };
+        self.see_name(line, &(0..end), None);
+        self.title = self.find(&forms(&line.words[..end]).key);
+        let Some(thing) = self.title.map(|index| &mut self.all[index]) else { return };
         thing.is_name = is_name || end == 1;
         if let Some(comma) = comma {
             let head = forms(&line.words[..comma]);
@@ -104,61 +122,118 @@ impl Things {
         }
     }
 
-    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>) {
+    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>, inside: Option<Inside>) {
         let words = &line.words[name.clone()];
         let forms = forms(words);
-        let votes = votes(&line.words, name);
         let defines = words[0].starts_sentence() && definition(&line.words[name.end..]).is_some();
-        let sighting = sighting(line, name, defines);
-        let thing = self.thing(forms.key);
+        let place = self.place(forms.key);
+        let thing = &mut self.all[place];
         thing.is_name = true;
         thing.words = words.len();
-        thing.votes.merge(&votes);
+        thing.votes.merge(&votes(&line.words, name));
         thing.others.extend(forms.others);
-        thing.see(label(words), sighting);
+        thing.see(label(words), Sighting { inside, ..sighting(line, name, defines) });
         if let Some(tail) = tail(words) {
-            self.see_nested(line, name.start + tail.start..name.start + tail.end);
+            let inside = Inside { thing: place, is_head: false };
+            self.see_name(line, &(name.start + tail.start..name.start + tail.end), Some(inside));
         }
     }
 
-    fn see_nested(&mut self, line: &Line<'_>, name: Range<usize>) {
-        let words = &line.words[name.clone()];
-        let sighting = Sighting { nested: true, ..sighting(line, &name, false) };
-        let thing = self.thing(forms(words).key);
-        thing.is_name = true;
-        thing.words = words.len();
-        thing.votes.merge(&votes(&line.words, &name));
-        thing.see(label(words), sighting);
-    }
-
-    fn see_phrases(&mut self, line: &Line<'_>, phrases: Vec<Range<usize>>) {
+    /// Gives the place of each phrase's thing.
+    fn see_phrases(&mut self, line: &Line<'_>, phrases: &[Range<usize>]) -> Vec<usize> {
+        let key_of = |phrase: &Range<usize>| key(line.words[phrase.clone()].iter().map(|word| word.text));
+        let places: Vec<usize> = phrases.iter().map(|phrase| self.place(key_of(phrase))).collect();
         for (index, phrase) in phrases.iter().enumerate() {
-            // A longer phrase around this one is at most four starts of four phrases away.
-            let near = &phrases[index.saturating_sub(16)..(index + 4).min(phrases.len())];
-            let covers = |other: &Range<usize>| other.start <= phrase.start && other.end >= phrase.end;
-            let nested = near.iter().any(|other| other != phrase && covers(other));
-            let words = &line.words[phrase.clone()];
-            let starts = words[0].starts_sentence()
-                || phrase.start > 0 && line.words[phrase.start - 1].starts_sentence();
-            let defines = starts && definition(&line.words[phrase.end..]).is_some();
-            let thing = self.thing(key(words.iter().map(|word| word.text)));
-            thing.words = words.len();
-            if !thing.is_name {
-                thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
+            let inside = longest_around(phrases, index).map(|around| Inside {
+                thing: places[around],
+                is_head: phrases[around].end == phrase.end && phrase.len() == 2,
+            });
+            self.see_phrase(line, phrase, places[index], inside);
+        }
+        places
+    }
+
+    fn see_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, place: usize, inside: Option<Inside>) {
+        let words = &line.words[phrase.clone()];
+        let starts =
+            line.words[phrase.start.saturating_sub(1)..=phrase.start].iter().any(Word::starts_sentence);
+        let defines = starts && definition(&line.words[phrase.end..]).is_some();
+        let thing = &mut self.all[place];
+        thing.words = words.len();
+        if !thing.is_name {
+            thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
+        }
+        let is_sentence_case = words[0].shape == Shape::Capital && words[0].starts_sentence();
+        let label = label(words);
+        let label = if is_sentence_case { label.to_lowercase() } else { label };
+        thing.see(label, Sighting { inside, ..sighting(line, phrase, defines) });
+    }
+
+    /// What the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
+    /// Frederick I, was ..." under the title "Frederick I, Holy Roman Emperor".
+    fn see_subject(&mut self, line: &Line<'_>, names: &[Range<usize>]) {
+        let (Some(title), Some(first)) = (self.title, names.first()) else { return };
+        let after = &line.words[first.end..];
+        let opens = first.start <= 1 && after.first().is_some_and(|word| word.gap != Gap::Space);
+        let name = forms(&line.words[first.clone()]).key;
+        let title_key = &self.all[title].key;
+        let shares =
+            name.split(' ').any(|word| word.len() > 2 && title_key.split(' ').any(|other| other == word));
+        if !shares || !(opens || definition(after).is_some()) {
+            return;
+        }
+        let called = names[1..].iter().filter(|name| line.words[name.start].sentence == 0).filter(|name| {
+            let before = &line.words[name.start - 1];
+            ["as", "called", "née", "born", "alias", "nicknamed"].contains(&before.lower.as_str())
+        });
+        let called: Vec<String> = called.map(|name| forms(&line.words[name.clone()]).key).collect();
+        self.all[title].others.extend(std::iter::once(name).chain(called));
+    }
+
+    /// What an acronym stands for is a thing, however often it is written out.
+    pub fn see_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
+        let key = key(line.words[words.clone()].iter().map(|word| word.text));
+        match self.find(&key) {
+            Some(known) => {
+                self.all[known].sightings.iter_mut().for_each(|sighting| sighting.inside = None);
+                known
             }
-            let label = label(words);
-            let label = if words[0].shape == Shape::Capital { label.to_lowercase() } else { label };
-            thing.see(label, Sighting { nested, ..sighting(line, phrase, defines) });
+            None => {
+                let place = self.place(key);
+                self.see_phrase(line, words, place, None);
+                place
+            }
         }
     }
 
-    fn thing(&mut self, key: String) -> &mut Thing {
+    /// How often a thing is named for its own sake, as C-value (Frantzi and Ananiadou 1999) counts: what stands
+    /// inside of longer names and phrases counts where there are several such, and where it also stands alone.
+    pub fn independent(&self, thing: &Thing) -> f32 {
+        let (mut own, mut nested) = (0.0, 0.0);
+        let mut around: Vec<usize> = Vec::new();
+        for sighting in &thing.sightings {
+            match sighting.inside {
+                Some(Inside { thing, is_head })
+                    if !is_head || self.all[self.root(thing)].sightings.len() > 1 =>
+                {
+                    nested += 1.0;
+                    around.push(self.root(thing));
+                }
+                _ => own += 1.0,
+            }
+        }
+        around.sort_unstable();
+        around.dedup();
+        if own == 0.0 || around.is_empty() { own } else { own + nested - nested / around.len() as f32 }
+    }
+
+    fn place(&mut self, key: String) -> usize {
         let next = self.all.len();
-        let index = *self.places.entry(key.clone()).or_insert(next);
-        if index == next {
+        let place = *self.places.entry(key.clone()).or_insert(next);
+        if place == next {
             self.all.push(Thing { key, ..Thing::default() });
         }
-        &mut self.all[index]
+        place
     }
 }
 
@@ -180,8 +255,18 @@ fn sighting(line: &Line<'_>, range: &Range<usize>, defines: bool) -> Sighting {
         place: line.place,
         sentence,
         defines: defines || line.place != Place::Body,
-        nested: false,
+        inside: None,
     }
+}
+
+/// Phrases come by their start, then by their end, and have at most four words: what is around one is near.
+fn longest_around(phrases: &[Range<usize>], index: usize) -> Option<usize> {
+    let phrase = &phrases[index];
+    let near = index.saturating_sub(16)..(index + 4).min(phrases.len());
+    let around = near.filter(|&other| {
+        other != index && phrases[other].start <= phrase.start && phrases[other].end >= phrase.end
+    });
+    around.max_by_key(|&other| phrases[other].len())
 }
 
 /// The name after "of": "Elmham" in "Bishop of Elmham".

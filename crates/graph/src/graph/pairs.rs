@@ -5,8 +5,9 @@ use super::merge::Merged;
 
 /// Of one passage only the weightiest are paired: pairs grow with the square.
 const MOST_PER_PASSAGE: usize = 24;
-/// What the same passage counts for, where the same sentence counts 1.
-const SAME_PASSAGE: f32 = 0.25;
+/// What counts for how much, where the same sentence counts 1.
+const NEXT_SENTENCE: f32 = 0.5;
+const SAME_PASSAGE: f32 = 0.1;
 /// The edges of a node that are kept.
 const MOST_PER_NODE: u32 = 12;
 
@@ -30,7 +31,7 @@ pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
         let strongest = &passage[..passage.len().min(MOST_PER_PASSAGE)];
         for (index, one) in strongest.iter().enumerate() {
             for other in &strongest[index + 1..] {
-                pairs.push((pair(one.node, other.node), times(one.sentences & other.sentences)));
+                pairs.push((pair(one.node, other.node), together(one.sentences, other.sentences)));
             }
         }
     }
@@ -64,15 +65,22 @@ fn times(sentences: u32) -> f32 {
     sentences.count_ones() as f32 + SAME_PASSAGE
 }
 
+/// How often two things come together: in one sentence, in sentences next to each other, in the passage at all.
+fn together(one: u32, other: u32) -> f32 {
+    let same = one & other;
+    let next = (one << 1 | one >> 1) & other & !same;
+    same.count_ones() as f32 + NEXT_SENTENCE * next.count_ones() as f32 + SAME_PASSAGE
+}
+
 fn pair(one: u32, other: u32) -> u64 {
     u64::from(one.min(other)) << 32 | u64::from(one.max(other))
 }
 
-/// Normalised pointwise mutual information, times how sure the count makes it.
+/// Normalised pointwise mutual information, damped since it favours the rare, times how sure the count makes it.
 fn strength(together: f32, expected: f32, total: f32) -> f32 {
     let information = (together / expected).ln() / (1.0 + total / together).ln();
-    let sureness = together / (together + 1.0);
-    (information * sureness).clamp(0.0, 1.0)
+    let sureness = together / (together + 2.0);
+    (information.max(0.0).sqrt() * sureness).clamp(0.0, 1.0)
 }
 
 /// Keeps an edge where it is among the strongest `most` of either end.

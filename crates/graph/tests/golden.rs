@@ -1,0 +1,141 @@
+//! Five texts of different fields, each with a list of what a careful reader would name in it, of which kind, and
+//! which of these belong together. The strongest nodes and edges are held against the lists.
+
+use std::fs;
+use std::path::Path;
+
+use graph::{Evidence, Graph, Node, Passage, mentions, names_in};
+
+const TEXTS: [&str; 5] = ["pump", "case", "company", "software", "village"];
+
+#[derive(Debug)]
+struct Score {
+    /// Share of the thirty strongest nodes that are on the list.
+    precision: f32,
+    /// Share of the list among the fifty strongest nodes.
+    recall: f32,
+    /// Share of those found that have the listed kind.
+    kinds: f32,
+    /// Share of the listed pairs that are joined by an edge.
+    pairs: f32,
+}
+
+#[test]
+fn the_strongest_nodes_are_those_a_careful_reader_would_name() {
+    let scores: Vec<Score> = TEXTS.iter().map(|name| score(name)).collect();
+    for (name, score) in TEXTS.iter().zip(&scores) {
+        println!("{name:9} {score:.2?}");
+    }
+    let mean = |part: fn(&Score) -> f32| scores.iter().map(part).sum::<f32>() / scores.len() as f32;
+    let whole = Score {
+        precision: mean(|score| score.precision),
+        recall: mean(|score| score.recall),
+        kinds: mean(|score| score.kinds),
+        pairs: mean(|score| score.pairs),
+    };
+    println!("mean      {whole:.2?}");
+    assert!(whole.precision >= 0.80 && whole.recall >= 0.75 && whole.kinds >= 0.85 && whole.pairs >= 0.70);
+}
+
+fn score(name: &str) -> Score {
+    let graph = graph_of(&read(name, "md"));
+    let list = read(name, "names");
+    let mut listed: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut pairs: Vec<&str> = Vec::new();
+    for (kind, rest) in list.lines().filter_map(|line| line.split_once(": ")) {
+        match kind {
+            "pair" => pairs.push(rest),
+            _ => listed.push((kind, rest.split(" | ").collect())),
+        }
+    }
+    let view = graph.strongest(50);
+    let places: Vec<Vec<&Node>> = listed
+        .iter()
+        .map(|(_, labels)| labels.iter().filter_map(|label| find(&graph, label)).collect())
+        .collect();
+    let is_listed = |node: &&&Node| places.iter().flatten().any(|listed| listed.id == node.id);
+    for node in view.nodes[..30].iter().filter(|node| !is_listed(node)) {
+        println!("{name}: not on the list: {} ({})", node.label, node.kind.as_str());
+    }
+    let mut found = 0;
+    let mut right = 0;
+    for ((kind, labels), nodes) in listed.iter().zip(&places) {
+        match nodes.iter().find(|node| view.nodes.iter().any(|shown| shown.id == node.id)) {
+            Some(node) => {
+                found += 1;
+                right += usize::from(node.kind.as_str() == *kind);
+                if node.kind.as_str() != *kind {
+                    println!("{name}: {} is a {kind}, not a {}", node.label, node.kind.as_str());
+                }
+            }
+            None => println!("{name}: missed: {}", labels[0]),
+        }
+    }
+    let joined = pairs.iter().filter(|pair| {
+        let is_joined = pair.split(" | ").any(|pair| joins(&graph, pair));
+        if !is_joined {
+            println!("{name}: not joined: {pair}");
+        }
+        is_joined
+    });
+    Score {
+        precision: share(view.nodes[..30].iter().filter(is_listed).count(), 30),
+        recall: share(found, listed.len()),
+        kinds: share(right, found),
+        pairs: share(joined.count(), pairs.len()),
+    }
+}
+
+fn read(name: &str, ending: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.{ending}"));
+    fs::read_to_string(path).unwrap()
+}
+
+/// The graph of one Markdown text, a passage for each section, or for each paragraph where there are no sections.
+fn graph_of(text: &str) -> Graph {
+    let (title, body) = text.split_once('\n').unwrap();
+    let has_sections = body.contains("\n## ");
+    let blocks: Vec<&str> = body
+        .split(if has_sections { "\n## " } else { "\n\n" })
+        .filter(|block| block.trim().len() > 1)
+        .collect();
+    let sections: Vec<(Vec<String>, &str)> = blocks
+        .into_iter()
+        .map(|block| match block.split_once('\n').filter(|_| has_sections) {
+            Some((heading, text)) => (vec![heading.to_owned()], text),
+            None => (Vec::new(), block),
+        })
+        .collect();
+    let passages: Vec<Passage<'_>> =
+        sections.iter().map(|(headings, text)| Passage { text, headings }).collect();
+    let found = mentions(title.trim_start_matches("# "), &passages);
+    Graph::build(found.iter().map(|mention| Evidence {
+        document: "text",
+        passage: mention.passage,
+        key: &mention.key,
+        label: &mention.label,
+        kind: mention.kind,
+        count: mention.count,
+        weight: mention.weight,
+        defines: mention.defines,
+        sentences: mention.sentences,
+    }))
+}
+
+fn find<'g>(graph: &'g Graph, label: &str) -> Option<&'g Node> {
+    names_in(label).first().and_then(|key| graph.find(&key.replace(' ', "-")))
+}
+
+fn joins(graph: &Graph, pair: &str) -> bool {
+    let (one, other) = pair.split_once(" -- ").unwrap();
+    let (Some(one), Some(other)) = (find(graph, one), find(graph, other)) else { return false };
+    let id = |place: u32| &graph.nodes()[place as usize].id;
+    graph.edges().iter().any(|edge| {
+        let ends = [id(edge.source), id(edge.target)];
+        ends.contains(&&one.id) && ends.contains(&&other.id)
+    })
+}
+
+fn share(part: usize, whole: usize) -> f32 {
+    part as f32 / whole as f32
+}
