@@ -11,7 +11,7 @@ mod portable;
 mod vnni;
 
 use crate::kernel::{Aligned, Isa, Kernel};
-use crate::simd::vectorized;
+use crate::simd::{LANES, vectorized};
 use std::ops::Range;
 
 /// Added to each byte, so that the stored operand is unsigned as the byte products want it.
@@ -173,16 +173,17 @@ impl Numbers {
 }
 
 vectorized! {
-    /// The product of two vectors in double precision, the same on every processor.
     fn precise_product(a: &[f32], b: &[f32]) -> f64 {
-        let mut sums = [0.0; 16];
-        let (a, b) = (a.chunks(16), b.chunks(16));
-        for (a, b) in a.zip(b) {
-            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-                *sum += f64::from(*a) * f64::from(*b);
+        let (a, a_rest) = a.as_chunks::<LANES>();
+        let (b, b_rest) = b.as_chunks::<LANES>();
+        let mut sums = [0.0; LANES];
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..LANES {
+                sums[lane] += f64::from(a[lane]) * f64::from(b[lane]);
             }
         }
-        sums.iter().sum()
+        let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
+        sums.iter().sum::<f64>() + rest
     }
 }
 

@@ -1,7 +1,6 @@
 //! The highest of many, found in one pass.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 /// A passage with its score. The order is that of results: the higher score first, then the earlier passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,39 +23,47 @@ impl PartialOrd for Scored {
     }
 }
 
-/// Keeps at most so many of what it is shown. The last of them stands on top of the heap, ready to be replaced.
+/// Keeps the first so many of what it is shown. Some more are held until there are enough to be worth sorting out.
 pub struct Best {
     most: usize,
-    heap: BinaryHeap<Scored>,
+    held: Vec<Scored>,
+    bar: f32,
 }
 
 impl Best {
     pub fn of(most: usize) -> Self {
-        Self { most, heap: BinaryHeap::new() }
+        Self { most, held: Vec::new(), bar: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
     }
 
-    /// What a score must reach to be kept.
-    #[inline]
+    /// What is below this is not among the first.
     pub fn bar(&self) -> f32 {
-        if self.heap.len() < self.most {
-            return f32::NEG_INFINITY;
-        }
-        self.heap.peek().map_or(f32::INFINITY, |last| last.score)
+        self.bar
     }
 
     #[inline]
     pub fn show(&mut self, candidate: Scored) {
-        if self.heap.len() < self.most {
-            self.heap.push(candidate);
-        } else if let Some(mut last) = self.heap.peek_mut()
-            && candidate < *last
-        {
-            *last = candidate;
+        if candidate.score < self.bar {
+            return;
+        }
+        self.held.push(candidate);
+        if self.held.len() >= 4 * self.most {
+            self.sort_out();
         }
     }
 
-    pub fn into_sorted(self) -> Vec<Scored> {
-        self.heap.into_sorted_vec()
+    /// Lets go of all that are not among the first, which makes the bar exact.
+    pub fn sort_out(&mut self) {
+        if self.most > 0 && self.held.len() >= self.most {
+            let (_, last, _) = self.held.select_nth_unstable(self.most - 1);
+            self.bar = last.score;
+        }
+        self.held.truncate(self.most);
+    }
+
+    pub fn into_sorted(mut self) -> Vec<Scored> {
+        self.sort_out();
+        self.held.sort_unstable();
+        self.held
     }
 }
 

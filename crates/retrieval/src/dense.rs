@@ -55,6 +55,11 @@ impl Dense {
         product(self.kernel, query, self.vector(passage)) as f32
     }
 
+    /// The cosine of two passages.
+    pub fn likeness(&self, one: u32, other: u32) -> f32 {
+        self.cosine(self.vector(one), other)
+    }
+
     fn vector(&self, passage: u32) -> &[f32] {
         &self.floats[passage as usize * self.dimension..][..self.dimension]
     }
@@ -77,6 +82,7 @@ impl Dense {
                 }
             }
         }
+        sure.sort_out();
         let bar = sure.bar();
         let mut best = Best::of(most);
         for candidate in possible.iter().filter(|candidate| candidate.score >= bar) {

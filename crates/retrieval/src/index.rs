@@ -23,13 +23,15 @@ pub struct Passage<'a> {
     pub mentions: &'a [Mention<'a>],
 }
 
-/// Something that a passage names.
+/// Something that a passage names: a person, a place, a thing with a name of its own. Concepts are not given: vectors
+/// and words compare them already, and following them as well leads astray.
 #[derive(Clone, Copy, Debug)]
 pub struct Mention<'a> {
     /// The same wherever the same is meant.
     pub key: &'a str,
     /// Whether the passage is about it.
     pub defines: bool,
+    /// How much the passage is about it, beside its other mentions.
     pub weight: f32,
 }
 

@@ -4,14 +4,18 @@
 //! else's. It knows neither the database nor the models: vectors and mentions come with the passages.
 //!
 //! `index` keeps the passages and hands each part its share: `dense` the vectors, `lexical` the words (cut by
-//! `words`), `links` the names. `search` asks them and puts their answers together; `best` picks the highest of many.
+//! `words`), `links` the names. `search` puts their answers together: `judge` scores passages by vectors and words,
+//! `support` looks at their neighbours, and `hop` follows names; `best` picks the highest of many.
 
 mod best;
 mod dense;
+mod hop;
 mod index;
+mod judge;
 mod lexical;
 mod links;
 mod search;
+mod support;
 mod words;
 
 pub use index::{Index, Mention, Passage};

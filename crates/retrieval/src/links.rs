@@ -1,9 +1,10 @@
 //! What passages name, and which passages are about what is named.
 
-use crate::index::Passage;
+use crate::index::{Mention, Passage};
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// Passages are known by their numbers. Later ones have higher numbers, so every list is in order.
 #[derive(Default)]
 pub struct Links {
     keys: HashMap<Box<str>, u32>,
@@ -11,21 +12,20 @@ pub struct Links {
     /// Names that no key has any more.
     free: Vec<u32>,
     /// What each passage names.
-    mentions: Vec<Box<[Named]>>,
+    named_by: Vec<Box<[u32]>>,
 }
 
 #[derive(Default)]
 pub struct Name {
-    /// The passages that are about it, in order.
-    pub defined_in: Vec<u32>,
-    /// How many passages name it.
+    /// The passages that are about it.
+    pub about: Vec<About>,
+    /// How many passages name it, these included.
     pub named_in: u32,
 }
 
-#[derive(Clone, Copy)]
-pub struct Named {
-    name: u32,
-    pub defines: bool,
+pub struct About {
+    pub passage: u32,
+    /// How much it is about it, beside the other things that it names: from 0 to 1.
     pub weight: f32,
 }
 
@@ -33,23 +33,20 @@ impl Links {
     /// Adds passages behind all others.
     pub fn push(&mut self, passages: &[Passage<'_>]) {
         for passage in passages {
-            let number = self.mentions.len() as u32;
-            let mut mentions: Vec<Named> = Vec::with_capacity(passage.mentions.len());
+            let number = self.named_by.len() as u32;
+            let highest = passage.mentions.iter().map(weight).fold(f32::MIN_POSITIVE, f32::max);
+            let mut names = Vec::with_capacity(passage.mentions.len());
             for mention in passage.mentions {
                 let name = self.name(mention.key);
-                let weight = if mention.weight.is_finite() { mention.weight.max(0.0) } else { 0.0 };
-                mentions.push(Named { name, defines: mention.defines, weight });
-            }
-            mentions.sort_by_key(|mention| (mention.name, !mention.defines));
-            mentions.dedup_by_key(|mention| mention.name);
-            for mention in &mentions {
-                let name = &mut self.names[mention.name as usize];
-                name.named_in += 1;
+                names.push(name);
                 if mention.defines {
-                    name.defined_in.push(number);
+                    self.names[name as usize].add_about(number, weight(mention) / highest);
                 }
             }
-            self.mentions.push(mentions.into());
+            names.sort_unstable();
+            names.dedup();
+            names.iter().for_each(|name| self.names[*name as usize].named_in += 1);
+            self.named_by.push(names.into());
         }
     }
 
@@ -65,23 +62,21 @@ impl Links {
         name
     }
 
+    /// Takes passages out of all that is counted.
     pub fn remove(&mut self, passages: Range<u32>) {
-        for passage in passages {
-            for mention in std::mem::take(&mut self.mentions[passage as usize]) {
-                let name = &mut self.names[mention.name as usize];
+        for passage in passages.clone() {
+            for name in std::mem::take(&mut self.named_by[passage as usize]) {
+                let name = &mut self.names[name as usize];
                 name.named_in -= 1;
-                name.defined_in.retain(|defined_in| *defined_in != passage);
+                name.about.retain(|about| about.passage != passage);
             }
         }
     }
 
     /// Gives every passage its new number, if it has one, and the memory back that the others had.
     pub fn renumber(&mut self, numbers: &[Option<u32>]) {
-        for name in &mut self.names {
-            name.defined_in
-                .iter_mut()
-                .for_each(|passage| *passage = numbers[*passage as usize].unwrap_or_default());
-            name.defined_in.shrink_to_fit();
+        for about in self.names.iter_mut().flat_map(|name| &mut name.about) {
+            about.passage = numbers[about.passage as usize].unwrap_or_default();
         }
         let (names, free) = (&self.names, &mut self.free);
         self.keys.retain(|_, name| {
@@ -93,25 +88,40 @@ impl Links {
         });
         self.keys.shrink_to_fit();
         let mut kept = numbers.iter().map(Option::is_some);
-        self.mentions.retain(|_| kept.next().unwrap_or_default());
-        self.mentions.shrink_to_fit();
+        self.named_by.retain(|_| kept.next().unwrap_or_default());
+        self.named_by.shrink_to_fit();
     }
 
     pub fn bytes(&self) -> usize {
-        let name = |name: &Name| size_of::<Name>() + 4 * name.defined_in.capacity();
+        let name = |name: &Name| size_of::<Name>() + size_of::<About>() * name.about.capacity();
         let key = |key: &str| size_of::<(Box<str>, u32)>() + 1 + key.len();
-        let named = |named: &[Named]| size_of::<Box<[Named]>>() + size_of_val(named);
+        let named = |names: &[u32]| size_of::<Box<[u32]>>() + size_of_val(names);
         self.names.iter().map(name).sum::<usize>()
             + self.keys.keys().map(|text| key(text)).sum::<usize>()
-            + self.mentions.iter().map(|mentions| named(mentions)).sum::<usize>()
-    }
-
-    /// What a passage names.
-    pub fn named_by(&self, passage: u32) -> impl Iterator<Item = (&Name, Named)> {
-        self.mentions[passage as usize].iter().map(|named| (&self.names[named.name as usize], *named))
+            + self.named_by.iter().map(|names| named(names)).sum::<usize>()
     }
 
     pub fn named(&self, key: &str) -> Option<&Name> {
         self.keys.get(key).map(|name| &self.names[*name as usize])
     }
+
+    /// What a passage names without being about it.
+    pub fn named_by(&self, passage: u32) -> impl Iterator<Item = &Name> {
+        let names = self.named_by[passage as usize].iter().map(|name| &self.names[*name as usize]);
+        names.filter(move |name| name.about.binary_search_by_key(&passage, |about| about.passage).is_err())
+    }
+}
+
+impl Name {
+    fn add_about(&mut self, passage: u32, weight: f32) {
+        match self.about.last_mut().filter(|last| last.passage == passage) {
+            Some(last) => last.weight = last.weight.max(weight),
+            None => self.about.push(About { passage, weight }),
+        }
+    }
+}
+
+/// What is no weight weighs nothing.
+fn weight(mention: &Mention<'_>) -> f32 {
+    if mention.weight.is_finite() { mention.weight.max(0.0) } else { 0.0 }
 }

@@ -1,0 +1,74 @@
+//! From what is named to the passages that are about it: what the question names comes forward, and so does what the
+//! best passages name, since a question that needs two passages often names only one of them.
+
+use crate::best::Scored;
+use crate::index::Index;
+use crate::judge::{Judge, Scores};
+use crate::links::{About, Name};
+use crate::search::best;
+
+/// How far the passage about a name of the question moves towards the first passage.
+const QUESTION_PULL: f32 = 0.5;
+/// How far the passage about a name in one of the best passages moves towards that passage.
+const PASSAGE_PULL: f32 = 0.9;
+/// So many of the first passages lead on.
+const LEADING: usize = 5;
+/// Where more passages are about a name, only those that were found anyway are considered.
+const FEW: usize = 64;
+
+pub fn follow_names(index: &Index, judge: &Judge<'_>, names: &[String], scores: &mut Scores) {
+    let hop = Hop { index, judge };
+    let named_by_question: Vec<&Name> = names.iter().filter_map(|key| index.links.named(key)).collect();
+    for first in best(scores, 1) {
+        let moved = named_by_question.iter().filter_map(|name| hop.pull(name, QUESTION_PULL, first, scores));
+        raise(scores, moved.collect());
+    }
+    let mut moved = Vec::new();
+    for leading in best(scores, LEADING) {
+        let names = index.links.named_by(leading.passage);
+        moved.extend(names.filter_map(|name| hop.pull(name, PASSAGE_PULL, leading, scores)));
+    }
+    raise(scores, moved);
+}
+
+fn raise(scores: &mut Scores, moved: Vec<Scored>) {
+    for moved in moved {
+        let score = scores.entry(moved.passage).or_insert(moved.score);
+        *score = score.max(moved.score);
+    }
+}
+
+struct Hop<'a> {
+    index: &'a Index,
+    judge: &'a Judge<'a>,
+}
+
+impl Hop<'_> {
+    /// Where the best passage about a name moves: the further towards `leading`, the more it is about it, and the fewer
+    /// other passages name it.
+    fn pull(&self, name: &Name, pull: f32, leading: Scored, scores: &Scores) -> Option<Scored> {
+        let (about, own) = self.best_about(name, scores)?;
+        let share = pull * self.rarity(name) * about.weight.sqrt();
+        let score = own + share * (leading.score - own).max(0.0);
+        Some(Scored { passage: about.passage, score })
+    }
+
+    fn best_about<'n>(&self, name: &'n Name, scores: &Scores) -> Option<(&'n About, f32)> {
+        let is_few = name.about.len() <= FEW;
+        let own = |about: &'n About| {
+            let score = scores.get(&about.passage).copied();
+            let score = score.or_else(|| is_few.then(|| self.judge.score(about.passage)));
+            score.map(|score| (about, score))
+        };
+        let accepted = name.about.iter().filter(|about| self.judge.accepts(about.passage));
+        // Of equal ones the earliest.
+        accepted.rev().filter_map(own).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// 1 for a name that one other passage has, 0 for one that all have.
+    fn rarity(&self, name: &Name) -> f32 {
+        let others = name.named_in.saturating_sub(1).max(1) as f32;
+        let all = self.index.len().max(2) as f32;
+        (1.0 - others.ln() / all.ln()).max(0.0)
+    }
+}

@@ -1,0 +1,75 @@
+//! What a passage is worth to a query by itself: the mean of its cosine and of the share of the query's words that it
+//! has. Both lie between 0 and 1 whatever else is stored, so a score means the same for every question.
+
+use crate::best::{Best, Scored};
+use crate::index::Index;
+use crate::search::{Mode, Query};
+use std::collections::BTreeMap;
+
+/// The share of the cosine; the rest is the words'.
+const DENSE_SHARE: f32 = 0.5;
+
+/// By passage, so that what is done with them is done in the same order every time.
+pub type Scores = BTreeMap<u32, f32>;
+
+pub struct Judge<'a> {
+    index: &'a Index,
+    /// None where vectors are not asked for, or cannot be compared.
+    vector: Option<&'a [f32]>,
+    /// By passage; none where words are not asked for.
+    words: Option<Vec<f32>>,
+    /// By document.
+    accepted: Vec<bool>,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(index: &'a Index, query: &Query<'a>) -> Self {
+        let vector =
+            query.vector.filter(|vector| query.mode != Mode::Lexical && index.dense.is_usable(vector));
+        let words = (query.mode != Mode::Dense).then(|| index.lexical.scores(query.text));
+        Self { index, vector, words, accepted: index.accepted(query.accept) }
+    }
+
+    pub fn accepts(&self, passage: u32) -> bool {
+        self.accepted[self.index.owner(passage) as usize]
+    }
+
+    /// From 0 to 1.
+    pub fn score(&self, passage: u32) -> f32 {
+        let cosine = self.vector.map(|vector| self.index.dense.cosine(vector, passage));
+        self.combine(cosine, passage)
+    }
+
+    fn combine(&self, cosine: Option<f32>, passage: u32) -> f32 {
+        let cosine = cosine.map(|cosine| cosine.clamp(0.0, 1.0));
+        let words = self.words.as_ref().map(|words| words[passage as usize]);
+        match (cosine, words) {
+            (Some(cosine), Some(words)) => DENSE_SHARE * cosine + (1.0 - DENSE_SHARE) * words,
+            (cosine, words) => cosine.or(words).unwrap_or_default(),
+        }
+    }
+
+    /// The passages that come first by either measure, with their scores by both.
+    pub fn pool(&self, size: usize) -> Scores {
+        let mut scores = Scores::new();
+        if let Some(vector) = self.vector {
+            for found in self.index.dense.nearest(vector, size, |passage| self.accepts(passage)) {
+                scores.insert(found.passage, self.combine(Some(found.score), found.passage));
+            }
+        }
+        for found in self.best_words(size) {
+            scores.entry(found.passage).or_insert_with(|| self.score(found.passage));
+        }
+        scores
+    }
+
+    fn best_words(&self, size: usize) -> Vec<Scored> {
+        let mut best = Best::of(size);
+        for (passage, score) in (0..).zip(self.words.iter().flatten().copied()) {
+            if score > 0.0 && score >= best.bar() && self.accepts(passage) {
+                best.show(Scored { passage, score });
+            }
+        }
+        best.into_sorted()
+    }
+}
