@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::glyphs::Page;
-use super::layout::Line;
+use super::layout::{CELL_GAP, Line};
 use crate::clean;
+use crate::read::table::Table;
 
 pub(super) struct Paragraph {
     pub text: String,
@@ -105,8 +106,11 @@ impl Sizes {
     fn paragraph(&self, lines: &[&Line], page: u32) -> Paragraph {
         let is_table = lines.iter().all(|line| line.is_row) && lines.len() > 1;
         if is_table {
-            let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-            return Paragraph { text: text.join("\n"), page, level: None, is_table };
+            let mut table = Table::default();
+            for line in lines {
+                table.row(line.text.split(CELL_GAP).map(str::to_owned).collect());
+            }
+            return Paragraph { text: table.into_text(), page, level: None, is_table };
         }
         let text = clean::unwrap(lines.iter().map(|line| line.text.as_str()));
         let level = self.level(lines, &text);
