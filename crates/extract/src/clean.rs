@@ -60,6 +60,8 @@ fn is_invisible(c: char) -> bool {
 fn push(text: &mut String, c: char) {
     match c {
         '\u{a0}' => text.push(' '),
+        // Fonts of symbols have their marks of lists here.
+        '\u{e000}'..='\u{f8ff}' => text.push('•'),
         '\u{fb00}' => text.push_str("ff"),
         '\u{fb01}' => text.push_str("fi"),
         '\u{fb02}' => text.push_str("fl"),

@@ -47,3 +47,6 @@ pub fn passages(
     let groups = cutter.join_small(sections.map(|blocks| cutter.section(blocks)));
     groups.iter().flat_map(|group| cutter.passages(group)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ mod package;
 mod pdf;
 mod plain;
 mod pptx;
-mod table;
+pub(crate) mod table;
 mod xlsx;
 mod xml;
 

@@ -17,15 +17,27 @@ pub(super) struct Piece<'d> {
     pub ends_block: bool,
 }
 
-/// The pieces of a block, each of at most `most` tokens as `measure` counts them.
-pub(super) fn pieces<'d>(block: &'d Block, most: usize, measure: &dyn Fn(&str) -> usize) -> Vec<Piece<'d>> {
-    let spans = match block.form {
-        Form::Prose => sentences(&block.text),
-        Form::Lines => lines(&block.text),
-    };
-    let mut ranges = Vec::with_capacity(spans.len());
-    for span in spans {
-        split(&block.text, span, most, measure, &mut ranges);
+/// Counts the tokens of a text.
+type Measure<'m> = &'m dyn Fn(&str) -> usize;
+
+/// The pieces of a block, each of at most `most` tokens.
+pub(super) fn pieces<'d>(block: &'d Block, most: usize, measure: Measure) -> Vec<Piece<'d>> {
+    let text = block.text.as_str();
+    let mut ranges = Vec::new();
+    match block.form {
+        Form::Prose => halve_all(text, sentences(text), most, measure, &mut ranges),
+        Form::Lines => {
+            for line in lines(text) {
+                match fitting(&text[line.clone()], most, measure) {
+                    Some(tokens) => ranges.push((line, tokens)),
+                    None => {
+                        let sentences = sentences(&text[line.clone()]).into_iter();
+                        let sentences = sentences.map(|part| line.start + part.start..line.start + part.end);
+                        halve_all(text, sentences.collect(), most, measure, &mut ranges);
+                    }
+                }
+            }
+        }
     }
     let (mut offset, mut counted_to) = (block.offset, 0);
     let mut pieces = Vec::with_capacity(ranges.len());
@@ -53,53 +65,56 @@ fn lines(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// No token has more characters than this on average, so longer spans need not be counted to be too long.
-const CHARACTERS_OF_A_TOKEN: usize = 64;
+/// No token has more bytes than this on average, so longer texts need not be counted to be too long.
+const BYTES_OF_A_TOKEN: usize = 64;
 
-/// A span that is too long is taken apart: a long line into sentences, a long sentence into halves.
-fn split(
-    text: &str,
-    span: Range<usize>,
-    most: usize,
-    measure: &dyn Fn(&str) -> usize,
-    found: &mut Vec<(Range<usize>, usize)>,
-) {
-    let whole = &text[span.clone()];
-    if whole.len() <= most.saturating_mul(CHARACTERS_OF_A_TOKEN) {
-        let tokens = measure(whole);
-        if tokens <= most || whole.chars().nth(1).is_none() {
-            found.push((span, tokens));
-            return;
-        }
-    }
-    let sentences = sentences(whole);
-    if sentences.len() > 1 {
-        for sentence in sentences {
-            split(text, span.start + sentence.start..span.start + sentence.end, most, measure, found);
-        }
-        return;
-    }
-    let middle = span.start + middle(whole);
-    let left_end = span.start + text[span.start..middle].trim_end().len();
-    let right_start = span.end - text[middle..span.end].trim_start().len();
-    split(text, span.start..left_end, most, measure, found);
-    split(text, right_start..span.end, most, measure, found);
+/// The tokens of a text that has few enough.
+fn fitting(text: &str, most: usize, measure: Measure) -> Option<usize> {
+    let may_fit = text.len() <= most.saturating_mul(BYTES_OF_A_TOKEN);
+    may_fit.then(|| measure(text)).filter(|tokens| *tokens <= most)
 }
 
-/// The best place to cut near the middle: after a comma or the like, else between words, else between characters.
+/// Halves spans that are too long until their parts fit.
+fn halve_all(
+    text: &str,
+    spans: Vec<Range<usize>>,
+    most: usize,
+    measure: Measure,
+    ranges: &mut Vec<(Range<usize>, usize)>,
+) {
+    for span in spans {
+        let whole = &text[span.clone()];
+        if let Some(tokens) = fitting(whole, most, measure) {
+            ranges.push((span, tokens));
+        } else if whole.chars().nth(1).is_none() {
+            ranges.push((span, most));
+        } else {
+            let middle = span.start + middle(whole);
+            let left_end = span.start + text[span.start..middle].trim_end().len();
+            let right_start = span.end - text[middle..span.end].trim_start().len();
+            halve_all(text, vec![span.start..left_end, right_start..span.end], most, measure, ranges);
+        }
+    }
+}
+
+/// The best place to cut in the middle third: after a comma or the like, else between words, else between characters.
 /// Never at an end.
 fn middle(text: &str) -> usize {
-    let half = text.len() / 2;
-    let third = text.floor_char_boundary(text.len() / 3)..text.floor_char_boundary(text.len() * 2 / 3);
-    let nearest = |candidates: &mut dyn Iterator<Item = usize>| candidates.min_by_key(|at| at.abs_diff(half));
-    let inner = &text[third.clone()];
-    let clauses = inner.match_indices([',', ';', ':', '、', '，']).map(|(at, mark)| at + mark.len());
-    let mut clauses =
-        clauses.filter(|at| inner[*at..].starts_with(char::is_whitespace) || !inner[..*at].is_ascii());
-    let mut words = inner.match_indices(char::is_whitespace).map(|(at, _)| at);
-    let found = nearest(&mut clauses).or_else(|| nearest(&mut words)).map(|at| third.start + at);
+    let half = text.floor_char_boundary(text.len() / 2);
+    let (start, end) =
+        (text.floor_char_boundary(text.len() / 3), text.floor_char_boundary(text.len() * 2 / 3));
+    let nearest = |wanted: &dyn Fn(usize, char) -> bool| {
+        let is_wanted = |(at, c): &(usize, char)| wanted(*at, *c);
+        let before = text[start..half].char_indices().rev().map(|(at, c)| (start + at, c)).find(is_wanted);
+        let after = text[half..end].char_indices().map(|(at, c)| (half + at, c)).find(is_wanted);
+        let found = before.into_iter().chain(after).map(|(at, c)| at + c.len_utf8());
+        found.min_by_key(|at| at.abs_diff(half))
+    };
+    let ends_clause = |at: usize, c: char| {
+        matches!(c, '、' | '，') || (c.is_whitespace() && text[..at].ends_with([',', ';', ':']))
+    };
     let first = text.chars().next().map_or(0, char::len_utf8);
-    found.unwrap_or_else(|| text.floor_char_boundary(half)).max(first)
+    nearest(&ends_clause).or_else(|| nearest(&|_, c| c.is_whitespace())).unwrap_or(half).max(first)
 }
 
 /// Cuts a run of pieces into parts of at most `most` tokens, as few as can be and of about the same size.

@@ -57,7 +57,7 @@ impl<'a> Cutter<'a> {
 
     /// The headings that a group has when this section joins it, or `None` where it must not.
     fn joined_headings<'d>(&self, group: &Group<'d>, section: &Section<'d>) -> Option<&'d [String]> {
-        let small = self.max_tokens / 4;
+        let small = self.max_tokens / 6;
         let neighbour = group.sections.last()?;
         if neighbour.tokens.min(section.tokens) >= small {
             return None;

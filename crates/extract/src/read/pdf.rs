@@ -4,6 +4,7 @@ mod glyphs;
 mod layout;
 mod paragraphs;
 mod running;
+mod widths;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,7 +16,8 @@ use glyphs::Pages;
 use paragraphs::Paragraph;
 
 pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
-    let document = open(bytes)?;
+    let mut document = open(bytes)?;
+    widths::write_out(&mut document);
     let pages = document.get_pages();
     if pages.len() > limits.pages {
         return Err(ExtractError::too_large(Kind::Pdf, "pages", limits.pages));
@@ -73,7 +75,10 @@ fn information(document: &pdf_extract::Document, builder: &mut Builder) {
     if is_sensible_title(&title) {
         builder.title(&title);
     }
-    builder.author(&text(b"Author"));
+    let author = text(b"Author");
+    if !author.starts_with('(') {
+        builder.author(&author);
+    }
 }
 
 fn string(document: &pdf_extract::Document, dictionary: &Dictionary, key: &[u8]) -> Option<String> {
@@ -93,5 +98,6 @@ fn is_sensible_title(title: &str) -> bool {
         && !lower.starts_with("microsoft ")
         && !lower.starts_with("untitled")
         && lower != "about:blank"
+        && !lower.starts_with('(')
         && !lower.starts_with("http")
 }

@@ -2,7 +2,7 @@
 
 /// Takes rows one by one, so that a table is never held as cells.
 #[derive(Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     header: Option<Vec<String>>,
     /// The first row of several cells: whether it names the columns shows when the next one comes.
     first: Option<Vec<String>>,
@@ -65,8 +65,8 @@ impl Table {
     }
 }
 
-/// Names are short, of letters, all there and all different; and a table whose first row ends in a colon has its
-/// names in the first column.
+/// Names are short, of letters, all there (but for that of the rows) and all different. A first cell that ends in a
+/// colon is the name of its row.
 fn names_columns(first: &[String], next: &[String]) -> bool {
     let width = first.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
     let names = &first[..width];
@@ -74,13 +74,12 @@ fn names_columns(first: &[String], next: &[String]) -> bool {
         let letters = cell.chars().filter(|c| c.is_alphabetic()).count();
         cell.chars().count() <= 60 && letters > 0 && !cell.starts_with(|c: char| c.is_ascii_digit())
     };
-    let distinct = |(i, cell): (usize, &String)| !names[..i].contains(cell);
-    width >= 2
-        && width <= 256
-        && next.len() <= width.max(first.len())
+    let is_distinct = |(at, cell): (usize, &String)| !names[..at].contains(cell);
+    (2..=256).contains(&width)
+        && next.len() <= first.len()
         && !names[0].ends_with(':')
-        && names.iter().all(is_name)
-        && names.iter().enumerate().all(distinct)
+        && names.iter().skip(usize::from(names[0].is_empty())).all(is_name)
+        && names.iter().enumerate().all(is_distinct)
 }
 
 #[cfg(test)]
@@ -98,6 +97,7 @@ mod tests {
     #[test]
     fn rows_carry_the_names_of_their_columns() {
         check(&["Name|Speed", "P-204|3000", "|12"], &["Name: P-204; Speed: 3000", "Speed: 12"]);
+        check(&["|Name|Speed", "0|P-204|3000"], &["0; Name: P-204; Speed: 3000"]);
         check(&["Pumps of 2024", "Name|Speed", "P-204|3000"], &["Pumps of 2024", "Name: P-204; Speed: 3000"]);
     }
 

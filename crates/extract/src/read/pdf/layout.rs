@@ -16,6 +16,9 @@ pub(super) struct Line {
     pub is_row: bool,
 }
 
+/// Between the cells of a row.
+pub(super) const CELL_GAP: &str = " | ";
+
 /// The lines of a page in the order in which they are read.
 pub(super) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
     let mut ordered = Vec::new();
@@ -37,6 +40,8 @@ struct Segment {
 /// In parts of the font's size: a gap between words, and one that is wider than any between words.
 const WORD_GAP: f64 = 0.15;
 const WIDE_GAP: f64 = 1.3;
+/// Runs that the file does not have one after the other must be closer to be one: they may be of two columns.
+const JOIN_GAP: f64 = 0.7;
 
 /// Characters joined as the file has them, which is the order of reading within a line.
 fn runs(glyphs: &[Glyph]) -> Vec<Segment> {
@@ -95,7 +100,7 @@ fn segments(runs: Vec<Segment>) -> Vec<Segment> {
     for run in by_baseline(runs).into_iter().flatten() {
         match joined.last_mut() {
             Some(last)
-                if same_baseline(last, &run) && run.x - last.right < WIDE_GAP * last.size.max(run.size) =>
+                if same_baseline(last, &run) && run.x - last.right < JOIN_GAP * last.size.max(run.size) =>
             {
                 let apart = run.x - last.right > WORD_GAP * last.size.min(run.size);
                 if apart && !last.text.ends_with(' ') {
@@ -134,8 +139,10 @@ fn by_baseline(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
 /// Puts segments, which come from top to bottom, in reading order: what crosses the gap between two columns stands
 /// between what is above and below it; of the rest, the left column is read before the right one.
 fn order(segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
-    let gap = if depth < 4 { column_gap(&segments) } else { None };
-    let Some(gap) = gap else { return rows(segments, ordered) };
+    if depth > DEEPEST {
+        return rows(segments, ordered);
+    }
+    let Some(gap) = column_gap(&segments) else { return order_bands(segments, depth, ordered) };
     let (mut left, mut right, mut across) = (Vec::new(), Vec::new(), Vec::new());
     for segment in segments {
         let crosses = segment.x < gap && segment.right > gap;
@@ -154,6 +161,20 @@ fn order(segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
     order(right, depth + 1, ordered);
 }
 
+/// A page may have columns in one part of its height only: it is cut where it is widest open.
+fn order_bands(mut segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
+    let open = |at: usize| segments[at - 1].y - segments[at].y - 1.5 * segments[at - 1].size;
+    let widest = (1..segments.len()).max_by(|one, other| open(*one).total_cmp(&open(*other)));
+    match widest.filter(|at| segments.len() >= LEAST_FOR_COLUMNS && open(*at) > 0.0) {
+        Some(at) => {
+            let below = segments.split_off(at);
+            order(segments, depth + 1, ordered);
+            order(below, depth + 1, ordered);
+        }
+        None => rows(segments, ordered),
+    }
+}
+
 fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
     let left = segments.iter().map(|segment| segment.x).fold(f64::MAX, f64::min);
     let right = segments.iter().map(|segment| segment.right).fold(f64::MIN, f64::max);
@@ -162,7 +183,7 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
         let mut row = row.into_iter();
         let Some(mut line) = row.next() else { continue };
         for segment in row {
-            line.text.push_str(" | ");
+            line.text.push_str(CELL_GAP);
             line.text.push_str(&segment.text);
             line.right = line.right.max(segment.right);
             line.size = line.size.max(segment.size);
@@ -173,13 +194,16 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
 }
 
 const BUCKETS: usize = 256;
+const LEAST_FOR_COLUMNS: usize = 8;
+/// How often a page is cut into columns and bands.
+const DEEPEST: usize = 12;
 
 /// Where the gap between two columns of running text is. Columns of a table are not: their cells are short.
 fn column_gap(segments: &[Segment]) -> Option<f64> {
     let left = segments.iter().map(|segment| segment.x).fold(f64::MAX, f64::min);
     let right = segments.iter().map(|segment| segment.right).fold(f64::MIN, f64::max);
     let width = right - left;
-    if segments.len() < 8 || width < 100.0 {
+    if segments.len() < LEAST_FOR_COLUMNS || width < 100.0 {
         return None;
     }
     let bucket = |x: f64| (((x - left) / width * BUCKETS as f64) as usize).min(BUCKETS - 1);

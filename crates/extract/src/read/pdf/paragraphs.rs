@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::glyphs::Page;
-use super::layout::Line;
+use super::layout::{CELL_GAP, Line};
 use crate::clean;
+use crate::read::table::Table;
 
 pub(super) struct Paragraph {
     pub text: String,
@@ -22,8 +23,11 @@ pub(super) fn paragraphs(pages: &[Page]) -> Vec<Paragraph> {
     let mut opened_on = 0;
     for page in pages {
         let leading = leading(&page.lines);
-        for line in &page.lines {
-            if open.last().is_some_and(|last| begins(last, line, open.len(), leading)) {
+        for (at, line) in page.lines.iter().enumerate() {
+            if open.last().is_some_and(|last| match at {
+                0 => begins_after_break(last, line),
+                _ => begins(last, line, open.len(), leading),
+            }) {
                 paragraphs.push(sizes.paragraph(&open, opened_on));
                 open.clear();
             }
@@ -50,26 +54,39 @@ fn leading(lines: &[Line]) -> f64 {
 /// Whether a line begins a paragraph after `last`, the last of `lines` lines.
 fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
     let size = last.size.max(line.size);
-    let ends_sentence = last.text.trim_end().ends_with(['.', '!', '?', ':', '”', '"', '。', ')']);
-    let is_full = last.right > last.column.1 - 0.12 * (last.column.1 - last.column.0);
-    if last.is_row != line.is_row {
-        return true;
-    }
-    if (last.size - line.size).abs() > 0.12 * size || begins_item(&line.text) {
-        return true;
-    }
     let step = last.y - line.y;
-    // Up, or far down: the next column or page, where a sentence may go on.
     if step < -0.5 * size || (step > 8.0 * size && last.column != line.column) {
-        return ends_sentence || !is_full || line.is_row;
+        return begins_after_break(last, line);
+    }
+    if differ(last, line) {
+        return true;
     }
     if line.is_row {
         return step > 2.5 * leading;
     }
     let is_far = step > (1.3 * leading).max(1.2 * size);
-    let is_indented =
-        line.x > last.x + 0.8 * size && (lines > 1 || ends_sentence) && last.x < last.column.0 + size;
-    is_far || is_indented || (ends_sentence && !is_full)
+    let is_at_edge = last.x < last.column.0 + size;
+    let is_indented = line.x > last.x + 0.8 * size && is_at_edge && (lines > 1 || ends_sentence(last));
+    is_far || is_indented || (ends_sentence(last) && !is_full(last))
+}
+
+/// The same for the first line of a column or a page, where a sentence may go on.
+fn begins_after_break(last: &Line, line: &Line) -> bool {
+    let goes_on = is_full(last) || line.text.starts_with(char::is_lowercase);
+    differ(last, line) || line.is_row || ends_sentence(last) || !goes_on
+}
+
+fn differ(last: &Line, line: &Line) -> bool {
+    let size = last.size.max(line.size);
+    last.is_row != line.is_row || (last.size - line.size).abs() > 0.12 * size || begins_item(&line.text)
+}
+
+fn ends_sentence(line: &Line) -> bool {
+    line.text.trim_end().ends_with(['.', '!', '?', ':', '”', '"', '。', ')'])
+}
+
+fn is_full(line: &Line) -> bool {
+    line.right > line.column.1 - 0.12 * (line.column.1 - line.column.0)
 }
 
 fn begins_item(text: &str) -> bool {
@@ -105,8 +122,11 @@ impl Sizes {
     fn paragraph(&self, lines: &[&Line], page: u32) -> Paragraph {
         let is_table = lines.iter().all(|line| line.is_row) && lines.len() > 1;
         if is_table {
-            let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-            return Paragraph { text: text.join("\n"), page, level: None, is_table };
+            let mut table = Table::default();
+            for line in lines {
+                table.row(line.text.split(CELL_GAP).map(str::to_owned).collect());
+            }
+            return Paragraph { text: table.into_text(), page, level: None, is_table };
         }
         let text = clean::unwrap(lines.iter().map(|line| line.text.as_str()));
         let level = self.level(lines, &text);

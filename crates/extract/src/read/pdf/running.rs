@@ -3,37 +3,30 @@
 use std::collections::BTreeMap;
 
 use super::glyphs::Page;
+use super::layout::Line;
 
 /// Lines at the top and at the bottom that are looked at.
 const EDGE: usize = 2;
 
 pub(super) fn remove(pages: &mut [Page]) {
-    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    if pages.len() < 2 {
+        return;
+    }
+    let mut seen: BTreeMap<(String, i64), usize> = BTreeMap::new();
     for page in pages.iter() {
-        let mut on_page: Vec<String> =
-            edges(page).into_iter().map(|at| shape(&page.lines[at].text)).collect();
-        on_page.sort();
-        on_page.dedup();
-        for shape in on_page {
-            *seen.entry(shape).or_default() += 1;
+        for line in edges(page) {
+            *seen.entry(mark(&page.lines[line])).or_default() += 1;
         }
     }
-    let often = (pages.len() / 3).max(3);
-    let is_several = pages.len() > 1;
+    let often = (pages.len() / 3).max(2);
     for page in pages.iter_mut() {
-        let gone: Vec<usize> = edges(page)
-            .into_iter()
-            .filter(|at| {
-                let text = &page.lines[*at].text;
-                seen.get(&shape(text)).is_some_and(|count| *count >= often)
-                    || (is_several && is_page_number(text))
-            })
-            .collect();
-        let mut at = 0;
-        page.lines.retain(|_| {
-            at += 1;
-            !gone.contains(&(at - 1))
-        });
+        for line in edges(page) {
+            let line = &mut page.lines[line];
+            if is_page_number(&line.text) || seen.get(&mark(line)).is_some_and(|count| *count >= often) {
+                line.text.clear();
+            }
+        }
+        page.lines.retain(|line| !line.text.is_empty());
     }
 }
 
@@ -41,9 +34,13 @@ pub(super) fn remove(pages: &mut [Page]) {
 fn edges(page: &Page) -> Vec<usize> {
     let mut by_height: Vec<usize> = (0..page.lines.len()).collect();
     by_height.sort_by(|one, other| page.lines[*other].y.total_cmp(&page.lines[*one].y));
-    let bottom = by_height.len().saturating_sub(EDGE).max(EDGE.min(by_height.len()));
-    let top = by_height.iter().take(EDGE);
-    top.chain(&by_height[bottom..]).copied().collect()
+    let inner = EDGE..by_height.len().saturating_sub(EDGE).max(EDGE);
+    by_height.into_iter().enumerate().filter(|(at, _)| !inner.contains(at)).map(|(_, line)| line).collect()
+}
+
+/// What is the same on every page: the text but for its numbers, and its height.
+fn mark(line: &Line) -> (String, i64) {
+    (shape(&line.text), line.y.round() as i64)
 }
 
 /// The text with every number made the same.
@@ -61,8 +58,7 @@ fn shape(text: &str) -> String {
 
 fn is_page_number(text: &str) -> bool {
     let shape = shape(text).to_lowercase();
-    let shape =
-        shape.trim_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '–' | '—' | '.' | '[' | ']'));
+    let shape = shape.trim_matches(|c: char| c.is_whitespace() || "-–—.[]".contains(c));
     let is_roman = !shape.is_empty() && shape.len() <= 5 && shape.chars().all(|c| "ivxl".contains(c));
     is_roman
         || matches!(

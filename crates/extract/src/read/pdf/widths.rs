@@ -1,0 +1,49 @@
+//! Widths of characters as the parser understands them: it passes over those that a font gives for a range, and words
+//! fall apart where characters have no width.
+
+use pdf_extract::{Document, Object, ObjectId};
+
+/// Characters in all fonts together whose widths are written out.
+const MOST: usize = 1_000_000;
+
+/// Writes the widths of ranges out, one for each character.
+pub(super) fn write_out(document: &mut Document) {
+    let mut left = MOST;
+    let fonts = document.objects.iter().filter_map(|(id, object)| {
+        let font = object.as_dict().ok()?;
+        let (_, widths) = document.dereference(font.get(b"W").ok()?).ok()?;
+        Some((*id, Object::Array(written_out(document, widths.as_array().ok()?, &mut left))))
+    });
+    let fonts: Vec<(ObjectId, Object)> = fonts.collect();
+    for (id, widths) in fonts {
+        if let Ok(font) = document.get_object_mut(id).and_then(Object::as_dict_mut) {
+            font.set("W", widths);
+        }
+    }
+}
+
+/// The array holds `first [width …]` and `first last width` in any order.
+fn written_out(document: &Document, widths: &[Object], left: &mut usize) -> Vec<Object> {
+    let resolve = |object: &Object| document.dereference(object).map(|(_, object)| object.clone()).ok();
+    let mut widths = widths.iter().filter_map(resolve);
+    let mut written = Vec::new();
+    while let (Some(Object::Integer(first)), Some(next)) = (widths.next(), widths.next()) {
+        match next {
+            Object::Array(list) if list.iter().all(is_number) => {
+                written.extend([Object::Integer(first), Object::Array(list)]);
+            }
+            Object::Integer(last) => {
+                let Some(width) = widths.next().filter(is_number) else { break };
+                let count = usize::try_from(last - first + 1).unwrap_or(0).min(*left);
+                *left -= count;
+                written.extend([Object::Integer(first), Object::Array(vec![width; count])]);
+            }
+            _ => break,
+        }
+    }
+    written
+}
+
+fn is_number(object: &Object) -> bool {
+    matches!(object, Object::Integer(_) | Object::Real(_))
+}

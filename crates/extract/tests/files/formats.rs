@@ -1,0 +1,134 @@
+//! What is read from a file of each kind.
+
+use extract::{Document, Kind, Limits, extract};
+
+use crate::samples;
+
+fn read(name: &str, bytes: &[u8]) -> Document {
+    extract(name, bytes, &Limits::default()).unwrap()
+}
+
+/// Compares headings, page and text of each block.
+fn check(document: &Document, expected: &[(&str, Option<u32>, &str)]) {
+    let found: Vec<(String, Option<u32>, &str)> = document
+        .blocks
+        .iter()
+        .map(|block| (block.headings.join(" > "), block.page, block.text.as_str()))
+        .collect();
+    let expected: Vec<(String, Option<u32>, &str)> =
+        expected.iter().map(|(headings, page, text)| (headings.to_string(), *page, *text)).collect();
+    assert_eq!(found, expected);
+}
+
+fn title_and_author(document: &Document) -> (&str, &str) {
+    (document.title.as_deref().unwrap_or_default(), document.author.as_deref().unwrap_or_default())
+}
+
+#[test]
+fn docx_has_headings_by_style_lists_and_tables() {
+    let document = read("a.docx", &samples::docx());
+    assert_eq!(title_and_author(&document), ("Pump & oil", "Ann"));
+    check(
+        &document,
+        &[
+            ("Pumps", None, "The main pump < 3."),
+            ("Pumps", None, "  - oil"),
+            ("Pumps", None, "Name: P-204; Speed: 3000"),
+            ("End", None, "Last."),
+        ],
+    );
+}
+
+#[test]
+fn pptx_has_a_page_for_each_slide_in_the_order_of_the_show() {
+    let document = read("a.pptx", &samples::pptx());
+    assert_eq!(title_and_author(&document), ("Pump & oil", "Ann"));
+    check(
+        &document,
+        &[
+            ("First", Some(1), "Overview\nmore"),
+            ("First", Some(1), "Say hello."),
+            ("Second", Some(2), "Bubbles\nmore"),
+        ],
+    );
+}
+
+#[test]
+fn xlsx_rows_carry_the_names_of_their_columns() {
+    let document = read("a.xlsx", &samples::xlsx());
+    check(&document, &[("Pumps", None, "Name: P-204; Built: 2024-01-01; On: yes\nOn: 0.3")]);
+}
+
+#[test]
+fn epub_chapters_come_in_the_order_of_the_spine() {
+    let document = read("a.epub", &samples::epub());
+    assert_eq!(title_and_author(&document), ("The Book", "Ann"));
+    check(
+        &document,
+        &[("Beginning", None, "Once."), ("The End", None, "It ends."), ("The End", None, "Also.")],
+    );
+}
+
+#[test]
+fn eml_has_its_heads_its_plain_body_and_its_text_attachments() {
+    let document = read("a.eml", samples::MAIL.as_bytes());
+    assert_eq!(title_and_author(&document), ("Größe", "Ann <ann@example.com>"));
+    let heads = "From: Ann <ann@example.com>\nTo: bo@example.com\nDate: 2021-05-03 10:00:00+02:00\nAttachments: notes.txt";
+    check(&document, &[("", None, heads), ("", None, "Toö small."), ("notes.txt", None, "Serial: 77")]);
+}
+
+#[test]
+fn pdf_has_pages_headings_by_size_and_no_running_feet() {
+    let page = |lines: &str, number: u32| {
+        format!(
+            "BT {lines} ET BT /F1 8 Tf 72 30 Td (Journal of Pumps) Tj ET BT /F1 8 Tf 500 30 Td ({number}) Tj ET"
+        )
+    };
+    let first = page(
+        "/F1 20 Tf 72 700 Td (Pumps) Tj /F1 10 Tf 0 -30 Td (The pump has a gov-) Tj 0 -12 Td (ernor and an impeller that turn) Tj",
+        1,
+    );
+    let second =
+        page("/F1 10 Tf 72 700 Td (without end.) Tj 0 -40 Td (It is [hot]) Tj [(in) -600 (side.)] TJ", 2);
+    let document = read("a.pdf", &samples::pdf(&[&first, &second]));
+    assert_eq!(title_and_author(&document), ("Pump Report", "Ann"));
+    check(
+        &document,
+        &[
+            ("Pumps", Some(1), "The pump has a governor and an impeller that turn without end."),
+            ("Pumps", Some(2), "It is [hot]in side."),
+        ],
+    );
+}
+
+#[test]
+fn code_is_cut_at_functions_and_never_within_a_line() {
+    let document = read("a.rs", b"use a;\n\n/// Doc.\nfn a() {\n\n    b();\n}\n\nfn b() {}\n");
+    check(
+        &document,
+        &[("", None, "use a;"), ("", None, "/// Doc.\nfn a() {\n\n    b();\n}"), ("", None, "fn b() {}")],
+    );
+}
+
+#[test]
+fn every_sample_is_found_by_its_content_alone_where_that_can_be() {
+    let telling = [Kind::Html, Kind::Eml, Kind::Docx, Kind::Pptx, Kind::Xlsx, Kind::Epub, Kind::Pdf];
+    for (name, bytes) in samples::all() {
+        let kind = read(name, &bytes).kind;
+        if telling.contains(&kind) {
+            assert_eq!(read("upload", &bytes).kind, kind);
+        }
+    }
+}
+
+#[test]
+fn offsets_are_places_in_the_whole_text() {
+    for (name, bytes) in samples::all() {
+        let document = read(name, &bytes);
+        let text: Vec<char> = document.text().chars().collect();
+        for block in &document.blocks {
+            let there: String = text[block.offset..].iter().take(block.text.chars().count()).collect();
+            assert_eq!(there, block.text, "{name}");
+        }
+    }
+}
