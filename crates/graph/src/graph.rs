@@ -1,10 +1,12 @@
 //! The graph of all evidence of one owner: one node for each thing, edges between what is named together.
 //! Nothing but the evidence goes in, so a document's share goes with its rows.
 
+mod exact;
 mod merge;
 mod pairs;
 mod view;
 
+use exact::Exact;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -122,14 +124,14 @@ fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
 fn strengths(merged: &Merged<'_>) -> Vec<f32> {
     let all = merged.documents.len() as f32;
     let strength = |thing: &merge::Thing<'_>| {
-        let (mut sum, mut documents) = (0.0, 0.0);
+        let (mut sum, mut documents) = (Exact::default(), 0.0);
         for rows in thing.rows.chunk_by(|one, next| one.document == next.document) {
             let weight = rows.iter().map(|row| row.weight).fold(0.0, f32::max);
             sum += weight * (1.0 + (rows.len() as f32).ln());
             documents += 1.0;
         }
         let rarity = (1.0 + all / documents).ln() / (1.0 + all).ln();
-        (1.0_f32 + sum).ln() * rarity.sqrt()
+        (1.0 + sum.value()).ln() * rarity.sqrt()
     };
     merged.things.iter().map(strength).collect()
 }

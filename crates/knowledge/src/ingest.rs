@@ -28,7 +28,7 @@ const JOB: &str = "ingest";
 /// For the case that a wake-up is lost.
 const FALLBACK_POLL: Duration = Duration::from_secs(2);
 /// A file that no document has is removed after this long, and a second more for each of so many bytes.
-const STORING_TAKES: Duration = Duration::from_secs(60);
+const STORING_TAKES: Duration = Duration::from_secs(20);
 const SLOWEST_STORE: u64 = 1 << 20;
 /// How much of files may be in memory at a time.
 const MEMORY_FOR_FILES: usize = 128 << 20;

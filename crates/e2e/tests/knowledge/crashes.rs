@@ -105,7 +105,7 @@ async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
     let differing: Vec<_> =
         disturbed.iter().zip(&calm_graph).filter(|(one, other)| one != other).take(3).collect();
     assert!(disturbed == calm_graph, "{differing:?}");
-    // Uploads that were cut off leave a file for a minute at most.
+    // Uploads that were cut off leave a file for half a minute at most.
     tokio::time::timeout(Duration::from_secs(90), async {
         while super::lifecycle::files(&stoa).len() != documents.len() {
             tokio::time::sleep(Duration::from_millis(200)).await;

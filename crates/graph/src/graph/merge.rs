@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Evidence;
+use super::exact::Exact;
 use crate::key::key_of_label;
 use crate::kind::{Kind, Votes};
 
@@ -151,7 +152,7 @@ fn assemble<'a>(documents: Vec<Arc<str>>, groups: Vec<Group<'a>>, roots: &[usize
     }
     let mut merged = Merged { documents, things: Vec::new(), keys: Vec::new() };
     for groups in members.into_values() {
-        let weight = |group: &Group<'_>| group.own.iter().map(|row| row.weight).sum::<f32>();
+        let weight = |group: &Group<'_>| group.own.iter().map(|row| row.weight).sum::<Exact>().value();
         let Some(lead) = groups.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)).then(b.key.cmp(a.key)))
         else {
             continue;

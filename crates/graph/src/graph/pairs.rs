@@ -1,6 +1,7 @@
 //! Edges: things named in one passage, more so in one sentence, and more often than chance would have it.
 
 use super::Edge;
+use super::exact::Exact;
 use super::merge::Merged;
 
 /// Of one passage only the weightiest are paired: pairs grow with the square.
@@ -21,9 +22,9 @@ struct Presence {
 /// The edges between nodes, where `place` gives each thing's node.
 pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
     let presences = presences(merged, place);
-    let mut frequencies = vec![0.0_f32; place.len()];
+    let mut frequencies = vec![Exact::default(); place.len()];
     let mut pairs: Vec<(u64, f32)> = Vec::new();
-    let mut total = 0.0_f32;
+    let mut total = Exact::default();
     for passage in presences.chunk_by(|one, next| one.passage == next.passage) {
         let all = passage.iter().fold(0, |all, presence| all | presence.sentences);
         total += times(all);
@@ -35,11 +36,12 @@ pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
             }
         }
     }
-    pairs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.total_cmp(&b.1)));
+    let total = total.value();
+    pairs.sort_unstable_by_key(|pair| pair.0);
     let edges = pairs.chunk_by(|one, next| one.0 == next.0).map(|same| {
-        let together: f32 = same.iter().map(|(_, times)| times).sum();
+        let together = same.iter().map(|(_, times)| *times).sum::<Exact>().value();
         let (source, target) = ((same[0].0 >> 32) as u32, same[0].0 as u32);
-        let expected = frequencies[source as usize] * frequencies[target as usize] / total;
+        let expected = frequencies[source as usize].value() * frequencies[target as usize].value() / total;
         Edge { source, target, strength: strength(together, expected, total) }
     });
     prune(edges.filter(|edge| edge.strength > 0.0).collect(), place.len(), MOST_PER_NODE)
