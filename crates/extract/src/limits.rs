@@ -30,7 +30,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             seconds: 60,
-            seconds_per_mib: 3,
+            seconds_per_mib: 10,
             most_seconds: 300,
             characters: 20_000_000,
             memory: 1 << 30,

@@ -48,9 +48,9 @@ fn sentences_are_not_cut_and_parts_are_of_about_the_same_size() {
 
 #[test]
 fn cuts_fall_between_paragraphs_where_they_can() {
-    let paragraph = "One two three four. Five six seven eight. Nine ten.";
-    let passages = cut(&[paragraph; 4].join("\n\n"), "", 32);
-    assert_eq!(texts(&passages), [[paragraph; 2].join("\n\n"), [paragraph; 2].join("\n\n")]);
+    let short = "One two three four five. Six seven eight nine. Ten and some more.";
+    let long = ["One two three four."; 5].join(" ");
+    assert_eq!(texts(&cut(&format!("{short}\n\n{long}"), "", 30)), [short, &long]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! PDF: characters with their places from the parser, and from those the text in reading order, page by page.
 
+mod fonts;
 mod glyphs;
 mod layout;
 mod paragraphs;
 mod running;
-mod widths;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,7 +17,7 @@ use paragraphs::Paragraph;
 
 pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
     let mut document = open(bytes)?;
-    widths::write_out(&mut document);
+    fonts::prepare(&mut document);
     let pages = document.get_pages();
     if pages.len() > limits.pages {
         return Err(ExtractError::too_large(Kind::Pdf, "pages", limits.pages));

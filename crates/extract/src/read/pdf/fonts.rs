@@ -1,13 +1,33 @@
-//! Widths of characters as the parser understands them: it passes over those that a font gives for a range, and words
-//! fall apart where characters have no width.
+//! Fonts as the parser reads them best. It passes over widths that are given for a range, and words fall apart where
+//! characters have no width; and on every page it parses each font's program anew, which only tells it what the font's
+//! own table of characters says already.
 
-use pdf_extract::{Document, Object, ObjectId};
+use pdf_extract::{Dictionary, Document, Object, ObjectId};
+
+pub(super) fn prepare(document: &mut Document) {
+    write_out_widths(document);
+    drop_programs(document);
+}
+
+/// Takes their programs from the fonts that say which characters they show.
+fn drop_programs(document: &mut Document) {
+    let has_table = |font: &&Dictionary| font.has(b"ToUnicode") && font.has_type(b"Font");
+    let fonts = document.objects.values().filter_map(|object| object.as_dict().ok()).filter(has_table);
+    let descriptors =
+        fonts.filter_map(|font| font.get(b"FontDescriptor").and_then(Object::as_reference).ok());
+    for descriptor in descriptors.collect::<Vec<ObjectId>>() {
+        if let Ok(descriptor) = document.get_object_mut(descriptor).and_then(Object::as_dict_mut) {
+            descriptor.remove(b"FontFile");
+            descriptor.remove(b"FontFile2");
+        }
+    }
+}
 
 /// Characters in all fonts together whose widths are written out.
 const MOST: usize = 1_000_000;
 
-/// Writes the widths of ranges out, one for each character.
-pub(super) fn write_out(document: &mut Document) {
+/// One width for each character in place of one for a range.
+fn write_out_widths(document: &mut Document) {
     let mut left = MOST;
     let fonts = document.objects.iter().filter_map(|(id, object)| {
         let font = object.as_dict().ok()?;
