@@ -36,7 +36,7 @@ fn most_central(vectors: &[Vec<f32>]) -> Vec<usize> {
         let score = |index: &usize| {
             let repeated =
                 chosen.iter().map(|other| dot(&vectors[*index], &vectors[*other])).fold(0.0, f32::max);
-            dot(&vectors[*index], &mean) - repeated / 2.0
+            dot(&vectors[*index], &mean) - repeated
         };
         let open = (0..vectors.len()).filter(|index| !chosen.contains(index));
         let best = open.max_by(|one, other| score(one).total_cmp(&score(other)).then(other.cmp(one)));
