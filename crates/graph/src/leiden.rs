@@ -246,3 +246,70 @@ fn by_size(partition: &[u32]) -> Vec<u32> {
     (0..).zip(order).for_each(|(new, old)| rank[old as usize] = new);
     partition.iter().map(|&c| rank[c as usize]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(source: u32, target: u32) -> Edge {
+        Edge { source, target, strength: 0.5 }
+    }
+
+    fn clique(nodes: std::ops::Range<u32>) -> Vec<Edge> {
+        let pairs = |one: u32| (one + 1..nodes.end).map(move |other| edge(one, other));
+        nodes.clone().flat_map(pairs).collect()
+    }
+
+    #[test]
+    fn cliques_joined_by_single_edges_are_the_communities_and_the_largest_comes_first() {
+        let mut edges = [clique(0..4), clique(4..10), clique(10..14)].concat();
+        edges.extend([edge(3, 4), edge(9, 10), edge(0, 13)]);
+        assert_eq!(communities(15, &edges), [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3]);
+    }
+
+    /// Louvain may leave communities whose parts hang together only through a node that has moved away.
+    #[test]
+    fn every_community_hangs_together() {
+        let mut state = 1_u64;
+        for round in 0..60 {
+            let nodes = 40;
+            let mut edges = Vec::new();
+            for _ in 0..30 + round * 2 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let (one, other) = ((state >> 33) as u32 % nodes, (state >> 43) as u32 % nodes);
+                if one < other {
+                    edges.push(Edge {
+                        source: one,
+                        target: other,
+                        strength: 0.1 + (state >> 60) as f32 / 16.0,
+                    });
+                }
+            }
+            let found = communities(nodes as usize, &edges);
+            let inside: Vec<Edge> = edges
+                .iter()
+                .copied()
+                .filter(|e| found[e.source as usize] == found[e.target as usize])
+                .collect();
+            let mut reached: Vec<u32> = (0..nodes).collect();
+            for _ in 0..nodes {
+                for edge in &inside {
+                    let least = reached[edge.source as usize].min(reached[edge.target as usize]);
+                    (reached[edge.source as usize], reached[edge.target as usize]) = (least, least);
+                }
+            }
+            for (one, other) in (0..nodes as usize).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                assert_eq!(
+                    found[one] == found[other],
+                    found[one] == found[other] && reached[one] == reached[other]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_without_edges_are_alone() {
+        assert_eq!(communities(3, &[]), [0, 1, 2]);
+        assert_eq!(communities(0, &[]), [0; 0]);
+    }
+}

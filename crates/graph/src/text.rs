@@ -186,3 +186,45 @@ fn shape(text: &str) -> Shape {
         _ => Shape::Lower,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let shown: Vec<String> =
+            words(text).iter().map(|word| format!("{}/{}", word.text, word.sentence)).collect();
+        assert_eq!(shown.join(" "), expected);
+    }
+
+    #[test]
+    fn words_and_sentences() {
+        check("Dr. J. Berg left. He died.", "Dr/0 J/0 Berg/0 left/0 He/1 died/1");
+        check("Boso( died 875) was", "Boso/0 died/0 875/0 was/0");
+        check("the pump's seal, Jones' seal", "the/0 pump/0 seal/0 Jones/0 seal/0");
+        check("U.S.A. and db.small at 3.5 bar.End", "U.S.A/0 and/0 db.small/0 at/0 3.5/0 bar/0 End/1");
+        check("one\n\ntwo\n- three\nfour", "one/0 two/1 three/2 four/2");
+        check("東京。大阪", "東京/0 大阪/1");
+        check("", "");
+    }
+
+    #[test]
+    fn shapes() {
+        let cases = [
+            ("pump", Shape::Lower),
+            ("Pump", Shape::Capital),
+            ("McGee", Shape::Capital),
+            ("BLC", Shape::Upper),
+            ("J", Shape::Initial),
+            ("1950", Shape::Number),
+            ("43-year-old", Shape::Number),
+            ("P-204", Shape::Code),
+            ("max_age", Shape::Code),
+            ("GraphQL", Shape::Code),
+            ("日本", Shape::Other),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shape(text), expected, "{text}");
+        }
+    }
+}

@@ -1,5 +1,10 @@
 //! Five texts of different fields, each with a list of what a careful reader would name in it, of which kind, and
 //! which of these belong together. The strongest nodes and edges are held against the lists.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops where it fails, and tells the score"
+)]
 
 use std::fs;
 use std::path::Path;
