@@ -50,7 +50,9 @@ fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Optio
             return None;
         }
         if left == 0 {
-            return Some(start..range.end);
+            // "The Jordan Company (TJC)" is the Jordan Company.
+            let start = start + usize::from(word.is_article());
+            return Some(start..range.end).filter(|range| !range.is_empty());
         }
     }
     None
@@ -73,6 +75,7 @@ mod tests {
             ("cardiac magnetic resonance imaging (MRI) showed", "MRI = magnetic resonance imaging"),
             ("the BLC (boundary layer control) failed", "BLC = boundary layer control"),
             ("the Ministry of Public Works (MPW) paid", "MPW = Ministry of Public Works"),
+            ("led by The Jordan Company (TJC) now", "TJC = Jordan Company"),
             ("sold to the state (USA) in", ""),
             ("a long wait (BLC) ended", ""),
         ];

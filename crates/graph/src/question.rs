@@ -31,7 +31,7 @@ pub fn names_in(text: &str) -> Vec<String> {
 fn may_name(run: &[Word<'_>], language: Marks) -> bool {
     let crosses_sentences = run[1..].iter().any(Word::starts_sentence);
     let says = run.iter().any(|word| !word.marks.any(language));
-    let opens_with_article = run[0].marks.any(Marks::ARTICLE);
+    let opens_with_article = run[0].is_article();
     let general = Marks::WEAK.or(Marks::PLAIN);
     let is_general = run.len() == 1 && run[0].marks.any(general) && !run[0].is_capitalized();
     says && !crosses_sentences && !opens_with_article && !is_general

@@ -11,6 +11,8 @@ pub struct Word<'a> {
     /// What stands between the word before and this one.
     pub gap: Gap,
     pub possessive: bool,
+    /// A full stop follows: "J." is an initial, "A" may be an article.
+    pub dotted: bool,
     /// Counted from the start of the line.
     pub sentence: u32,
 }
@@ -49,6 +51,10 @@ impl Word<'_> {
         matches!(self.shape, Shape::Capital | Shape::Upper | Shape::Initial)
     }
 
+    pub fn is_article(&self) -> bool {
+        self.marks.any(Marks::ARTICLE) && !self.dotted
+    }
+
     pub fn starts_sentence(&self) -> bool {
         self.gap == Gap::Sentence
     }
@@ -69,7 +75,8 @@ pub fn words(line: &str) -> Vec<Word<'_>> {
         if to - from > LONGEST_WORD {
             continue;
         }
-        words.push(word(&line[from..to], gap, sentence));
+        let dotted = line[to..].starts_with('.');
+        words.push(Word { dotted, ..word(&line[from..to], gap, sentence) });
     }
     words
 }
@@ -79,7 +86,7 @@ fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
     let text = bare.unwrap_or(written).trim_end_matches(['\'', '’']);
     let lower = text.to_lowercase();
     let marks = marks(&lower);
-    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), sentence }
+    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), dotted: false, sentence }
 }
 
 /// Start and end of the next word at or after `from`.

@@ -319,7 +319,7 @@ fn label(words: &[Word<'_>]) -> String {
             label.push_str(if word.gap == Gap::Comma { ", " } else { " " });
         }
         label.push_str(word.text);
-        if word.shape == Shape::Initial && !is_numeral(word) {
+        if word.shape == Shape::Initial && word.dotted {
             label.push('.');
         }
         if word.possessive && index + 1 < words.len() {
