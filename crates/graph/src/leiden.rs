@@ -271,10 +271,10 @@ mod tests {
     #[test]
     fn every_community_hangs_together() {
         let mut state = 1_u64;
-        for round in 0..60 {
-            let nodes = 40;
+        for round in 0..300 {
+            let nodes = 60;
             let mut edges = Vec::new();
-            for _ in 0..30 + round * 2 {
+            for _ in 0..100 + round {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 let (one, other) = ((state >> 33) as u32 % nodes, (state >> 43) as u32 % nodes);
                 if one < other {

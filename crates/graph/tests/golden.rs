@@ -39,7 +39,8 @@ fn the_strongest_nodes_are_those_a_careful_reader_would_name() {
         pairs: mean(|score| score.pairs),
     };
     println!("mean      {whole:.2?}");
-    assert!(whole.precision >= 0.80 && whole.recall >= 0.75 && whole.kinds >= 0.85 && whole.pairs >= 0.70);
+    assert!(whole.precision >= 0.87 && whole.recall >= 0.85, "{whole:?}");
+    assert!(whole.kinds >= 0.94 && whole.pairs >= 0.91, "{whole:?}");
 }
 
 fn score(name: &str) -> Score {

@@ -128,7 +128,7 @@ fn what_is_named_together_more_often_than_chance_is_joined_more_strongly() {
 fn a_name_that_every_document_mentions_is_not_the_strongest() {
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let mut rows: Vec<_> = names.iter().map(|document| row(document, "common", "common")).collect();
-    rows.iter_mut().for_each(|(_, mention)| mention.weight = 0.1);
+    rows.iter_mut().for_each(|(_, mention)| mention.weight = 0.2);
     rows.extend([row("a", "special", "special"), row("b", "special", "special")]);
     assert_eq!(graph(&rows).nodes()[0].id, "special");
 }
