@@ -9,7 +9,7 @@
 use std::fs;
 use std::path::Path;
 
-use graph::{Evidence, Graph, Node, Passage, mentions, names_in};
+use graph::{Graph, Node, Passage, mentions, names_in};
 
 const TEXTS: [&str; 5] = ["pump", "case", "company", "software", "village"];
 
@@ -115,17 +115,7 @@ fn graph_of(text: &str) -> Graph {
     let passages: Vec<Passage<'_>> =
         sections.iter().map(|(headings, text)| Passage { text, headings }).collect();
     let found = mentions(title.trim_start_matches("# "), &passages);
-    Graph::build(found.iter().map(|mention| Evidence {
-        document: "text",
-        passage: mention.passage,
-        key: &mention.key,
-        label: &mention.label,
-        kind: mention.kind,
-        count: mention.count,
-        weight: mention.weight,
-        defines: mention.defines,
-        sentences: mention.sentences,
-    }))
+    Graph::build(found.iter().map(|mention| mention.evidence("text")))
 }
 
 fn find<'g>(graph: &'g Graph, label: &str) -> Option<&'g Node> {

@@ -1,7 +1,7 @@
 //! The graph depends on its evidence alone, joins what is named together, and can be looked at in parts.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use graph::{Evidence, Graph, Mention, Passage, mentions};
+use graph::{Graph, Mention, Passage, mentions};
 
 const DOCUMENTS: [(&str, &str, &str); 4] = [
     (
@@ -27,17 +27,7 @@ fn rows() -> Vec<(&'static str, Mention)> {
 }
 
 fn graph<'a>(rows: impl IntoIterator<Item = &'a (&'static str, Mention)>) -> Graph {
-    Graph::build(rows.into_iter().map(|(document, mention)| Evidence {
-        document,
-        passage: mention.passage,
-        key: &mention.key,
-        label: &mention.label,
-        kind: mention.kind,
-        count: mention.count,
-        weight: mention.weight,
-        defines: mention.defines,
-        sentences: mention.sentences,
-    }))
+    Graph::build(rows.into_iter().map(|(document, mention)| mention.evidence(document)))
 }
 
 fn row(document: &'static str, key: &str, label: &str) -> (&'static str, Mention) {
