@@ -24,7 +24,7 @@ pub fn mentions(title: &str, passages: &[Passage<'_>]) -> Vec<Mention> {
     let mut things = Things::of(&reading);
     same::merge(&reading, &mut things);
     let mut by_passage: BTreeMap<u32, Vec<Mention>> = BTreeMap::new();
-    for thing in things.all.iter().filter(|thing| !thing.sightings.is_empty()) {
+    for thing in things.all.iter().filter(|thing| !thing.key.is_empty()) {
         for mention in write_out(&things, thing) {
             by_passage.entry(mention.passage).or_default().push(mention);
         }
@@ -53,7 +53,8 @@ fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
         mention.sentences |= if counts { 1 << sighting.sentence.min(31) } else { 0 };
     }
     let own: Vec<Mention> = found.into_values().collect();
-    let mut forms: Vec<&String> = thing.others.iter().filter(|form| **form != thing.key).collect();
+    let mut forms: Vec<&String> =
+        thing.others.iter().filter(|form| !form.is_empty() && **form != thing.key).collect();
     forms.sort();
     forms.dedup();
     let others: Vec<Mention> = forms

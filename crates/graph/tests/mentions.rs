@@ -217,6 +217,10 @@ fn no_text_stops_it_and_no_text_makes_it_grow_without_bound() {
         let (title, body) = text.split_at(text.char_indices().nth(20).unwrap().0);
         let first = found(title, body);
         assert_eq!(first, found(title, body));
+        let is_plain = |c: char| c == ' ' || c.is_alphanumeric();
+        assert!(
+            first.iter().all(|mention| !mention.key.trim().is_empty() && mention.key.chars().all(is_plain))
+        );
         names_in(&text);
     }
     let floods = [
