@@ -21,7 +21,7 @@ struct Score {
     recall: f32,
     /// Share of those found that have the listed kind.
     kinds: f32,
-    /// Share of the listed pairs that are joined by an edge.
+    /// Share of the listed pairs that are joined in a view of the sixty strongest nodes.
     pairs: f32,
 }
 
@@ -126,7 +126,7 @@ fn joins(graph: &Graph, pair: &str) -> bool {
     let (one, other) = pair.split_once(" -- ").unwrap();
     let (Some(one), Some(other)) = (find(graph, one), find(graph, other)) else { return false };
     let id = |place: u32| &graph.nodes()[place as usize].id;
-    graph.edges().iter().any(|edge| {
+    graph.strongest(60).edges.iter().any(|edge| {
         let ends = [id(edge.source), id(edge.target)];
         ends.contains(&&one.id) && ends.contains(&&other.id)
     })
