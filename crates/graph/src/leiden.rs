@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::graph::Edge;
 
-/// Each level at least halves nothing it cannot halve: real graphs end after three or four.
+/// A bound only: real graphs end after three or four.
 const MOST_LEVELS: usize = 16;
 /// A bound on moves per node and level, against endless exchange by rounding.
 const MOST_MOVES: usize = 32;
@@ -34,12 +34,33 @@ pub fn communities(nodes: usize, edges: &[Edge]) -> Vec<u32> {
         network = network.aggregate(&refined, count);
         community = renumber(&next_community);
     }
-    by_size(&holder.iter().map(|&node| community[node as usize]).collect::<Vec<_>>())
+    let found: Vec<u32> = holder.iter().map(|&node| community[node as usize]).collect();
+    by_size(&connected(&found, edges))
 }
 
-/// Weighted and undirected.
+/// The same partition, with what the last moves left apart in communities of its own.
+fn connected(partition: &[u32], edges: &[Edge]) -> Vec<u32> {
+    let mut parents = numbers(partition.len());
+    let root = |parents: &mut Vec<u32>, mut node: u32| {
+        while parents[node as usize] != node {
+            let grandparent = parents[parents[node as usize] as usize];
+            parents[node as usize] = grandparent;
+            node = grandparent;
+        }
+        node
+    };
+    for edge in edges.iter().filter(|edge| partition[edge.source as usize] == partition[edge.target as usize])
+    {
+        let (one, other) = (root(&mut parents, edge.source), root(&mut parents, edge.target));
+        parents[one.max(other) as usize] = one.min(other);
+    }
+    (0..partition.len() as u32).map(|node| root(&mut parents, node)).collect()
+}
+
+/// Weighted and undirected: the links of node n are `links[starts[n]..starts[n + 1]]`.
 struct Network {
-    neighbours: Vec<Vec<(u32, f64)>>,
+    starts: Vec<usize>,
+    links: Vec<(u32, f64)>,
     /// Sums of weights, those inside a node twice.
     degrees: Vec<f64>,
     total: f64,
@@ -47,17 +68,41 @@ struct Network {
 
 impl Network {
     fn of(nodes: usize, edges: &[Edge]) -> Network {
-        let mut neighbours = vec![Vec::new(); nodes];
         let mut degrees = vec![0.0; nodes];
+        let mut pairs = Vec::with_capacity(edges.len());
         for edge in edges {
             let weight = f64::from(edge.strength);
-            for (from, to) in [(edge.source, edge.target), (edge.target, edge.source)] {
-                neighbours[from as usize].push((to, weight));
-                degrees[from as usize] += weight;
+            degrees[edge.source as usize] += weight;
+            degrees[edge.target as usize] += weight;
+            pairs.push((edge.source, edge.target, weight));
+        }
+        Network::linked(degrees, &pairs)
+    }
+
+    /// From each pair once.
+    fn linked(degrees: Vec<f64>, pairs: &[(u32, u32, f64)]) -> Network {
+        let mut starts = vec![0; degrees.len() + 1];
+        for &(one, other, _) in pairs {
+            starts[one as usize + 1] += 1;
+            starts[other as usize + 1] += 1;
+        }
+        for node in 0..degrees.len() {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut links = vec![(0, 0.0); pairs.len() * 2];
+        for &(one, other, weight) in pairs {
+            for (from, to) in [(one, other), (other, one)] {
+                links[next[from as usize]] = (to, weight);
+                next[from as usize] += 1;
             }
         }
         let total = degrees.iter().sum();
-        Network { neighbours, degrees, total }
+        Network { starts, links, degrees, total }
+    }
+
+    fn links(&self, node: usize) -> &[(u32, f64)] {
+        &self.links[self.starts[node]..self.starts[node + 1]]
     }
 
     /// Moves nodes to the neighbouring community where modularity gains most, until none gains.
@@ -74,7 +119,7 @@ impl Network {
             is_waiting[index] = false;
             let old = community[index];
             sizes[old as usize] -= self.degrees[index];
-            links.collect(&self.neighbours[index], community);
+            links.collect(self.links(index), community);
             let gain = |c: u32| links.weight(c) - self.degrees[index] * sizes[c as usize] / self.total;
             let best = best(old, &links.seen, gain);
             sizes[best as usize] += self.degrees[index];
@@ -83,7 +128,7 @@ impl Network {
                 continue;
             }
             moves -= 1;
-            for &(neighbour, _) in &self.neighbours[index] {
+            for &(neighbour, _) in self.links(index) {
                 if community[neighbour as usize] != best && !is_waiting[neighbour as usize] {
                     is_waiting[neighbour as usize] = true;
                     waiting.push_back(neighbour);
@@ -99,9 +144,8 @@ impl Network {
         let mut whole = vec![0.0; count];
         community.iter().zip(&self.degrees).for_each(|(&c, degree)| whole[c as usize] += degree);
         let inside = |node: usize| -> f64 {
-            let same = self.neighbours[node]
-                .iter()
-                .filter(|(other, _)| community[*other as usize] == community[node]);
+            let same =
+                self.links(node).iter().filter(|(other, _)| community[*other as usize] == community[node]);
             same.map(|(_, weight)| weight).sum()
         };
         let mut part = numbers(count);
@@ -116,7 +160,7 @@ impl Network {
             if !is_alone[node] || !is_tied(self.degrees[node], ties[node], whole) {
                 continue;
             }
-            links.collect(&self.neighbours[node], &part);
+            links.collect(self.links(node), &part);
             let own = node as u32;
             let gain = |p: u32| links.weight(p) - self.degrees[node] * sizes[p as usize] / self.total;
             let joins = |p: &u32| {
@@ -138,20 +182,20 @@ impl Network {
 
     fn aggregate(&self, part: &[u32], count: usize) -> Network {
         let mut degrees = vec![0.0; count];
-        let mut merged: Vec<HashMap<u32, f64>> = vec![HashMap::new(); count];
-        for (node, neighbours) in self.neighbours.iter().enumerate() {
-            degrees[part[node] as usize] += self.degrees[node];
-            for &(other, weight) in neighbours.iter().filter(|(other, _)| part[*other as usize] != part[node])
-            {
-                *merged[part[node] as usize].entry(part[other as usize]).or_default() += weight;
-            }
+        let mut pairs: Vec<(u32, u32, f64)> = Vec::new();
+        for node in 0..self.degrees.len() {
+            let own = part[node];
+            degrees[own as usize] += self.degrees[node];
+            let outward = self.links(node).iter().map(|&(other, weight)| (own, part[other as usize], weight));
+            pairs.extend(outward.filter(|(own, other, _)| own < other));
         }
-        let sorted = |neighbours: HashMap<u32, f64>| {
-            let mut neighbours: Vec<(u32, f64)> = neighbours.into_iter().collect();
-            neighbours.sort_by_key(|(other, _)| *other);
-            neighbours
-        };
-        Network { neighbours: merged.into_iter().map(sorted).collect(), degrees, total: self.total }
+        pairs.sort_by_key(|&(one, other, _)| (one, other));
+        pairs.dedup_by(|next, first| {
+            let same = (next.0, next.1) == (first.0, first.1);
+            first.2 += if same { next.2 } else { 0.0 };
+            same
+        });
+        Network::linked(degrees, &pairs)
     }
 }
 
@@ -221,4 +265,71 @@ fn by_size(partition: &[u32]) -> Vec<u32> {
     let mut rank = vec![0; order.len()];
     (0..).zip(order).for_each(|(new, old)| rank[old as usize] = new);
     partition.iter().map(|&c| rank[c as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(source: u32, target: u32) -> Edge {
+        Edge { source, target, strength: 0.5 }
+    }
+
+    fn clique(nodes: std::ops::Range<u32>) -> Vec<Edge> {
+        let pairs = |one: u32| (one + 1..nodes.end).map(move |other| edge(one, other));
+        nodes.clone().flat_map(pairs).collect()
+    }
+
+    #[test]
+    fn cliques_joined_by_single_edges_are_the_communities_and_the_largest_comes_first() {
+        let mut edges = [clique(0..4), clique(4..10), clique(10..14)].concat();
+        edges.extend([edge(3, 4), edge(9, 10), edge(0, 13)]);
+        assert_eq!(communities(15, &edges), [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3]);
+    }
+
+    /// Louvain may leave communities whose parts hang together only through a node that has moved away.
+    #[test]
+    fn every_community_hangs_together() {
+        let mut state = 1_u64;
+        for round in 0..40 {
+            let nodes = 300;
+            let mut edges = Vec::new();
+            for _ in 0..400 + round * 20 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let (one, other) = ((state >> 33) as u32 % nodes, (state >> 43) as u32 % nodes);
+                if one < other {
+                    edges.push(Edge {
+                        source: one,
+                        target: other,
+                        strength: ((state >> 60) as f32 / 16.0).powi(4) + 0.01,
+                    });
+                }
+            }
+            let found = communities(nodes as usize, &edges);
+            let inside: Vec<Edge> = edges
+                .iter()
+                .copied()
+                .filter(|e| found[e.source as usize] == found[e.target as usize])
+                .collect();
+            let mut reached: Vec<u32> = (0..nodes).collect();
+            for _ in 0..nodes {
+                for edge in &inside {
+                    let least = reached[edge.source as usize].min(reached[edge.target as usize]);
+                    (reached[edge.source as usize], reached[edge.target as usize]) = (least, least);
+                }
+            }
+            for (one, other) in (0..nodes as usize).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                assert_eq!(
+                    found[one] == found[other],
+                    found[one] == found[other] && reached[one] == reached[other]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_without_edges_are_alone() {
+        assert_eq!(communities(3, &[]), [0, 1, 2]);
+        assert_eq!(communities(0, &[]), [0; 0]);
+    }
 }

@@ -132,29 +132,28 @@ impl Scan<'_, '_> {
         if word.shape == Shape::Number && word.text.len() <= digits {
             return 1;
         }
+        self.step_over(at, end)
+    }
+
+    /// How many words from the small one at `end` on belong to the name: "of Elmham", "of the Hydaspes", "& Sons".
+    fn step_over(&self, at: usize, end: usize) -> usize {
+        let (word, next) = (&self.words[end], self.words.get(end + 1));
         let joins = |word: &Word<'_>| word.marks.any(Marks::JOINS) && word.shape == Shape::Lower;
         let names =
             |word: &Word<'_>| word.is_capitalized() && !self.reading.is_stop(word) && word.gap == Gap::Space;
-        let after = |offset: usize| self.words.get(end + offset);
-        let is_and = word.text == "&" || word.lower == "and" && self.is_office(at..end, after(1));
-        if is_and {
-            return if after(1).is_some_and(names) { 2 } else { 0 };
-        }
-        if word.lower == "the"
-            && after(1).is_some_and(|next| EPITHETS.contains(&next.lower.as_str()) && names(next))
-        {
-            return 2;
-        }
-        if !joins(word) {
-            return 0;
-        }
-        if word.lower == "of" && (self.is_person(at..end) || self.is_common(end - 1)) {
-            return 0;
-        }
-        let second_joins = after(1).is_some_and(|next| joins(next) || next.lower == "the");
-        match (after(1), after(2)) {
-            (Some(next), _) if names(next) => 2,
-            (_, Some(next)) if second_joins && names(next) => 3,
+        let is_followed = next.is_some_and(names);
+        let joins_one = match word.lower.as_str() {
+            "&" => true,
+            "and" => self.is_office(at..end, next),
+            "the" => next.is_some_and(|next| EPITHETS.contains(&next.lower.as_str())),
+            "of" => !self.is_person(at..end) && !self.is_common(end - 1),
+            _ => joins(word),
+        };
+        let joins_two =
+            joins_one && joins(word) && next.is_some_and(|next| joins(next) || next.lower == "the");
+        match joins_one {
+            true if is_followed => 2,
+            true if joins_two && self.words.get(end + 2).is_some_and(names) => 3,
             _ => 0,
         }
     }
@@ -190,7 +189,10 @@ impl Scan<'_, '_> {
         let ends_badly = |end: usize| {
             let word = &self.words[end - 1];
             let is_month = word.marks.any(Marks::DATE) && is_year(self.words.get(end));
-            word.shape == Shape::Capital && self.reading.is_stop(word) || is_month || word.text == "&"
+            let is_open = word.is_article()
+                || word.marks.any(Marks::JOINS)
+                || ["and", "&"].contains(&word.lower.as_str());
+            is_open || is_month
         };
         if name.len() > 1 && self.words[name.start].gap == Gap::Quote {
             return name;
@@ -198,7 +200,7 @@ impl Scan<'_, '_> {
         while !name.is_empty() && ends_badly(name.end) {
             name.end -= 1;
         }
-        while !name.is_empty() && self.words[name.start].marks.any(Marks::ARTICLE) {
+        while !name.is_empty() && self.words[name.start].is_article() {
             name.start += 1;
         }
         name
@@ -227,7 +229,7 @@ pub struct Forms {
 
 pub fn forms(words: &[Word<'_>]) -> Forms {
     let own = |words: &[&Word<'_>]| key(words.iter().map(|word| word.text));
-    let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.marks.any(Marks::ARTICLE)).collect();
+    let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.is_article()).collect();
     let mut forms = Forms { key: own(&all), others: Vec::new() };
     let is_generic = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT);
     let is_titled = !all.iter().take_while(|word| word.lower != "of").any(|word| word.marks.any(is_generic));

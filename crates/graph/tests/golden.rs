@@ -1,10 +1,15 @@
 //! Five texts of different fields, each with a list of what a careful reader would name in it, of which kind, and
 //! which of these belong together. The strongest nodes and edges are held against the lists.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops where it fails, and tells the score"
+)]
 
 use std::fs;
 use std::path::Path;
 
-use graph::{Evidence, Graph, Node, Passage, mentions, names_in};
+use graph::{Graph, Node, Passage, mentions, names_in};
 
 const TEXTS: [&str; 5] = ["pump", "case", "company", "software", "village"];
 
@@ -16,7 +21,7 @@ struct Score {
     recall: f32,
     /// Share of those found that have the listed kind.
     kinds: f32,
-    /// Share of the listed pairs that are joined by an edge.
+    /// Share of the listed pairs that are joined in a view of the sixty strongest nodes.
     pairs: f32,
 }
 
@@ -34,7 +39,8 @@ fn the_strongest_nodes_are_those_a_careful_reader_would_name() {
         pairs: mean(|score| score.pairs),
     };
     println!("mean      {whole:.2?}");
-    assert!(whole.precision >= 0.80 && whole.recall >= 0.75 && whole.kinds >= 0.85 && whole.pairs >= 0.70);
+    assert!(whole.precision >= 0.87 && whole.recall >= 0.85, "{whole:?}");
+    assert!(whole.kinds >= 0.94 && whole.pairs >= 0.84, "{whole:?}");
 }
 
 fn score(name: &str) -> Score {
@@ -109,17 +115,7 @@ fn graph_of(text: &str) -> Graph {
     let passages: Vec<Passage<'_>> =
         sections.iter().map(|(headings, text)| Passage { text, headings }).collect();
     let found = mentions(title.trim_start_matches("# "), &passages);
-    Graph::build(found.iter().map(|mention| Evidence {
-        document: "text",
-        passage: mention.passage,
-        key: &mention.key,
-        label: &mention.label,
-        kind: mention.kind,
-        count: mention.count,
-        weight: mention.weight,
-        defines: mention.defines,
-        sentences: mention.sentences,
-    }))
+    Graph::build(found.iter().map(|mention| mention.evidence("text")))
 }
 
 fn find<'g>(graph: &'g Graph, label: &str) -> Option<&'g Node> {
@@ -130,7 +126,7 @@ fn joins(graph: &Graph, pair: &str) -> bool {
     let (one, other) = pair.split_once(" -- ").unwrap();
     let (Some(one), Some(other)) = (find(graph, one), find(graph, other)) else { return false };
     let id = |place: u32| &graph.nodes()[place as usize].id;
-    graph.edges().iter().any(|edge| {
+    graph.strongest(60).edges.iter().any(|edge| {
         let ends = [id(edge.source), id(edge.target)];
         ends.contains(&&one.id) && ends.contains(&&other.id)
     })
