@@ -46,7 +46,7 @@ impl Best {
             return;
         }
         self.held.push(candidate);
-        if self.held.len() >= 4 * self.most {
+        if self.held.len() >= self.most.saturating_mul(4) {
             self.sort_out();
         }
     }

@@ -7,7 +7,7 @@ use crate::judge::{Judge, Scores};
 use crate::support::support;
 
 /// As many of the nearest, and of those with the best words, are looked at together.
-const POOL: usize = 50;
+const POOL: usize = 30;
 
 pub struct Query<'a> {
     pub text: &'a str,

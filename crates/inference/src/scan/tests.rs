@@ -12,8 +12,11 @@ fn vectors(count: usize, dimension: usize, seed: &mut u64) -> Vec<Vec<f32>> {
 }
 
 fn scan(codes: &Codes, kernel: Kernel, probe: &Probe) -> Vec<Estimate> {
-    let mut products = vec![Estimate::default(); codes.len()];
-    codes.scan(kernel, probe, 0..codes.len(), &mut products);
+    let mut products = Vec::new();
+    codes.scan(kernel, probe, |first, estimates| {
+        assert_eq!(first, products.len());
+        products.extend_from_slice(estimates);
+    });
     products
 }
 
