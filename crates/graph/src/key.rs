@@ -24,6 +24,16 @@ pub fn key<'a>(words: impl Iterator<Item = &'a str>) -> String {
     key
 }
 
+/// The key of a label: that of the words that it was made from.
+pub fn key_of_label(label: &str) -> String {
+    let is_article =
+        |word: &&str| ["the", "a", "an"].iter().any(|article| article.eq_ignore_ascii_case(word));
+    let words = label.split(' ').skip_while(is_article);
+    key(words
+        .map(|word| word.trim_end_matches([',', '.']))
+        .map(|word| word.strip_suffix("'s").unwrap_or(word)))
+}
+
 /// A key as an identifier: injective, since keys hold neither hyphens nor runs of spaces.
 pub fn id(key: &str) -> String {
     key.replace(' ', "-")

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use crate::lexicon::Marks;
+use crate::lexicon::{Marks, marks};
 use crate::names::is_numeral;
+use crate::reading::Reading;
 use crate::text::{Gap, Shape, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +57,11 @@ impl Votes {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
+    /// Whether more than the mere look of the name speaks for a person.
+    pub fn are_for_person(&self) -> bool {
+        self.0[Kind::Person as usize] >= 0.8
+    }
+
     /// The kind with most votes; of equals, the first.
     pub fn winner(&self) -> Kind {
         let mut best = Kind::Concept;
@@ -69,10 +75,10 @@ impl Votes {
 }
 
 /// What this sighting of a name says about its kind.
-pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
+pub fn votes(line: &[Word<'_>], name: &Range<usize>, reading: &Reading<'_>) -> Votes {
     let words = &line[name.clone()];
     let mut votes = Votes::one(Kind::Term, 0.2);
-    vote_by_words(words, &mut votes);
+    vote_by_words(words, reading, &mut votes);
     if let Some(before) = line[..name.start].last().filter(|_| words[0].gap == Gap::Space) {
         vote_by_word_before(before, words, &mut votes);
     }
@@ -87,12 +93,15 @@ pub fn votes(line: &[Word<'_>], name: &Range<usize>) -> Votes {
     votes
 }
 
-fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
+fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     let (first, last) = (&words[0], &words[words.len() - 1]);
-    let head =
-        words.iter().position(|word| word.lower == "of").and_then(|of| words[..of].last()).unwrap_or(last);
-    let is_plain =
-        words.iter().all(|word| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word));
+    // "Battle" of "Battle of Hastings", "War" of "World War II".
+    let is_head = |word: &&Word<'_>| word.shape != Shape::Number && !is_numeral(word);
+    let before_of = words.split(|word| word.lower == "of").next().unwrap_or(words);
+    let head = before_of.iter().rev().find(is_head).unwrap_or(last);
+    let is_personal =
+        |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word);
+    let is_plain = words.iter().all(|word| is_personal(word) && !reading.is_small(word));
     if words.len() > 1 {
         for (mark, kind) in [
             (Marks::ORGANIZATION, Kind::Organization),
@@ -112,15 +121,17 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
     if words.iter().any(|word| word.text == "&") {
         votes.add(Kind::Organization, 1.0);
     }
-    if words.len() > 1 && first.marks.any(Marks::GIVEN_NAME) && is_plain {
+    if words.len() > 1 && is_given(first) && is_plain {
         votes.add(Kind::Person, 1.2);
     }
-    if words.len() > 1 && first.marks.any(Marks::RANK.or(Marks::HONORIFIC)) {
+    let is_titled =
+        words[..words.len() - 1].iter().take(2).any(|word| word.marks.any(Marks::RANK.or(Marks::HONORIFIC)));
+    if is_titled || words.len() == 2 && is_plain && is_numeral(last) {
         votes.add(Kind::Person, 1.0);
     }
     let has_initial = words.iter().any(|word| word.shape == Shape::Initial);
     let ends_like_person = !last.lower.ends_with('s');
-    if (2..=4).contains(&words.len())
+    if words.len() == 2
         && is_plain
         && ends_like_person
         && words.iter().all(|word| word.marks == Marks::default())
@@ -135,6 +146,12 @@ fn vote_by_words(words: &[Word<'_>], votes: &mut Votes) {
     {
         votes.add(Kind::Place, 0.7);
     }
+}
+
+/// "Anna", and the first half of "Pierre-Joseph".
+fn is_given(word: &Word<'_>) -> bool {
+    let first = word.lower.split('-').next().unwrap_or_default();
+    marks(first).any(Marks::GIVEN_NAME)
 }
 
 /// What stands before the name of a country or a city and is part of it.

@@ -37,9 +37,10 @@ pub fn communities(nodes: usize, edges: &[Edge]) -> Vec<u32> {
     by_size(&holder.iter().map(|&node| community[node as usize]).collect::<Vec<_>>())
 }
 
-/// Weighted and undirected.
+/// Weighted and undirected: the links of node n are `links[starts[n]..starts[n + 1]]`.
 struct Network {
-    neighbours: Vec<Vec<(u32, f64)>>,
+    starts: Vec<usize>,
+    links: Vec<(u32, f64)>,
     /// Sums of weights, those inside a node twice.
     degrees: Vec<f64>,
     total: f64,
@@ -47,17 +48,41 @@ struct Network {
 
 impl Network {
     fn of(nodes: usize, edges: &[Edge]) -> Network {
-        let mut neighbours = vec![Vec::new(); nodes];
         let mut degrees = vec![0.0; nodes];
+        let mut pairs = Vec::with_capacity(edges.len());
         for edge in edges {
             let weight = f64::from(edge.strength);
-            for (from, to) in [(edge.source, edge.target), (edge.target, edge.source)] {
-                neighbours[from as usize].push((to, weight));
-                degrees[from as usize] += weight;
+            degrees[edge.source as usize] += weight;
+            degrees[edge.target as usize] += weight;
+            pairs.push((edge.source, edge.target, weight));
+        }
+        Network::linked(degrees, &pairs)
+    }
+
+    /// From each pair once.
+    fn linked(degrees: Vec<f64>, pairs: &[(u32, u32, f64)]) -> Network {
+        let mut starts = vec![0; degrees.len() + 1];
+        for &(one, other, _) in pairs {
+            starts[one as usize + 1] += 1;
+            starts[other as usize + 1] += 1;
+        }
+        for node in 0..degrees.len() {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut links = vec![(0, 0.0); pairs.len() * 2];
+        for &(one, other, weight) in pairs {
+            for (from, to) in [(one, other), (other, one)] {
+                links[next[from as usize]] = (to, weight);
+                next[from as usize] += 1;
             }
         }
         let total = degrees.iter().sum();
-        Network { neighbours, degrees, total }
+        Network { starts, links, degrees, total }
+    }
+
+    fn links(&self, node: usize) -> &[(u32, f64)] {
+        &self.links[self.starts[node]..self.starts[node + 1]]
     }
 
     /// Moves nodes to the neighbouring community where modularity gains most, until none gains.
@@ -74,7 +99,7 @@ impl Network {
             is_waiting[index] = false;
             let old = community[index];
             sizes[old as usize] -= self.degrees[index];
-            links.collect(&self.neighbours[index], community);
+            links.collect(self.links(index), community);
             let gain = |c: u32| links.weight(c) - self.degrees[index] * sizes[c as usize] / self.total;
             let best = best(old, &links.seen, gain);
             sizes[best as usize] += self.degrees[index];
@@ -83,7 +108,7 @@ impl Network {
                 continue;
             }
             moves -= 1;
-            for &(neighbour, _) in &self.neighbours[index] {
+            for &(neighbour, _) in self.links(index) {
                 if community[neighbour as usize] != best && !is_waiting[neighbour as usize] {
                     is_waiting[neighbour as usize] = true;
                     waiting.push_back(neighbour);
@@ -99,9 +124,8 @@ impl Network {
         let mut whole = vec![0.0; count];
         community.iter().zip(&self.degrees).for_each(|(&c, degree)| whole[c as usize] += degree);
         let inside = |node: usize| -> f64 {
-            let same = self.neighbours[node]
-                .iter()
-                .filter(|(other, _)| community[*other as usize] == community[node]);
+            let same =
+                self.links(node).iter().filter(|(other, _)| community[*other as usize] == community[node]);
             same.map(|(_, weight)| weight).sum()
         };
         let mut part = numbers(count);
@@ -116,7 +140,7 @@ impl Network {
             if !is_alone[node] || !is_tied(self.degrees[node], ties[node], whole) {
                 continue;
             }
-            links.collect(&self.neighbours[node], &part);
+            links.collect(self.links(node), &part);
             let own = node as u32;
             let gain = |p: u32| links.weight(p) - self.degrees[node] * sizes[p as usize] / self.total;
             let joins = |p: &u32| {
@@ -138,20 +162,20 @@ impl Network {
 
     fn aggregate(&self, part: &[u32], count: usize) -> Network {
         let mut degrees = vec![0.0; count];
-        let mut merged: Vec<HashMap<u32, f64>> = vec![HashMap::new(); count];
-        for (node, neighbours) in self.neighbours.iter().enumerate() {
-            degrees[part[node] as usize] += self.degrees[node];
-            for &(other, weight) in neighbours.iter().filter(|(other, _)| part[*other as usize] != part[node])
-            {
-                *merged[part[node] as usize].entry(part[other as usize]).or_default() += weight;
-            }
+        let mut pairs: Vec<(u32, u32, f64)> = Vec::new();
+        for node in 0..self.degrees.len() {
+            let own = part[node];
+            degrees[own as usize] += self.degrees[node];
+            let outward = self.links(node).iter().map(|&(other, weight)| (own, part[other as usize], weight));
+            pairs.extend(outward.filter(|(own, other, _)| own < other));
         }
-        let sorted = |neighbours: HashMap<u32, f64>| {
-            let mut neighbours: Vec<(u32, f64)> = neighbours.into_iter().collect();
-            neighbours.sort_by_key(|(other, _)| *other);
-            neighbours
-        };
-        Network { neighbours: merged.into_iter().map(sorted).collect(), degrees, total: self.total }
+        pairs.sort_by_key(|&(one, other, _)| (one, other));
+        pairs.dedup_by(|next, first| {
+            let same = (next.0, next.1) == (first.0, first.1);
+            first.2 += if same { next.2 } else { 0.0 };
+            same
+        });
+        Network::linked(degrees, &pairs)
     }
 }
 

@@ -35,9 +35,11 @@ impl Marks {
     pub const DETERMINES: Marks = Marks(1 << 15);
     /// Shows that the word after it is a verb ("must", "she").
     pub const ACTS: Marks = Marks(1 << 16);
+    /// Its letters occur in no other list, so that its function words are known in any document.
+    pub const RUSSIAN: Marks = Marks(1 << 31);
     pub const ENGLISH: Marks = Marks(1 << 24);
     /// A function word of some language; the languages have one mark each.
-    const LANGUAGES: [Marks; 7] = [
+    const LANGUAGES: [Marks; 8] = [
         Marks::ENGLISH,
         Marks(1 << 25),
         Marks(1 << 26),
@@ -45,6 +47,7 @@ impl Marks {
         Marks(1 << 28),
         Marks(1 << 29),
         Marks(1 << 30),
+        Marks::RUSSIAN,
     ];
 
     pub const fn or(self, other: Marks) -> Marks {
@@ -88,6 +91,7 @@ static MARKS: LazyLock<HashMap<&'static str, Marks>> = LazyLock::new(|| {
         include_str!("lexicon/stop_it.txt"),
         include_str!("lexicon/stop_pt.txt"),
         include_str!("lexicon/stop_nl.txt"),
+        include_str!("lexicon/stop_ru.txt"),
     ];
     let lists = [
         (include_str!("lexicon/weak.txt"), Marks::WEAK),

@@ -49,7 +49,8 @@ fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
         });
         mention.count += 1;
         mention.defines |= sighting.defines;
-        mention.sentences |= if sighting.place == Place::Body { 1 << sighting.sentence.min(31) } else { 0 };
+        let counts = sighting.place == Place::Body && sighting.inside.is_none();
+        mention.sentences |= if counts { 1 << sighting.sentence.min(31) } else { 0 };
     }
     let own: Vec<Mention> = found.into_values().collect();
     let mut forms: Vec<&String> = thing.others.iter().filter(|form| **form != thing.key).collect();
@@ -73,7 +74,8 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
     let alone = || thing.sightings.iter().filter(|sighting| sighting.inside.is_none());
     let place = alone().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
     let is_once = own < 2.0 && place == Place::Body && !thing.is_name;
-    if !thing.is_name && own < 1.0 || is_once && thing.words == 1 && !is_rare(&thing.key) {
+    let needs_more = thing.words == 1 && !is_rare(&thing.key) || thing.key.contains(" of ");
+    if !thing.is_name && own < 1.0 || is_once && needs_more {
         return None;
     }
     let first = thing.sightings.iter().map(|sighting| sighting.passage * 8 + sighting.sentence).min()?;
@@ -81,6 +83,7 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
     let length = match (thing.is_name, thing.words) {
         (true, _) if own < 1.0 => 0.5,
         (true, _) => 1.2,
+        (_, 1) if thing.is_modifier() => 0.4,
         (_, 1) if is_once => 0.75,
         (_, 1) => 0.85,
         (_, 2) if is_once => 0.85,

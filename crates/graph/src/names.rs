@@ -26,6 +26,26 @@ pub fn names(line: &Line<'_>, reading: &Reading<'_>) -> Vec<Range<usize>> {
     names
 }
 
+/// "Alexander the Great".
+const EPITHETS: [&str; 16] = [
+    "bald",
+    "black",
+    "bold",
+    "confessor",
+    "conqueror",
+    "elder",
+    "fair",
+    "good",
+    "great",
+    "lion",
+    "magnificent",
+    "pious",
+    "terrible",
+    "white",
+    "wise",
+    "younger",
+];
+
 struct Scan<'s, 'a> {
     words: &'s [Word<'a>],
     reading: &'s Reading<'a>,
@@ -42,7 +62,7 @@ impl Scan<'_, '_> {
         let length = 1 + inside.clone().position(|word| word.gap != Gap::Space)?;
         let end = at + length;
         let closes = self.words[end].gap == Gap::Quote;
-        (closes && (length == 1 || self.words[end - 1].is_capitalized())).then_some(end)
+        (closes && (length < 7 || self.words[end - 1].is_capitalized())).then_some(end)
     }
 
     /// The end of the name that starts here.
@@ -63,7 +83,7 @@ impl Scan<'_, '_> {
     fn starts(&self, at: usize) -> bool {
         let word = &self.words[at];
         if word.shape == Shape::Code {
-            return !self.is_unit(at);
+            return !self.is_unit(at) && !self.reading.is_stop(word);
         }
         if !word.is_capitalized() || word.marks.any(Marks::HONORIFIC.or(Marks::DATE)) {
             return false;
@@ -120,10 +140,15 @@ impl Scan<'_, '_> {
         if is_and {
             return if after(1).is_some_and(names) { 2 } else { 0 };
         }
+        if word.lower == "the"
+            && after(1).is_some_and(|next| EPITHETS.contains(&next.lower.as_str()) && names(next))
+        {
+            return 2;
+        }
         if !joins(word) {
             return 0;
         }
-        if word.lower == "of" && self.is_person(at..end) {
+        if word.lower == "of" && (self.is_person(at..end) || self.is_common(end - 1)) {
             return 0;
         }
         let second_joins = after(1).is_some_and(|next| joins(next) || next.lower == "the");
@@ -141,6 +166,13 @@ impl Scan<'_, '_> {
         let before = name.start.checked_sub(1).map(|before| self.words[before].marks).unwrap_or_default();
         let is_known = words[0].marks.any(Marks::GIVEN_NAME) || before.any(Marks::HONORIFIC);
         words.len() > 1 && is_known && words.iter().all(is_plain)
+    }
+
+    /// "the License of the Program", where licences and programs are also spoken of in lower case.
+    fn is_common(&self, head: usize) -> bool {
+        let word = &self.words[head];
+        let general = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT).or(Marks::RANK);
+        self.reading.is_small(word) && !word.marks.any(general)
     }
 
     /// "Ministry of Trade and Industry", "Harmon and Sons".
@@ -179,9 +211,10 @@ impl Scan<'_, '_> {
         let general = general.or(Marks::PLACE).or(Marks::EVENT).or(Marks::DATE).or(Marks::HONORIFIC);
         let is_general = |word: &Word<'_>| word.marks.any(general) && word.shape == Shape::Capital;
         let is_quoted = words.first().is_some_and(|word| word.gap == Gap::Quote);
-        let has_letters = words.iter().any(|word| {
-            word.text.chars().filter(|c| c.is_alphabetic()).count() > 1 || word.shape == Shape::Code
-        });
+        let has_letters = !words.iter().all(is_numeral)
+            && words.iter().any(|word| {
+                word.text.chars().filter(|c| c.is_alphabetic()).count() > 1 || word.shape == Shape::Code
+            });
         has_letters && (is_quoted || words.len() > 1 || !words.iter().all(is_general))
     }
 }
@@ -197,8 +230,11 @@ pub fn forms(words: &[Word<'_>]) -> Forms {
     let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.marks.any(Marks::ARTICLE)).collect();
     let mut forms = Forms { key: own(&all), others: Vec::new() };
     let is_generic = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT);
-    let is_titled = !all.iter().any(|word| word.marks.any(is_generic));
-    let bare: Vec<&Word<'_>> = all.iter().copied().skip_while(|word| is_titled && is_rank(word)).collect();
+    let is_titled = !all.iter().take_while(|word| word.lower != "of").any(|word| word.marks.any(is_generic));
+    // "Persian King Darius III": what comes before the last rank goes with it.
+    let leads = all.iter().take_while(|word| is_rank(word) || word.marks.any(Marks::DEMONYM)).count();
+    let ranks = all[..leads].iter().rposition(|word| is_rank(word)).map_or(0, |last| last + 1);
+    let bare: Vec<&Word<'_>> = all[if is_titled { ranks } else { 0 }..].to_vec();
     forms.add(own(&bare));
     if let Some(of) = bare.iter().position(|word| word.lower == "of") {
         let head: Vec<&Word<'_>> = bare[..of].iter().copied().filter(|word| !is_rank(word)).collect();

@@ -38,6 +38,9 @@ impl Scan<'_, '_> {
             let length = self.run_length(at..range.end);
             self.add_phrases(at..at + length, phrases);
             at += length.max(1);
+            if length > 0 && at + 1 < range.end {
+                self.add_joined(at, phrases);
+            }
         }
     }
 
@@ -59,10 +62,21 @@ impl Scan<'_, '_> {
                 if end > start + 1 && self.words[end - 2].possessive {
                     break;
                 }
-                if self.may_end(end) && is_telling(&self.words[start..end]) {
+                if self.may_end(end) && is_telling(&self.words[start..end]) && self.is_noun(start..end) {
                     phrases.push(start..end);
                 }
             }
+        }
+    }
+
+    /// "angle of attack", where `of` is the place of its middle word.
+    fn add_joined(&self, of: usize, phrases: &mut Vec<Range<usize>>) {
+        let (first, last) = (&self.words[of - 1], &self.words[of + 1]);
+        let is_joined = self.words[of].lower == "of" && self.words[of].gap == Gap::Space && !first.possessive;
+        let is_telling = |word: &Word<'_>| word.shape == Shape::Lower && !word.marks.any(Marks::PLAIN);
+        let continues = self.run_length(of + 1..(of + 3).min(self.words.len())) == 1;
+        if is_joined && is_telling(first) && is_telling(last) && last.gap == Gap::Space && continues {
+            phrases.push(of - 1..of + 2);
         }
     }
 
@@ -82,11 +96,19 @@ impl Scan<'_, '_> {
         let is_plain = |index: usize| self.words[index].marks.any(Marks::PLAIN);
         let length = self.run_length(name + 1..self.words.len());
         for end in name + 2..=(name + 1 + length).min(name + LONGEST_PHRASE) {
-            let ends_like_verb = self.words[end - 1].lower.ends_with('s') && (!is_led || is_plain(end - 1));
+            let last = &self.words[end - 1].lower;
+            let ends_like_verb =
+                last.ends_with('s') && (!is_led || is_plain(end - 1)) || last.ends_with("ing");
             if self.may_end(end) && !ends_like_verb {
                 phrases.push(name..end);
             }
         }
+    }
+
+    /// Verbs and adjectives are listed for English alone: elsewhere a lone word must follow an article or the like.
+    fn is_noun(&self, phrase: Range<usize>) -> bool {
+        let is_led = phrase.start > 0 && self.reading.is_stop(&self.words[phrase.start - 1]);
+        phrase.len() > 1 || is_led || self.reading.language == Marks::ENGLISH
     }
 
     fn may_end(&self, end: usize) -> bool {
@@ -103,16 +125,20 @@ impl Scan<'_, '_> {
 fn is_content(word: &Word<'_>) -> bool {
     let letters = word.lower.chars().filter(|c| c.is_alphabetic()).count();
     let enough = if word.shape == Shape::Other { 2 } else { 3 };
+    // Runs with grammar in them, of a script that is written without spaces.
+    let is_unspaced =
+        word.shape == Shape::Other && word.text.contains(|c| ('\u{3041}'..='\u{309f}').contains(&c));
     let is_adverb = word.lower.len() > 4 && word.lower.ends_with("ly") && word.shape == Shape::Lower;
     letters >= enough
         && !is_adverb
+        && !is_unspaced
         && word.shape != Shape::Number
         && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC))
 }
 
 /// At least one word that is not general.
 fn is_telling(words: &[Word<'_>]) -> bool {
-    let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE);
+    let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE).or(Marks::RANK);
     let tells = words.iter().any(|word| !word.marks.any(general));
     tells && (words.len() > 1 || words[0].lower.chars().count() > 2)
 }

@@ -66,7 +66,7 @@ impl<'a> Reading<'a> {
     }
 
     pub fn is_stop(&self, word: &Word<'_>) -> bool {
-        word.marks.any(self.language)
+        word.marks.any(self.language.or(Marks::RUSSIAN))
     }
 }
 
@@ -88,7 +88,7 @@ fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
         }
         let names =
             first.marks.any(Marks::DETERMINES.or(Marks::LOCATES)) && first.lower != "to" || first.possessive;
-        let acts = first.marks.any(Marks::ACTS);
+        let acts = first.marks.any(Marks::ACTS) || first.lower == "to" && !second.lower.ends_with('s');
         *tally.entry(&second.lower).or_default() += i32::from(names || first.lower == "of") - i32::from(acts);
         let is_followed = second.marks.any(Marks::DETERMINES) || second.lower == "to";
         *tally.entry(&first.lower).or_default() += i32::from(second.lower == "of") - i32::from(is_followed);

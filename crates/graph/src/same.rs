@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::acronym::acronyms;
 use crate::key::key;
-use crate::kind::Kind;
+use crate::kind::{Kind, Votes};
 use crate::reading::Reading;
-use crate::things::{Sighting, Things};
+use crate::things::{Sighting, Thing, Things};
+
+/// A word that is part of more names of other things than this is nobody's surname.
+const MOST_OTHERS: usize = 2;
 
 pub fn merge(reading: &Reading<'_>, things: &mut Things) {
     merge_acronyms(reading, things);
@@ -47,24 +50,31 @@ fn merge_forms(things: &mut Things) {
 /// "Boritzer" counts for "Etan Boritzer"; where several persons have that name, for the one named last.
 fn merge_surnames(things: &mut Things) {
     let mut persons: HashMap<String, Vec<usize>> = HashMap::new();
-    for (index, thing) in things.all.iter().enumerate() {
-        let is_person = thing.is_name && thing.votes.winner() == Kind::Person;
-        if thing.words < 2 || thing.sightings.is_empty() || !is_person {
-            continue;
-        }
+    let mut others: HashMap<String, usize> = HashMap::new();
+    let is_longer = |thing: &Thing| thing.is_name && thing.words > 1 && !thing.sightings.is_empty();
+    for (index, thing) in things.all.iter().enumerate().filter(|(_, thing)| is_longer(thing)) {
+        let is_person = thing.is_person && !thing.is_common && thing.votes.winner() == Kind::Person;
         for word in thing.key.split(' ').filter(|word| word.len() > 2) {
-            persons.entry(word.to_owned()).or_default().push(index);
+            match is_person {
+                true => persons.entry(word.to_owned()).or_default().push(index),
+                false => *others.entry(word.to_owned()).or_default() += 1,
+            }
         }
     }
     for index in 0..things.all.len() {
         let thing = &things.all[index];
         let Some(bearers) = persons.get(&thing.key) else { continue };
-        if !thing.is_name || thing.words != 1 || thing.votes.winner() == Kind::Place {
+        if others.get(&thing.key).is_some_and(|&others| others > MOST_OTHERS) {
+            continue;
+        }
+        if !thing.is_name || thing.is_common || thing.words != 1 || thing.votes.winner() == Kind::Place {
             continue;
         }
         match bearers[..] {
             [only] => {
                 let surname = thing.key.clone();
+                // A surname alone looks like anything: it has no say in the kind.
+                things.all[index].votes = Votes::default();
                 things.merge(only, index);
                 things.all[only].others.push(surname);
             }

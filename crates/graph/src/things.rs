@@ -11,6 +11,8 @@ use crate::phrases::phrases;
 use crate::reading::{Line, Place, Reading};
 use crate::text::{Gap, Shape, Word};
 
+/// Endings of words that mostly stand before a noun.
+const ADJECTIVES: [&str; 11] = ["al", "ic", "ous", "ive", "ary", "able", "ible", "ist", "lar", "nar", "ian"];
 const MOST_LABELS: usize = 16;
 
 #[derive(Default)]
@@ -22,6 +24,10 @@ pub struct Thing {
     pub labels: Vec<(String, u32)>,
     pub votes: Votes,
     pub is_name: bool,
+    /// Something speaks clearly for a person.
+    pub is_person: bool,
+    /// Also written in lower case.
+    pub is_common: bool,
     pub words: usize,
     pub sightings: Vec<Sighting>,
     merged_into: Option<usize>,
@@ -66,7 +72,7 @@ impl Things {
                 let longest = phrases.partition_point(|phrase| phrase.start <= name.start);
                 let opened = longest.checked_sub(1).filter(|&index| phrases[index].start == name.start);
                 let inside = opened.map(|index| Inside { thing: seen[index], is_head: false });
-                things.see_name(line, name, inside);
+                things.see_name(line, reading, name, inside);
             }
             if line.place == Place::Body && line.passage == 0 {
                 things.see_subject(line, &names);
@@ -107,12 +113,12 @@ impl Things {
         let content = line.words[..end].iter().filter(|word| !reading.is_stop(word));
         let large = content.clone().filter(|word| word.shape != Shape::Lower).count();
         let is_name = large * 2 > content.count();
-        if end == 0 || end > 9 || end > 3 && !is_name {
+        if end == 0 || end > 9 || end > 5 && !is_name {
             return;
         }
         let comma =
             line.words[..end].iter().skip(1).position(|word| word.gap == Gap::Comma).map(|index| index + 1);
-        self.see_name(line, &(0..end), None);
+        self.see_name(line, reading, &(0..end), None);
         self.title = self.find(&forms(&line.words[..end]).key);
         let Some(thing) = self.title.map(|index| &mut self.all[index]) else { return };
         thing.is_name = is_name || end == 1;
@@ -122,7 +128,13 @@ impl Things {
         }
     }
 
-    fn see_name(&mut self, line: &Line<'_>, name: &Range<usize>, inside: Option<Inside>) {
+    fn see_name(
+        &mut self,
+        line: &Line<'_>,
+        reading: &Reading<'_>,
+        name: &Range<usize>,
+        inside: Option<Inside>,
+    ) {
         let words = &line.words[name.clone()];
         let forms = forms(words);
         let defines = words[0].starts_sentence() && definition(&line.words[name.end..]).is_some();
@@ -130,12 +142,14 @@ impl Things {
         let thing = &mut self.all[place];
         thing.is_name = true;
         thing.words = words.len();
-        thing.votes.merge(&votes(&line.words, name));
+        let votes = votes(&line.words, name, reading);
+        thing.is_person |= votes.are_for_person();
+        thing.votes.merge(&votes);
         thing.others.extend(forms.others);
         thing.see(label(words), Sighting { inside, ..sighting(line, name, defines) });
         if let Some(tail) = tail(words) {
             let inside = Inside { thing: place, is_head: false };
-            self.see_name(line, &(name.start + tail.start..name.start + tail.end), Some(inside));
+            self.see_name(line, reading, &(name.start + tail.start..name.start + tail.end), Some(inside));
         }
     }
 
@@ -160,6 +174,7 @@ impl Things {
         let defines = starts && definition(&line.words[phrase.end..]).is_some();
         let thing = &mut self.all[place];
         thing.words = words.len();
+        thing.is_common |= words[0].shape == Shape::Lower;
         if !thing.is_name {
             thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
         }
@@ -224,7 +239,10 @@ impl Things {
         }
         around.sort_unstable();
         around.dedup();
-        if own == 0.0 || around.is_empty() { own } else { own + nested - nested / around.len() as f32 }
+        if own == 0.0 || around.is_empty() || thing.is_modifier() {
+            return own;
+        }
+        own + nested - nested / around.len() as f32
     }
 
     fn place(&mut self, key: String) -> usize {
@@ -238,6 +256,11 @@ impl Things {
 }
 
 impl Thing {
+    /// A lone word that looks like an adjective.
+    pub fn is_modifier(&self) -> bool {
+        self.words == 1 && ADJECTIVES.iter().any(|ending| self.key.ends_with(ending))
+    }
+
     fn see(&mut self, label: String, sighting: Sighting) {
         self.sightings.push(sighting);
         match self.labels.iter_mut().find(|(known, _)| *known == label) {

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Evidence;
+use crate::key::key_of_label;
 use crate::kind::{Kind, Votes};
-use crate::names::forms;
-use crate::text::words;
+
+/// More ways to write one key are not counted.
+const MOST_LABELS: usize = 64;
 
 pub struct Merged<'a> {
     pub documents: Vec<Arc<str>>,
@@ -54,9 +56,16 @@ struct Group<'a> {
     key: &'a str,
     /// Rows whose label has this key.
     own: Vec<Row>,
-    labels: BTreeMap<&'a str, f32>,
-    /// Keys of which this one is a form, and the kind that those rows speak of.
-    form_of: BTreeMap<String, Kind>,
+    /// Labels of this key, each with how often.
+    labels: Vec<(&'a str, u32)>,
+    form: Form,
+}
+
+/// What the other rows say that a key is a form of.
+enum Form {
+    Nothing,
+    One(String, Kind),
+    Several,
 }
 
 fn sorted_documents(evidence: &[Evidence<'_>]) -> Vec<Arc<str>> {
@@ -67,30 +76,48 @@ fn sorted_documents(evidence: &[Evidence<'_>]) -> Vec<Arc<str>> {
 }
 
 fn group<'a>(evidence: &[Evidence<'a>], numbers: &HashMap<&str, u32>) -> Vec<Group<'a>> {
-    let mut label_keys: HashMap<&str, String> = HashMap::new();
     let mut groups = Vec::new();
     for rows in evidence.chunk_by(|one, next| one.key == next.key) {
-        let mut group =
-            Group { key: rows[0].key, own: Vec::new(), labels: BTreeMap::new(), form_of: BTreeMap::new() };
+        let mut group = Group { key: rows[0].key, own: Vec::new(), labels: Vec::new(), form: Form::Nothing };
         for row in rows {
-            let label_key = label_keys.entry(row.label).or_insert_with(|| forms(&words(row.label)).key);
-            if label_key != row.key {
-                group.form_of.insert(label_key.clone(), row.kind);
-                continue;
+            let label_key = key_of_label(row.label);
+            if label_key == row.key {
+                group.take(row, numbers[row.document]);
+            } else {
+                group.form = group.form.and(label_key, row.kind);
             }
-            *group.labels.entry(row.label).or_default() += row.count as f32;
-            group.own.push(Row {
-                document: numbers[row.document],
-                passage: row.passage,
-                kind: row.kind,
-                weight: row.weight,
-                count: row.count,
-                sentences: row.sentences,
-            });
         }
         groups.push(group);
     }
     groups
+}
+
+impl<'a> Group<'a> {
+    fn take(&mut self, row: &Evidence<'a>, document: u32) {
+        match self.labels.iter_mut().find(|(label, _)| *label == row.label) {
+            Some((_, count)) => *count = count.saturating_add(row.count),
+            None => self.labels.push((row.label, row.count)),
+        }
+        self.labels.truncate(MOST_LABELS);
+        self.own.push(Row {
+            document,
+            passage: row.passage,
+            kind: row.kind,
+            weight: row.weight,
+            count: row.count,
+            sentences: row.sentences,
+        });
+    }
+}
+
+impl Form {
+    fn and(&self, key: String, kind: Kind) -> Form {
+        match self {
+            Form::Nothing => Form::One(key, kind),
+            Form::One(known, kind) if *known == key => Form::One(key, *kind),
+            _ => Form::Several,
+        }
+    }
 }
 
 /// For each group the one that it is shown as.
@@ -98,10 +125,7 @@ fn roots(groups: &[Group<'_>]) -> Vec<usize> {
     let place = |key: &str| groups.binary_search_by(|group| group.key.cmp(key)).ok();
     let mut roots: Vec<usize> = (0..groups.len()).collect();
     for (index, group) in groups.iter().enumerate() {
-        let Some((target, kind)) = group.form_of.first_key_value().filter(|_| group.form_of.len() == 1)
-        else {
-            continue;
-        };
+        let Form::One(target, kind) = &group.form else { continue };
         let mut votes = Votes::default();
         group.own.iter().for_each(|row| votes.add(row.kind, row.weight));
         let agrees = group.own.is_empty() || votes.winner() == *kind || votes.winner() == Kind::Term;
@@ -132,8 +156,8 @@ fn assemble<'a>(documents: Vec<Arc<str>>, groups: Vec<Group<'a>>, roots: &[usize
         else {
             continue;
         };
-        let label = lead.labels.iter().max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
-        let Some((&label, _)) = label else { continue };
+        let label = lead.labels.iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
+        let Some(&(label, _)) = label else { continue };
         let key = lead.key;
         merged.keys.extend(groups.iter().map(|group| (group.key, merged.things.len())));
         merged.things.push(Thing { key, label, rows: joined_rows(groups) });

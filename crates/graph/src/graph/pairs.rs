@@ -9,7 +9,7 @@ const MOST_PER_PASSAGE: usize = 24;
 const NEXT_SENTENCE: f32 = 0.5;
 const SAME_PASSAGE: f32 = 0.1;
 /// The edges of a node that are kept.
-const MOST_PER_NODE: u32 = 12;
+const MOST_PER_NODE: u32 = 8;
 
 struct Presence {
     passage: (u32, u32),
