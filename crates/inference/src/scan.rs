@@ -11,7 +11,7 @@ mod portable;
 mod vnni;
 
 use crate::kernel::{Aligned, Isa, Kernel};
-use crate::simd::{LANES, vectorized};
+use crate::simd::vectorized;
 
 /// Added to each byte, so that the stored operand is unsigned as the byte products want it.
 const OFFSET: i32 = 128;
@@ -182,12 +182,25 @@ impl Numbers {
 }
 
 vectorized! {
-    fn precise_product(a: &[f32], b: &[f32]) -> f64 {
-        let (a, a_rest) = a.as_chunks::<LANES>();
-        let (b, b_rest) = b.as_chunks::<LANES>();
-        let mut sums = [0.0; LANES];
+    fn single_product(a: &[f32], b: &[f32]) -> f32 {
+        let (a, a_rest) = a.as_chunks::<64>();
+        let (b, b_rest) = b.as_chunks::<64>();
+        let mut sums = [0.0; 64];
         for (a, b) in a.iter().zip(b) {
-            for lane in 0..LANES {
+            for lane in 0..64 {
+                sums[lane] += a[lane] * b[lane];
+            }
+        }
+        let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+        sums.iter().sum::<f32>() + rest
+    }
+
+    fn double_product(a: &[f32], b: &[f32]) -> f64 {
+        let (a, a_rest) = a.as_chunks::<16>();
+        let (b, b_rest) = b.as_chunks::<16>();
+        let mut sums = [0.0; 16];
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..16 {
                 sums[lane] += f64::from(a[lane]) * f64::from(b[lane]);
             }
         }
@@ -196,14 +209,19 @@ vectorized! {
     }
 }
 
-/// The product of two vectors in double precision, the same on every processor.
-pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
-    precise_product(kernel.0, a, b)
+/// The product of two vectors, the same on every processor.
+pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f32 {
+    single_product(kernel.0, a, b)
+}
+
+/// The product of two vectors in double precision, the same on every processor; it takes three times as long.
+pub fn precise_product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
+    double_product(kernel.0, a, b)
 }
 
 /// Bytes from one row to the next: whole cache lines.
 fn stride(dimension: usize) -> usize {
-    dimension.next_multiple_of(64)
+    dimension.max(1).next_multiple_of(64)
 }
 
 fn highest(vector: &[f32]) -> f32 {

@@ -32,7 +32,9 @@ pub struct Best {
 
 impl Best {
     pub fn of(most: usize) -> Self {
-        Self { most, held: Vec::new(), bar: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
+        // Room for all that is usually held at once; who wants more pays for growing.
+        let held = Vec::with_capacity(most.min(64) * 4);
+        Self { most, held, bar: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
     }
 
     /// What is below this is not among the first.

@@ -5,7 +5,7 @@
 
 use crate::best::{Best, Scored};
 use inference::Kernel;
-use inference::scan::{Codes, Probe, product};
+use inference::scan::{Codes, Probe, precise_product, product};
 
 pub struct Dense {
     dimension: usize,
@@ -43,9 +43,9 @@ impl Dense {
         self.codes.resident_bytes() + row * self.floats.len()
     }
 
-    /// The exact cosine of a query and a passage.
+    /// The cosine of a query and a passage.
     pub fn cosine(&self, query: &[f32], passage: u32) -> f32 {
-        product(self.kernel, query, &self.floats[passage as usize]) as f32
+        product(self.kernel, query, &self.floats[passage as usize])
     }
 
     /// The cosine of two passages.
@@ -70,7 +70,8 @@ impl Dense {
         at_least.sort_out();
         let mut best = Best::of(most);
         for Scored { passage, .. } in possible.into_iter().filter(|found| found.score >= at_least.bar()) {
-            best.show(Scored { passage, score: self.cosine(query, passage) });
+            let cosine = precise_product(self.kernel, query, &self.floats[passage as usize]);
+            best.show(Scored { passage, score: cosine as f32 });
         }
         best.into_sorted()
     }
