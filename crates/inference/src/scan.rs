@@ -12,6 +12,7 @@ mod vnni;
 
 use crate::kernel::{Aligned, Isa, Kernel};
 use crate::simd::vectorized;
+use std::ops::AddAssign;
 
 /// Added to each byte, so that the stored operand is unsigned as the byte products want it.
 const OFFSET: i32 = 128;
@@ -192,7 +193,7 @@ vectorized! {
             }
         }
         let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-        sums.iter().sum::<f32>() + rest
+        folded(sums) + rest
     }
 
     fn double_product(a: &[f32], b: &[f32]) -> f64 {
@@ -205,8 +206,23 @@ vectorized! {
             }
         }
         let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-        sums.iter().sum::<f64>() + rest
+        folded(sums) + rest
     }
+}
+
+/// The sum of a power of two of numbers, half of them added to the other half as long as there are two: one by one each
+/// would wait for the one before.
+#[inline(always)]
+fn folded<T: Copy + AddAssign, const LANES: usize>(mut sums: [T; LANES]) -> T {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            let other = sums[lane + half];
+            sums[lane] += other;
+        }
+        half /= 2;
+    }
+    sums[0]
 }
 
 /// The product of two vectors, the same on every processor.
