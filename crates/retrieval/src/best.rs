@@ -1,6 +1,17 @@
 //! The highest of many, found in one pass.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// By passage, so that what is done with them is done in the same order every time.
+pub type Scores = BTreeMap<u32, f32>;
+
+/// The first so many of the passages, in order.
+pub fn first(scores: &Scores, most: usize) -> Vec<Scored> {
+    let mut best = Best::of(most);
+    scores.iter().for_each(|(passage, score)| best.show(Scored { passage: *passage, score: *score }));
+    best.into_sorted()
+}
 
 /// A passage with its score. The order is that of results: the higher score first, then the earlier passage.
 #[derive(Clone, Copy, Debug, PartialEq)]

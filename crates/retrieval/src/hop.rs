@@ -1,11 +1,10 @@
 //! From what is named to the passages that are about it: what the question names comes forward, and so does what the
 //! best passages name, since a question that needs two passages often names only one of them.
 
-use crate::best::Scored;
+use crate::best::{Scored, Scores, first};
 use crate::index::Index;
-use crate::judge::{Judge, Scores};
+use crate::judge::Judge;
 use crate::links::Name;
-use crate::search::best;
 
 /// How far the passage about a name of the question moves towards the first passage.
 const QUESTION_PULL: f32 = 0.3;
@@ -19,12 +18,13 @@ const FEW: usize = 64;
 pub fn follow_names(index: &Index, judge: &Judge<'_>, names: &[String], scores: &mut Scores) {
     let hop = Hop { index, judge };
     let named_by_question: Vec<&Name> = names.iter().filter_map(|key| index.links.named(key)).collect();
-    for first in best(scores, 1) {
-        let moved = named_by_question.iter().filter_map(|name| hop.pull(name, QUESTION_PULL, first, scores));
+    if let [leading] = first(scores, 1)[..] {
+        let moved =
+            named_by_question.iter().filter_map(|name| hop.pull(name, QUESTION_PULL, leading, scores));
         raise(scores, moved.collect());
     }
     let mut moved = Vec::new();
-    for leading in best(scores, LEADING) {
+    for leading in first(scores, LEADING) {
         let names = index.links.named_by(leading.passage);
         moved.extend(names.filter_map(|name| hop.pull(name, PASSAGE_PULL, leading, scores)));
     }
