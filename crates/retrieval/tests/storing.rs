@@ -14,7 +14,7 @@ fn put_generated(index: &mut Index, document: usize, version: u64) {
     let count = 1 + random.below(4);
     let generated: Vec<(String, Vec<f32>, Vec<String>)> = (0..count)
         .map(|_| {
-            let names = (0..3).map(|_| format!("name {}", random.below(40))).collect();
+            let names = (0..3).map(|_| format!("name {}", random.below(300))).collect();
             (random.text(12), random.vector(DIMENSION), names)
         })
         .collect();
