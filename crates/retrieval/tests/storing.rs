@@ -12,15 +12,16 @@ fn put_generated(index: &mut Index, document: usize, version: u64) {
     let mut random = Random(document as u64 * 1000 + version);
     let title = random.text(2);
     let count = 1 + random.below(4);
-    let generated: Vec<(String, Vec<f32>, Vec<String>)> = (0..count)
+    let generated: Vec<(String, Vec<f32>, Vec<(String, bool)>)> = (0..count)
         .map(|_| {
-            let names = (0..3).map(|_| format!("name {}", random.below(300))).collect();
+            let names =
+                (0..3).map(|_| (format!("name {}", random.below(300)), random.next() < 0.4)).collect();
             (random.text(12), random.vector(DIMENSION), names)
         })
         .collect();
     let mentions: Vec<Vec<Mention<'_>>> = generated
         .iter()
-        .map(|(_, _, names)| names.iter().map(|key| Mention { key, defines: key.ends_with('7') }).collect())
+        .map(|(_, _, names)| names.iter().map(|(key, defines)| Mention { key, defines: *defines }).collect())
         .collect();
     let passages: Vec<Passage<'_>> = generated
         .iter()
