@@ -3,7 +3,7 @@
 //! `look corpus.jsonl` (one object with `_id`, `title` and `text` a line) or `look text.txt`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for looking, run by hand")]
 
-use graph::{Evidence, Graph, Mention, Passage, mentions};
+use graph::{Graph, Mention, Passage, mentions};
 
 fn main() {
     for path in std::env::args().skip(1) {
@@ -62,7 +62,7 @@ fn look(path: &str, documents: &[Document]) {
         documents
             .iter()
             .zip(&found)
-            .flat_map(|(document, found)| found.iter().map(|mention| evidence(&document.id, mention))),
+            .flat_map(|(document, found)| found.iter().map(|mention| mention.evidence(&document.id))),
     );
     let took = processor_seconds() - start;
     println!("   {} nodes, {} edges in {:.0} ms", graph.nodes().len(), graph.edges().len(), took * 1e3);
@@ -89,18 +89,4 @@ fn look(path: &str, documents: &[Document]) {
 fn processor_seconds() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     told.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap_or_default() / 1e9
-}
-
-fn evidence<'a>(document: &'a str, mention: &'a Mention) -> Evidence<'a> {
-    Evidence {
-        document,
-        passage: mention.passage,
-        key: &mention.key,
-        label: &mention.label,
-        kind: mention.kind,
-        count: mention.count,
-        weight: mention.weight,
-        defines: mention.defines,
-        sentences: mention.sentences,
-    }
 }

@@ -50,8 +50,42 @@ fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Optio
             return None;
         }
         if left == 0 {
-            return Some(start..range.end);
+            // "The Jordan Company (TJC)" is the Jordan Company.
+            let start = start + usize::from(word.is_article());
+            return Some(start..range.end).filter(|range| !range.is_empty());
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::Place;
+    use crate::text::words;
+
+    #[test]
+    fn acronyms_are_found_before_and_after_what_they_stand_for() {
+        let cases = [
+            ("a Boundary Layer Control (BLC) unit", "BLC = Boundary Layer Control"),
+            (
+                "the enzyme-linked immunosorbent assay (ELISA) for",
+                "ELISA = enzyme-linked immunosorbent assay",
+            ),
+            ("cardiac magnetic resonance imaging (MRI) showed", "MRI = magnetic resonance imaging"),
+            ("the BLC (boundary layer control) failed", "BLC = boundary layer control"),
+            ("the Ministry of Public Works (MPW) paid", "MPW = Ministry of Public Works"),
+            ("led by The Jordan Company (TJC) now", "TJC = Jordan Company"),
+            ("sold to the state (USA) in", ""),
+            ("a long wait (BLC) ended", ""),
+        ];
+        for (text, expected) in cases {
+            let line = Line { passage: 0, place: Place::Body, words: words(text) };
+            let found = acronyms(&line).into_iter().map(|(acronym, range)| {
+                let long: Vec<&str> = line.words[range].iter().map(|word| word.text).collect();
+                format!("{} = {}", line.words[acronym].text, long.join(" "))
+            });
+            assert_eq!(found.collect::<Vec<_>>().join("; "), expected);
+        }
+    }
 }

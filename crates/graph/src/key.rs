@@ -80,3 +80,37 @@ fn singular(word: &str) -> String {
         Some(_) => drop(1),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_name_have_one_key() {
+        let cases = [
+            ("Boundary Layers", "boundary layer"),
+            ("boundary-layer", "boundary layer"),
+            ("P-204", "p204"),
+            ("U.S.A", "usa"),
+            ("Ziębice", "ziebice"),
+            ("Harmon & Sons", "harmon and son"),
+            ("analysis", "analysis"),
+            ("Studies", "study"),
+            ("gas", "gas"),
+            ("boxes", "box"),
+            ("James", "james"),
+            ("durable_webhooks", "durable webhook"),
+            ("İstanbul", "istanbul"),
+            ("--", ""),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(key(name.split(' ')), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_ends_at_a_word() {
+        let long = key(std::iter::repeat_n("word", 100));
+        assert!(long.len() <= LONGEST_KEY && long.ends_with("word"));
+    }
+}

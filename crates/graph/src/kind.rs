@@ -138,7 +138,7 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     {
         votes.add(Kind::Person, if has_initial { 1.0 } else { 0.45 });
     }
-    if words.iter().any(|word| word.shape == Shape::Code) {
+    if words.iter().any(|word| word.shape == Shape::Code && !word.marks.any(Marks::ORGANIZATION)) {
         votes.add(Kind::Term, 2.0);
     }
     if words.len() == 1

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::graph::Edge;
 
-/// Each level at least halves nothing it cannot halve: real graphs end after three or four.
+/// A bound only: real graphs end after three or four.
 const MOST_LEVELS: usize = 16;
 /// A bound on moves per node and level, against endless exchange by rounding.
 const MOST_MOVES: usize = 32;
@@ -34,7 +34,27 @@ pub fn communities(nodes: usize, edges: &[Edge]) -> Vec<u32> {
         network = network.aggregate(&refined, count);
         community = renumber(&next_community);
     }
-    by_size(&holder.iter().map(|&node| community[node as usize]).collect::<Vec<_>>())
+    let found: Vec<u32> = holder.iter().map(|&node| community[node as usize]).collect();
+    by_size(&connected(&found, edges))
+}
+
+/// The same partition, with what the last moves left apart in communities of its own.
+fn connected(partition: &[u32], edges: &[Edge]) -> Vec<u32> {
+    let mut parents = numbers(partition.len());
+    let root = |parents: &mut Vec<u32>, mut node: u32| {
+        while parents[node as usize] != node {
+            let grandparent = parents[parents[node as usize] as usize];
+            parents[node as usize] = grandparent;
+            node = grandparent;
+        }
+        node
+    };
+    for edge in edges.iter().filter(|edge| partition[edge.source as usize] == partition[edge.target as usize])
+    {
+        let (one, other) = (root(&mut parents, edge.source), root(&mut parents, edge.target));
+        parents[one.max(other) as usize] = one.min(other);
+    }
+    (0..partition.len() as u32).map(|node| root(&mut parents, node)).collect()
 }
 
 /// Weighted and undirected: the links of node n are `links[starts[n]..starts[n + 1]]`.
@@ -245,4 +265,71 @@ fn by_size(partition: &[u32]) -> Vec<u32> {
     let mut rank = vec![0; order.len()];
     (0..).zip(order).for_each(|(new, old)| rank[old as usize] = new);
     partition.iter().map(|&c| rank[c as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(source: u32, target: u32) -> Edge {
+        Edge { source, target, strength: 0.5 }
+    }
+
+    fn clique(nodes: std::ops::Range<u32>) -> Vec<Edge> {
+        let pairs = |one: u32| (one + 1..nodes.end).map(move |other| edge(one, other));
+        nodes.clone().flat_map(pairs).collect()
+    }
+
+    #[test]
+    fn cliques_joined_by_single_edges_are_the_communities_and_the_largest_comes_first() {
+        let mut edges = [clique(0..4), clique(4..10), clique(10..14)].concat();
+        edges.extend([edge(3, 4), edge(9, 10), edge(0, 13)]);
+        assert_eq!(communities(15, &edges), [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3]);
+    }
+
+    /// Louvain may leave communities whose parts hang together only through a node that has moved away.
+    #[test]
+    fn every_community_hangs_together() {
+        let mut state = 1_u64;
+        for round in 0..40 {
+            let nodes = 300;
+            let mut edges = Vec::new();
+            for _ in 0..400 + round * 20 {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                let (one, other) = ((state >> 33) as u32 % nodes, (state >> 43) as u32 % nodes);
+                if one < other {
+                    edges.push(Edge {
+                        source: one,
+                        target: other,
+                        strength: ((state >> 60) as f32 / 16.0).powi(4) + 0.01,
+                    });
+                }
+            }
+            let found = communities(nodes as usize, &edges);
+            let inside: Vec<Edge> = edges
+                .iter()
+                .copied()
+                .filter(|e| found[e.source as usize] == found[e.target as usize])
+                .collect();
+            let mut reached: Vec<u32> = (0..nodes).collect();
+            for _ in 0..nodes {
+                for edge in &inside {
+                    let least = reached[edge.source as usize].min(reached[edge.target as usize]);
+                    (reached[edge.source as usize], reached[edge.target as usize]) = (least, least);
+                }
+            }
+            for (one, other) in (0..nodes as usize).flat_map(|one| (0..one).map(move |other| (one, other))) {
+                assert_eq!(
+                    found[one] == found[other],
+                    found[one] == found[other] && reached[one] == reached[other]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_without_edges_are_alone() {
+        assert_eq!(communities(3, &[]), [0, 1, 2]);
+        assert_eq!(communities(0, &[]), [0; 0]);
+    }
 }

@@ -48,3 +48,20 @@ pub struct Mention {
     /// In which sentences of the passage: bit n for the nth, the last bit for all beyond.
     pub sentences: u32,
 }
+
+impl Mention {
+    /// As the evidence of a document.
+    pub fn evidence<'a>(&'a self, document: &'a str) -> Evidence<'a> {
+        Evidence {
+            document,
+            passage: self.passage,
+            key: &self.key,
+            label: &self.label,
+            kind: self.kind,
+            count: self.count,
+            weight: self.weight,
+            defines: self.defines,
+            sentences: self.sentences,
+        }
+    }
+}

@@ -78,7 +78,8 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
     if !thing.is_name && own < 1.0 || is_once && needs_more {
         return None;
     }
-    let first = thing.sightings.iter().map(|sighting| sighting.passage * 8 + sighting.sentence).min()?;
+    let (passage, sentence) =
+        thing.sightings.iter().map(|sighting| (sighting.passage, sighting.sentence)).min()?;
     let often = (0.5 + own).ln_1p();
     let length = match (thing.is_name, thing.words) {
         (true, _) if own < 1.0 => 0.5,
@@ -97,7 +98,7 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
         Place::Body if alone().any(|sighting| sighting.defines) => 1.3,
         Place::Body => 1.0,
     };
-    let early = 1.0 + 0.2 / (1.0 + first as f32 / 4.0);
+    let early = 1.0 + 0.2 / (1.0 + passage as f32 * 2.0 + sentence as f32 / 4.0);
     let score = often * length * placed * early;
     Some(score / (score + 2.0))
 }
@@ -126,4 +127,30 @@ fn strongest(mut mentions: Vec<Mention>) -> Vec<Mention> {
 
 fn falling(a: f32, b: f32) -> Ordering {
     b.total_cmp(&a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::key_of_label;
+
+    /// What [`crate::Graph`] relies on to tell a thing's own rows from those of its other forms.
+    #[test]
+    fn every_thing_has_a_row_under_the_key_of_its_label() {
+        let texts = [
+            "Dr. J. R. Berg of St. Brigid's Hospital met King Lothair II of Lotharingia, Hugh, King of Italy, and P-204.",
+            "The Straw Hat by Roger W. Straus; Ferrant & Oakes of Leeds; max_age; C-reactive protein (CRP); the U.S.A.",
+            "Blind Man's Eyes and O'Neill's Bar. Pierre-Joseph met Al-Mu'tasim at 3D Systems Inc. in Saxe-Eisenach.",
+            include_str!("../tests/golden/case.md"),
+            include_str!("../tests/golden/village.md"),
+        ];
+        for text in texts {
+            let found = mentions("The Letters of J. Berg, Part 2", &[Passage { text, headings: &[] }]);
+            for mention in &found {
+                let own = key_of_label(&mention.label);
+                let has_own = found.iter().any(|other| other.label == mention.label && other.key == own);
+                assert!(has_own, "no row under `{own}` for `{}`", mention.label);
+            }
+        }
+    }
 }

@@ -190,7 +190,10 @@ impl Scan<'_, '_> {
         let ends_badly = |end: usize| {
             let word = &self.words[end - 1];
             let is_month = word.marks.any(Marks::DATE) && is_year(self.words.get(end));
-            word.shape == Shape::Capital && self.reading.is_stop(word) || is_month || word.text == "&"
+            let is_open = word.is_article()
+                || word.marks.any(Marks::JOINS)
+                || ["and", "&"].contains(&word.lower.as_str());
+            is_open || is_month
         };
         if name.len() > 1 && self.words[name.start].gap == Gap::Quote {
             return name;
@@ -198,7 +201,7 @@ impl Scan<'_, '_> {
         while !name.is_empty() && ends_badly(name.end) {
             name.end -= 1;
         }
-        while !name.is_empty() && self.words[name.start].marks.any(Marks::ARTICLE) {
+        while !name.is_empty() && self.words[name.start].is_article() {
             name.start += 1;
         }
         name
@@ -227,7 +230,7 @@ pub struct Forms {
 
 pub fn forms(words: &[Word<'_>]) -> Forms {
     let own = |words: &[&Word<'_>]| key(words.iter().map(|word| word.text));
-    let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.marks.any(Marks::ARTICLE)).collect();
+    let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.is_article()).collect();
     let mut forms = Forms { key: own(&all), others: Vec::new() };
     let is_generic = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT);
     let is_titled = !all.iter().take_while(|word| word.lower != "of").any(|word| word.marks.any(is_generic));

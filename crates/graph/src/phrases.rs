@@ -133,7 +133,7 @@ fn is_content(word: &Word<'_>) -> bool {
         && !is_adverb
         && !is_unspaced
         && word.shape != Shape::Number
-        && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC))
+        && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC).or(Marks::ARTICLE))
 }
 
 /// At least one word that is not general.

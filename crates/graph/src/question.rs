@@ -1,6 +1,8 @@
 //! What a question names. It may be written in lower case or with every word large, so capitals are not asked:
 //! every run of its words is a candidate, and the keys that documents have decide.
 
+use std::collections::HashSet;
+
 use crate::key::key;
 use crate::lexicon::{Marks, language};
 use crate::text::{Word, words};
@@ -14,10 +16,11 @@ pub fn names_in(text: &str) -> Vec<String> {
     words.truncate(MOST_WORDS);
     let language = language(words.iter().map(|word| word.marks));
     let mut keys: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for length in (1..=LONGEST_NAME.min(words.len())).rev() {
         for run in words.windows(length).filter(|run| may_name(run, language)) {
             let key = key(run.iter().map(|word| word.text));
-            if !key.is_empty() && !keys.contains(&key) {
+            if !key.is_empty() && seen.insert(key.clone()) {
                 keys.push(key);
             }
         }
@@ -28,6 +31,8 @@ pub fn names_in(text: &str) -> Vec<String> {
 fn may_name(run: &[Word<'_>], language: Marks) -> bool {
     let crosses_sentences = run[1..].iter().any(Word::starts_sentence);
     let says = run.iter().any(|word| !word.marks.any(language));
-    let opens_with_article = run[0].marks.any(Marks::ARTICLE);
-    says && !crosses_sentences && !opens_with_article
+    let opens_with_article = run[0].is_article();
+    let general = Marks::WEAK.or(Marks::PLAIN);
+    let is_general = run.len() == 1 && run[0].marks.any(general) && !run[0].is_capitalized();
+    says && !crosses_sentences && !opens_with_article && !is_general
 }

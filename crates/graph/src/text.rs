@@ -11,6 +11,8 @@ pub struct Word<'a> {
     /// What stands between the word before and this one.
     pub gap: Gap,
     pub possessive: bool,
+    /// A full stop follows: "J." is an initial, "A" may be an article.
+    pub dotted: bool,
     /// Counted from the start of the line.
     pub sentence: u32,
 }
@@ -49,6 +51,10 @@ impl Word<'_> {
         matches!(self.shape, Shape::Capital | Shape::Upper | Shape::Initial)
     }
 
+    pub fn is_article(&self) -> bool {
+        self.marks.any(Marks::ARTICLE) && !self.dotted
+    }
+
     pub fn starts_sentence(&self) -> bool {
         self.gap == Gap::Sentence
     }
@@ -69,7 +75,8 @@ pub fn words(line: &str) -> Vec<Word<'_>> {
         if to - from > LONGEST_WORD {
             continue;
         }
-        words.push(word(&line[from..to], gap, sentence));
+        let dotted = line[to..].starts_with('.');
+        words.push(Word { dotted, ..word(&line[from..to], gap, sentence) });
     }
     words
 }
@@ -79,7 +86,7 @@ fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
     let text = bare.unwrap_or(written).trim_end_matches(['\'', '’']);
     let lower = text.to_lowercase();
     let marks = marks(&lower);
-    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), sentence }
+    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), dotted: false, sentence }
 }
 
 /// Start and end of the next word at or after `from`.
@@ -184,5 +191,47 @@ fn shape(text: &str) -> Shape {
         (_, 0) => Shape::Upper,
         _ if starts_capital => Shape::Capital,
         _ => Shape::Lower,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let shown: Vec<String> =
+            words(text).iter().map(|word| format!("{}/{}", word.text, word.sentence)).collect();
+        assert_eq!(shown.join(" "), expected);
+    }
+
+    #[test]
+    fn words_and_sentences() {
+        check("Dr. J. Berg left. He died.", "Dr/0 J/0 Berg/0 left/0 He/1 died/1");
+        check("Boso( died 875) was", "Boso/0 died/0 875/0 was/0");
+        check("the pump's seal, Jones' seal", "the/0 pump/0 seal/0 Jones/0 seal/0");
+        check("U.S.A. and db.small at 3.5 bar.End", "U.S.A/0 and/0 db.small/0 at/0 3.5/0 bar/0 End/1");
+        check("one\n\ntwo\n- three\nfour", "one/0 two/1 three/2 four/2");
+        check("東京。大阪", "東京/0 大阪/1");
+        check("", "");
+    }
+
+    #[test]
+    fn shapes() {
+        let cases = [
+            ("pump", Shape::Lower),
+            ("Pump", Shape::Capital),
+            ("McGee", Shape::Capital),
+            ("BLC", Shape::Upper),
+            ("J", Shape::Initial),
+            ("1950", Shape::Number),
+            ("43-year-old", Shape::Number),
+            ("P-204", Shape::Code),
+            ("max_age", Shape::Code),
+            ("GraphQL", Shape::Code),
+            ("日本", Shape::Other),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(shape(text), expected, "{text}");
+        }
     }
 }

@@ -13,6 +13,8 @@ use crate::text::{Gap, Shape, Word};
 
 /// Endings of words that mostly stand before a noun.
 const ADJECTIVES: [&str; 11] = ["al", "ic", "ous", "ive", "ary", "able", "ible", "ist", "lar", "nar", "ian"];
+/// Names with more forms or labels than these are noise.
+const MOST_OTHERS: usize = 16;
 const MOST_LABELS: usize = 16;
 
 #[derive(Default)]
@@ -124,7 +126,7 @@ impl Things {
         thing.is_name = is_name || end == 1;
         if let Some(comma) = comma {
             let head = forms(&line.words[..comma]);
-            thing.others.extend(std::iter::once(head.key).chain(head.others));
+            thing.call(std::iter::once(head.key).chain(head.others));
         }
     }
 
@@ -145,7 +147,7 @@ impl Things {
         let votes = votes(&line.words, name, reading);
         thing.is_person |= votes.are_for_person();
         thing.votes.merge(&votes);
-        thing.others.extend(forms.others);
+        thing.call(forms.others);
         thing.see(label(words), Sighting { inside, ..sighting(line, name, defines) });
         if let Some(tail) = tail(words) {
             let inside = Inside { thing: place, is_head: false };
@@ -202,7 +204,7 @@ impl Things {
             ["as", "called", "née", "born", "alias", "nicknamed"].contains(&before.lower.as_str())
         });
         let called: Vec<String> = called.map(|name| forms(&line.words[name.clone()]).key).collect();
-        self.all[title].others.extend(std::iter::once(name).chain(called));
+        self.all[title].call(std::iter::once(name).chain(called));
     }
 
     /// What an acronym stands for is a thing, however often it is written out.
@@ -261,6 +263,14 @@ impl Thing {
         self.words == 1 && ADJECTIVES.iter().any(|ending| self.key.ends_with(ending))
     }
 
+    fn call(&mut self, others: impl IntoIterator<Item = String>) {
+        for other in others {
+            if self.others.len() < MOST_OTHERS && other != self.key && !self.others.contains(&other) {
+                self.others.push(other);
+            }
+        }
+    }
+
     fn see(&mut self, label: String, sighting: Sighting) {
         self.sightings.push(sighting);
         match self.labels.iter_mut().find(|(known, _)| *known == label) {
@@ -309,7 +319,7 @@ fn label(words: &[Word<'_>]) -> String {
             label.push_str(if word.gap == Gap::Comma { ", " } else { " " });
         }
         label.push_str(word.text);
-        if word.shape == Shape::Initial && !is_numeral(word) {
+        if word.shape == Shape::Initial && word.dotted {
             label.push('.');
         }
         if word.possessive && index + 1 < words.len() {

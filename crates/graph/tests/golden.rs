@@ -1,10 +1,15 @@
 //! Five texts of different fields, each with a list of what a careful reader would name in it, of which kind, and
 //! which of these belong together. The strongest nodes and edges are held against the lists.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops where it fails, and tells the score"
+)]
 
 use std::fs;
 use std::path::Path;
 
-use graph::{Evidence, Graph, Node, Passage, mentions, names_in};
+use graph::{Graph, Node, Passage, mentions, names_in};
 
 const TEXTS: [&str; 5] = ["pump", "case", "company", "software", "village"];
 
@@ -34,7 +39,8 @@ fn the_strongest_nodes_are_those_a_careful_reader_would_name() {
         pairs: mean(|score| score.pairs),
     };
     println!("mean      {whole:.2?}");
-    assert!(whole.precision >= 0.80 && whole.recall >= 0.75 && whole.kinds >= 0.85 && whole.pairs >= 0.70);
+    assert!(whole.precision >= 0.87 && whole.recall >= 0.85, "{whole:?}");
+    assert!(whole.kinds >= 0.94 && whole.pairs >= 0.91, "{whole:?}");
 }
 
 fn score(name: &str) -> Score {
@@ -109,17 +115,7 @@ fn graph_of(text: &str) -> Graph {
     let passages: Vec<Passage<'_>> =
         sections.iter().map(|(headings, text)| Passage { text, headings }).collect();
     let found = mentions(title.trim_start_matches("# "), &passages);
-    Graph::build(found.iter().map(|mention| Evidence {
-        document: "text",
-        passage: mention.passage,
-        key: &mention.key,
-        label: &mention.label,
-        kind: mention.kind,
-        count: mention.count,
-        weight: mention.weight,
-        defines: mention.defines,
-        sentences: mention.sentences,
-    }))
+    Graph::build(found.iter().map(|mention| mention.evidence("text")))
 }
 
 fn find<'g>(graph: &'g Graph, label: &str) -> Option<&'g Node> {

@@ -20,7 +20,10 @@ impl Graph {
 
     /// The strongest nodes that a document names.
     pub fn of_document(&self, document: &str, limit: usize) -> View<'_> {
-        let names = |place: &usize| self.nodes[*place].documents.iter().any(|name| &**name == document);
+        let names = |place: &usize| {
+            let documents = &self.nodes[*place].documents;
+            documents.binary_search_by(|name| (**name).cmp(document)).is_ok()
+        };
         self.view((0..self.nodes.len()).filter(names).take(limit))
     }
 

@@ -1,0 +1,241 @@
+//! What documents name: one thing under one key, however it is written, and of which kind.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use graph::{Kind, Mention, Passage, mentions, names_in};
+
+fn found(title: &str, text: &str) -> Vec<Mention> {
+    mentions(title, &[Passage { text, headings: &[] }])
+}
+
+fn get<'m>(mentions: &'m [Mention], key: &str) -> &'m Mention {
+    let keys: Vec<&str> = mentions.iter().map(|mention| mention.key.as_str()).collect();
+    mentions
+        .iter()
+        .find(|mention| mention.key == key)
+        .unwrap_or_else(|| panic!("`{key}` is not among {keys:?}"))
+}
+
+#[test]
+fn a_passage_that_names_a_title_shares_a_key_with_it() {
+    let cases = [
+        ("Teutberga", "His first wife was Queen Teutberga of the Franks."),
+        ("Lothair II", "She was the mother of King Lothair II of Lotharingia."),
+        ("Lothair II of Lotharingia", "She was the mother of Lothair II."),
+        ("Theodred II (Bishop of Elmham)", "He was followed by Theodred II as bishop."),
+        ("Hugh, King of Italy", "The land was taken by King Hugh of Italy in that year."),
+        ("Maurice, Prince of Orange", "He served under Maurice of Orange for years."),
+        ("Roger W. Straus", "The firm was led by Roger Straus until then."),
+        ("A. A. Milne", "The bear was made up by A. A. Milne for his son."),
+        ("A Day Out", "He appeared in A Day Out and in other plays."),
+        ("The Straw Hat", "She is known for the film The Straw Hat of 1971."),
+        ("Back to the Mill", "He wrote the song \"Back to the Mill\" for her."),
+        ("Sir Thomas Wheate, 1st Baronet", "The house was built by Thomas Wheate himself."),
+        ("Persian Letters", "It is a reply to the Persian Letters of 1721."),
+        ("Darius III", "They fought against the Persian King Darius III at sea."),
+        ("Alexander the Great", "The town was taken by Alexander the Great in spring."),
+        ("Albert Édouard Le Brethon", "It was found by Albert Edouard Le Brethon in a cellar."),
+        ("Boundary layer control", "A Boundary Layer Control (BLC) was fitted. The BLC failed."),
+        ("Pump P-204", "Close the valve before pump P-204 is opened."),
+    ];
+    for (title, text) in cases {
+        let about = found(title, "It is described here.");
+        let naming = found("Another", text);
+        let defines = |key: &str| about.iter().any(|mention| mention.defines && mention.key == key);
+        let keys: Vec<&str> = naming.iter().map(|mention| mention.key.as_str()).collect();
+        assert!(keys.iter().any(|key| defines(key)), "`{title}` is not among {keys:?}");
+    }
+}
+
+#[test]
+fn a_question_names_the_titles_in_it_however_it_is_written() {
+    let cases = [
+        ("Lothair II", "When did Lothair Ii's mother die?"),
+        ("The Straw Hat", "where did the composer of film the straw hat die?"),
+        ("Come Dance with Me (song)", "Where was the performer of song Come Dance With Me (Song) born?"),
+        ("Maurice, Prince of Orange", "Where did Maurice, Prince Of Orange's father die?"),
+        ("Back in the U.S.A.", "Who wrote Back In The U.S.A. first?"),
+        ("3 Dots", "Which film came out first, 3 Dots or Dying God?"),
+    ];
+    for (title, question) in cases {
+        let about = found(title, "It is described here.");
+        let named = names_in(question);
+        let is_named = about.iter().any(|mention| mention.defines && named.contains(&mention.key));
+        assert!(is_named, "`{title}` is not among {named:?}");
+    }
+    assert_eq!(names_in("the film?"), [""; 0], "a general word names nothing by itself");
+}
+
+#[test]
+fn names_get_the_kind_that_their_words_and_surroundings_speak_for() {
+    let cases = [
+        ("The report was signed by Dr. Oda Krell on Monday.", "oda krell", Kind::Person),
+        ("The report was signed by engineer Vasko Trin.", "vasko trin", Kind::Person),
+        ("Edda Morn (born 1950) is a painter.", "edda morn", Kind::Person),
+        ("It was sold to Quillon Systems GmbH last year.", "quillon systems gmbh", Kind::Organization),
+        ("She studied at the University of Weilheim.", "university of weilheim", Kind::Organization),
+        ("It was sold to Harmon & Vick last year.", "harmon and vick", Kind::Organization),
+        ("The boats lay in Skarness until spring.", "skarness", Kind::Place),
+        ("The village of Ostrel was lost.", "ostrel", Kind::Place),
+        ("They moved to New Zealand later.", "new zealand", Kind::Place),
+        ("They were beaten in the Battle of Brevik there.", "battle of brevik", Kind::Event),
+        ("He fell in World War II.", "world war ii", Kind::Event),
+        ("Close the valve of P-204 first.", "p204", Kind::Term),
+        ("Set max_age_seconds to ten.", "max age second", Kind::Term),
+        (
+            "A pressure relief valve is fitted. The pressure relief valve opens.",
+            "pressure relief valve",
+            Kind::Concept,
+        ),
+    ];
+    for (text, key, kind) in cases {
+        assert_eq!(get(&found("Notes", text), key).kind, kind, "{text}");
+    }
+}
+
+#[test]
+fn one_thing_written_in_several_ways_is_counted_as_one() {
+    let cases = [
+        ("Etan Boritzer writes. Boritzer has four books. We met Boritzer's wife.", "etan boritzer", 3),
+        (
+            "The mechanical seal leaks. Mechanical seals wear. A new mechanical seal is fitted.",
+            "mechanical seal",
+            3,
+        ),
+        ("We use C-reactive protein (CRP). Later CRP fell. No CRP was seen.", "c reactive protein", 4),
+        ("Pump P-204 runs. The P204 stops. Then P-204's seal leaks.", "p204", 3),
+    ];
+    for (text, key, count) in cases {
+        assert_eq!(get(&found("Notes", text), key).count, count, "{text}");
+    }
+}
+
+#[test]
+fn a_surname_shared_by_two_goes_to_the_one_named_last() {
+    let text =
+        "Peder Aune wrote it. Peder Aune was old. Aune died. Then came Nils Aune. Aune left. Aune came back.";
+    let mentions = found("Notes", text);
+    assert_eq!(get(&mentions, "peder aune").count, 3);
+    assert_eq!(get(&mentions, "nils aune").count, 3);
+}
+
+#[test]
+fn the_subject_is_known_by_the_names_of_the_first_sentence_too() {
+    let text = "Frederick Barbarossa (1122-1190), also known as Frederick I, was an emperor.";
+    let mentions = found("Frederick I, Holy Roman Emperor", text);
+    assert!(get(&mentions, "frederick barbarossa").defines);
+    assert_eq!(get(&mentions, "frederick barbarossa").label, "Frederick I, Holy Roman Emperor");
+}
+
+#[test]
+fn what_stands_in_the_title_or_is_repeated_weighs_more() {
+    let text =
+        "The suction strainer is clogged. A worn coupling was found. Clean the suction strainer weekly.";
+    let mentions = found("Cavitation", text);
+    let weight = |key: &str| get(&mentions, key).weight;
+    assert!(weight("cavitation") > weight("suction strainer"));
+    assert!(weight("suction strainer") > weight("worn coupling"));
+    assert!(mentions.iter().all(|mention| mention.weight > 0.0 && mention.weight < 1.0));
+}
+
+#[test]
+fn sentences_and_passages_are_told_apart() {
+    let headings = ["Daily inspection".to_owned()];
+    let passages = [
+        Passage { text: "Ask Ingrid Solberg. Rest. Ingrid Solberg knows.", headings: &[] },
+        Passage { text: "Nobody else does but Ingrid Solberg.", headings: &headings },
+    ];
+    let mentions = mentions("Notes", &passages);
+    let seen: Vec<(u32, u32, u32)> = mentions
+        .iter()
+        .filter(|mention| mention.key == "ingrid solberg")
+        .map(|mention| (mention.passage, mention.count, mention.sentences))
+        .collect();
+    assert_eq!(seen, [(0, 2, 0b101), (1, 1, 0b1)]);
+    let heading = get(&mentions, "daily inspection");
+    assert!(heading.defines && heading.passage == 1);
+}
+
+#[test]
+fn other_languages_and_scripts_give_their_names() {
+    let cases = [
+        ("Die Fähre wurde von Karl Brandt in Tromsø gebaut.", "karl brandt"),
+        ("Le pont fut ouvert par Lucie Marchand à Nantes.", "lucie marchand"),
+        ("Мост построил Иван Петров в Казани.", "иван петров"),
+        ("Το έγραψε ο Νίκος Καλάς.", "νικος καλας"),
+    ];
+    for (text, key) in cases {
+        get(&found("", text), key);
+    }
+    for text in ["东京是日本的首都。", "هذا نص عربي قصير.", "สวัสดีชาวโลก", "🦀🦀 🦀", "\u{0}\u{301}\u{200d}"]
+    {
+        found(text, text);
+    }
+}
+
+#[test]
+fn no_text_stops_it_and_no_text_makes_it_grow_without_bound() {
+    let parts = [
+        "A",
+        "b ",
+        "Smith ",
+        "\"",
+        "(",
+        ")",
+        ". ",
+        "'s ",
+        "’",
+        "-",
+        "of ",
+        "the ",
+        "II ",
+        "&",
+        "\n\n",
+        "9",
+        "é",
+        "İ",
+        "ß",
+        "ﬁ",
+        "日",
+        "\u{301}",
+        "_",
+        "ABC ",
+        "King ",
+        "born ",
+        ",",
+        "is a ",
+        "\u{1f980}",
+        "John Smith ",
+        "P-204 ",
+    ];
+    let mut state = 7_u64;
+    for _ in 0..600 {
+        let mut text = String::new();
+        for _ in 0..40 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            text.push_str(parts[(state >> 33) as usize % parts.len()]);
+        }
+        let (title, body) = text.split_at(text.char_indices().nth(20).unwrap().0);
+        let first = found(title, body);
+        assert_eq!(first, found(title, body));
+        names_in(&text);
+    }
+    let floods = [
+        "John Smith Smith. Jane Smith. ",
+        "Aa",
+        "(ABC",
+        "one two of three ",
+        "\"A b",
+        "King of the ",
+        "a-b-c ",
+    ];
+    for flood in floods {
+        let text = flood.repeat(1_000);
+        assert!(found(&text, &text).len() <= 64);
+        assert!(names_in(&text).len() < 600);
+    }
+}
+
+#[test]
+fn without_passages_there_is_nothing_to_point_at() {
+    assert_eq!(mentions("Title", &[]), []);
+}
