@@ -7,12 +7,15 @@ use retrieval::{Index, Mention, Mode, Passage};
 
 const DIMENSION: usize = 16;
 
+/// Text, vector, and what it names: whether it is about it.
+type Generated = (String, Vec<f32>, Vec<(String, bool)>);
+
 /// A document of some passages, different for every version.
 fn put_generated(index: &mut Index, document: usize, version: u64) {
     let mut random = Random(document as u64 * 1000 + version);
     let title = random.text(2);
     let count = 1 + random.below(4);
-    let generated: Vec<(String, Vec<f32>, Vec<(String, bool)>)> = (0..count)
+    let generated: Vec<Generated> = (0..count)
         .map(|_| {
             let names =
                 (0..3).map(|_| (format!("name {}", random.below(300)), random.next() < 0.4)).collect();
