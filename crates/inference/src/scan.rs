@@ -11,18 +11,22 @@ mod portable;
 mod vnni;
 
 use crate::kernel::{Aligned, Isa, Kernel};
-use crate::simd::{LANES, vectorized};
-use std::ops::Range;
+use crate::simd::vectorized;
+use std::ops::AddAssign;
 
 /// Added to each byte, so that the stored operand is unsigned as the byte products want it.
 const OFFSET: i32 = 128;
 /// For what the floats of scores and bounds themselves round, as a share of the vectors' lengths.
 const FLOAT_ERROR: f32 = 1e-6;
 
+/// Rows of a block: their bytes stay in the first-level cache, and so do their estimates.
+const BLOCK: usize = 64;
+
 /// Stored vectors of one dimension.
 pub struct Codes {
     dimension: usize,
-    bytes: Aligned<u8>,
+    /// The bytes of `BLOCK` rows each, so that growing moves none.
+    blocks: Vec<Aligned<u8>>,
     rows: Vec<Row>,
 }
 
@@ -70,7 +74,7 @@ pub struct Estimate {
 
 impl Codes {
     pub fn new(dimension: usize) -> Self {
-        Self { dimension, bytes: Aligned::zeroed(0), rows: Vec::new() }
+        Self { dimension, blocks: Vec::new(), rows: Vec::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -83,17 +87,15 @@ impl Codes {
 
     /// Bytes held for the stored vectors.
     pub fn resident_bytes(&self) -> usize {
-        self.bytes.len() + size_of::<Row>() * self.rows.len()
+        self.blocks.len() * BLOCK * stride(self.dimension) + size_of::<Row>() * self.rows.capacity()
     }
 
     /// Stores a vector: its first numbers if it has too many, zeros in place of missing ones.
     pub fn push(&mut self, vector: &[f32]) {
         let vector = &vector[..vector.len().min(self.dimension)];
-        let start = self.bytes.len();
-        self.bytes.resize(start + stride(self.dimension));
         let step = highest(vector) / 127.0;
         let mut lost = 0.0;
-        for (byte, value) in self.bytes[start..].iter_mut().zip(vector) {
+        for (byte, value) in self.next_row().iter_mut().zip(vector) {
             let code = rounded(*value, step, 127);
             *byte = (code + OFFSET) as u8;
             lost += square(f64::from(*value) - f64::from(step) * f64::from(code));
@@ -102,27 +104,33 @@ impl Codes {
         self.rows.push(Row { step, lost, reach: length(vector) + lost });
     }
 
+    fn next_row(&mut self) -> &mut [u8] {
+        let (block, row) = (self.rows.len() / BLOCK, self.rows.len() % BLOCK);
+        let stride = stride(self.dimension);
+        if block == self.blocks.len() {
+            self.blocks.push(Aligned::zeroed(BLOCK * stride));
+        }
+        &mut self.blocks[block][row * stride..][..stride]
+    }
+
     /// Keeps the rows for which `keep` says so, in their order.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let stride = stride(self.dimension);
-        let kept: Vec<usize> = (0..self.rows.len()).filter(|row| keep(*row)).collect();
-        let mut bytes = Aligned::zeroed(kept.len() * stride);
-        for (to, from) in kept.iter().enumerate() {
-            bytes[to * stride..][..stride].copy_from_slice(&self.bytes[from * stride..][..stride]);
+        let mut kept = Self::new(self.dimension);
+        for row in (0..self.rows.len()).filter(|row| keep(*row)) {
+            kept.next_row().copy_from_slice(&self.blocks[row / BLOCK][row % BLOCK * stride..][..stride]);
+            kept.rows.push(self.rows[row]);
         }
-        self.rows = kept.iter().map(|row| self.rows[*row]).collect();
-        self.bytes = bytes;
+        *self = kept;
     }
 
-    /// The products of the query with some rows; `products` has a place for each.
-    pub fn scan(&self, kernel: Kernel, probe: &Probe, rows: Range<usize>, products: &mut [Estimate]) {
-        const TOGETHER: usize = 64;
+    /// Hands the products of the query with all rows to `found`, some rows at a time, with the number of the first.
+    pub fn scan(&self, kernel: Kernel, probe: &Probe, mut found: impl FnMut(usize, &[Estimate])) {
         let stride = stride(self.dimension);
-        assert!(probe.numbers.whole.len() == stride && products.len() == rows.len());
-        let bytes = &self.bytes[rows.start * stride..rows.end * stride];
-        let mut sums = [0; TOGETHER];
-        let parts = bytes.chunks(TOGETHER * stride).zip(products.chunks_mut(TOGETHER));
-        for ((bytes, products), rows) in parts.zip(self.rows[rows].chunks(TOGETHER)) {
+        assert!(probe.numbers.whole.len() == stride);
+        let mut sums = [0; BLOCK];
+        let mut estimates = [Estimate::default(); BLOCK];
+        for (block, (bytes, rows)) in self.blocks.iter().zip(self.rows.chunks(BLOCK)).enumerate() {
             let sums = &mut sums[..rows.len()];
             match kernel.0 {
                 #[cfg(target_arch = "x86_64")]
@@ -131,11 +139,13 @@ impl Codes {
                 Isa::Avx2 => avx2::sums(bytes, &probe.numbers, sums),
                 _ => portable::sums(bytes, &probe.numbers, sums),
             }
-            for ((product, sum), row) in products.iter_mut().zip(sums).zip(rows) {
-                product.score = (*sum - probe.offset) as f32 * (probe.step * row.step);
-                product.error =
+            let estimates = &mut estimates[..rows.len()];
+            for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
+                estimate.score = (*sum - probe.offset) as f32 * (probe.step * row.step);
+                estimate.error =
                     row.lost * probe.length + row.reach * (probe.lost + FLOAT_ERROR * probe.length);
             }
+            found(block * BLOCK, estimates);
         }
     }
 }
@@ -173,28 +183,61 @@ impl Numbers {
 }
 
 vectorized! {
-    fn precise_product(a: &[f32], b: &[f32]) -> f64 {
-        let (a, a_rest) = a.as_chunks::<LANES>();
-        let (b, b_rest) = b.as_chunks::<LANES>();
-        let mut sums = [0.0; LANES];
+    fn single_product(a: &[f32], b: &[f32]) -> f32 {
+        let (a, a_rest) = a.as_chunks::<64>();
+        let (b, b_rest) = b.as_chunks::<64>();
+        let mut sums = [0.0; 64];
         for (a, b) in a.iter().zip(b) {
-            for lane in 0..LANES {
+            for lane in 0..64 {
+                sums[lane] += a[lane] * b[lane];
+            }
+        }
+        let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+        folded(sums) + rest
+    }
+
+    fn double_product(a: &[f32], b: &[f32]) -> f64 {
+        let (a, a_rest) = a.as_chunks::<16>();
+        let (b, b_rest) = b.as_chunks::<16>();
+        let mut sums = [0.0; 16];
+        for (a, b) in a.iter().zip(b) {
+            for lane in 0..16 {
                 sums[lane] += f64::from(a[lane]) * f64::from(b[lane]);
             }
         }
         let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-        sums.iter().sum::<f64>() + rest
+        folded(sums) + rest
     }
 }
 
-/// The product of two vectors in double precision, the same on every processor.
-pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
-    precise_product(kernel.0, a, b)
+/// The sum of a power of two of numbers, half of them added to the other half as long as there are two: one by one each
+/// would wait for the one before.
+#[inline(always)]
+fn folded<T: Copy + AddAssign, const LANES: usize>(mut sums: [T; LANES]) -> T {
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            let other = sums[lane + half];
+            sums[lane] += other;
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+/// The product of two vectors, the same on every processor.
+pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f32 {
+    single_product(kernel.0, a, b)
+}
+
+/// The product of two vectors in double precision, the same on every processor; it takes three times as long.
+pub fn precise_product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
+    double_product(kernel.0, a, b)
 }
 
 /// Bytes from one row to the next: whole cache lines.
 fn stride(dimension: usize) -> usize {
-    dimension.next_multiple_of(64)
+    dimension.max(1).next_multiple_of(64)
 }
 
 fn highest(vector: &[f32]) -> f32 {

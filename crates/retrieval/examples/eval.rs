@@ -102,8 +102,8 @@ impl Collection {
             let found = graph::mentions(&document.title, &texts.collect::<Vec<_>>());
             let mut mentions = vec![Vec::new(); document.passages.len()];
             for mention in found.iter().filter(|mention| mention.kind != graph::Kind::Concept) {
-                let graph::Mention { key, defines, weight, .. } = mention;
-                mentions[mention.passage as usize].push(Mention { key, defines: *defines, weight: *weight });
+                let named = Mention { key: &mention.key, defines: mention.defines };
+                mentions[mention.passage as usize].push(named);
             }
             let parts = document.passages.iter().zip(&document.vectors).zip(&mentions);
             let passages = parts.map(|((text, vector), mentions)| Passage {

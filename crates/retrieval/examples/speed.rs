@@ -42,7 +42,7 @@ fn store(vectors: &[Vec<f32>], random: &mut Random) -> Index {
     let documents = vectors.chunks(PASSAGES_OF_A_DOCUMENT).zip(texts.chunks(PASSAGES_OF_A_DOCUMENT));
     for (document, (vectors, texts)) in documents.enumerate() {
         let title = format!("name {document}");
-        let mention = |key| Mention { key, defines: key == title, weight: 0.5 };
+        let mention = |key| Mention { key, defines: key == title };
         let mentions: Vec<Vec<Mention<'_>>> = texts
             .iter()
             .map(|(_, names)| names.iter().chain([&title]).map(|name| mention(name)).collect())

@@ -1,6 +1,17 @@
 //! The highest of many, found in one pass.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// By passage, so that what is done with them is done in the same order every time.
+pub type Scores = BTreeMap<u32, f32>;
+
+/// The first so many of the passages, in order.
+pub fn first(scores: &Scores, most: usize) -> Vec<Scored> {
+    let mut best = Best::of(most);
+    scores.iter().for_each(|(passage, score)| best.show(Scored { passage: *passage, score: *score }));
+    best.into_sorted()
+}
 
 /// A passage with its score. The order is that of results: the higher score first, then the earlier passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +43,9 @@ pub struct Best {
 
 impl Best {
     pub fn of(most: usize) -> Self {
-        Self { most, held: Vec::new(), bar: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
+        // Room for all that is usually held at once; who wants more pays for growing.
+        let held = Vec::with_capacity(most.min(64) * 4);
+        Self { most, held, bar: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
     }
 
     /// What is below this is not among the first.
@@ -46,7 +59,7 @@ impl Best {
             return;
         }
         self.held.push(candidate);
-        if self.held.len() >= 4 * self.most {
+        if self.held.len() >= self.most.saturating_mul(4) {
             self.sort_out();
         }
     }

@@ -5,16 +5,13 @@
 
 use crate::best::{Best, Scored};
 use inference::Kernel;
-use inference::scan::{Codes, Estimate, Probe, product};
-
-/// Rows that are scanned at a time: their estimates stay in the first-level cache.
-const TOGETHER: usize = 512;
+use inference::scan::{Codes, Probe, precise_product, product};
 
 pub struct Dense {
     dimension: usize,
     kernel: Kernel,
     codes: Codes,
-    floats: Vec<f32>,
+    floats: Vec<Box<[f32]>>,
 }
 
 impl Dense {
@@ -24,13 +21,9 @@ impl Dense {
 
     /// A vector of another dimension, or with numbers that are none, is near nothing.
     pub fn push(&mut self, vector: &[f32]) {
-        let end = self.floats.len() + self.dimension;
-        if self.is_usable(vector) {
-            self.floats.extend_from_slice(vector);
-        } else {
-            self.floats.resize(end, 0.0);
-        }
-        self.codes.push(&self.floats[end - self.dimension..]);
+        let vector = if self.is_usable(vector) { vector.to_vec() } else { vec![0.0; self.dimension] };
+        self.codes.push(&vector);
+        self.floats.push(vector.into());
     }
 
     pub fn is_usable(&self, vector: &[f32]) -> bool {
@@ -39,55 +32,46 @@ impl Dense {
 
     /// Keeps the passages for which `keep` says so, in their order.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
-        let kept = (0..self.codes.len()).filter(|passage| keep(*passage));
-        let mut floats = Vec::with_capacity(kept.clone().count() * self.dimension);
-        kept.for_each(|passage| floats.extend_from_slice(self.vector(passage as u32)));
-        self.floats = floats;
+        let mut numbers = 0..;
+        self.floats.retain(|_| numbers.next().is_some_and(&keep));
+        self.floats.shrink_to_fit();
         self.codes.retain(keep);
     }
 
     pub fn bytes(&self) -> usize {
-        self.codes.resident_bytes() + size_of::<f32>() * self.floats.capacity()
+        let row = size_of::<Box<[f32]>>() + size_of::<f32>() * self.dimension;
+        self.codes.resident_bytes() + row * self.floats.len()
     }
 
-    /// The exact cosine of a query and a passage.
+    /// The cosine of a query and a passage.
     pub fn cosine(&self, query: &[f32], passage: u32) -> f32 {
-        product(self.kernel, query, self.vector(passage)) as f32
+        product(self.kernel, query, &self.floats[passage as usize])
     }
 
     /// The cosine of two passages.
     pub fn likeness(&self, one: u32, other: u32) -> f32 {
-        self.cosine(self.vector(one), other)
-    }
-
-    fn vector(&self, passage: u32) -> &[f32] {
-        &self.floats[passage as usize * self.dimension..][..self.dimension]
+        self.cosine(&self.floats[one as usize], other)
     }
 
     /// The nearest passages among those that are accepted, with their exact cosines.
     pub fn nearest(&self, query: &[f32], most: usize, accepted: impl Fn(u32) -> bool) -> Vec<Scored> {
-        let probe = Probe::new(query, self.dimension);
-        let mut estimates = [Estimate::default(); TOGETHER];
-        // The scores that the nearest surely have, and all that could have more than the last of these.
-        let mut sure = Best::of(most);
+        // What the nearest have at least, and all passages that could have more than the last of these.
+        let mut at_least = Best::of(most);
         let mut possible = Vec::new();
-        for start in (0..self.codes.len()).step_by(TOGETHER) {
-            let end = self.codes.len().min(start + TOGETHER);
-            let estimates = &mut estimates[..end - start];
-            self.codes.scan(self.kernel, &probe, start..end, estimates);
-            for (passage, estimate) in (start as u32..).zip(estimates) {
-                if estimate.score + estimate.error >= sure.bar() && accepted(passage) {
-                    sure.show(Scored { passage, score: estimate.score - estimate.error });
-                    possible.push(Scored { passage, score: estimate.score + estimate.error });
+        self.codes.scan(self.kernel, &Probe::new(query, self.dimension), |first, estimates| {
+            for (passage, estimate) in (first as u32..).zip(estimates) {
+                let highest = estimate.score + estimate.error;
+                if highest >= at_least.bar() && accepted(passage) {
+                    at_least.show(Scored { passage, score: estimate.score - estimate.error });
+                    possible.push(Scored { passage, score: highest });
                 }
             }
-        }
-        sure.sort_out();
-        let bar = sure.bar();
+        });
+        at_least.sort_out();
         let mut best = Best::of(most);
-        for candidate in possible.iter().filter(|candidate| candidate.score >= bar) {
-            let passage = candidate.passage;
-            best.show(Scored { passage, score: self.cosine(query, passage) });
+        for Scored { passage, .. } in possible.into_iter().filter(|found| found.score >= at_least.bar()) {
+            let cosine = precise_product(self.kernel, query, &self.floats[passage as usize]);
+            best.show(Scored { passage, score: cosine as f32 });
         }
         best.into_sorted()
     }

@@ -1,14 +1,13 @@
 //! From what is named to the passages that are about it: what the question names comes forward, and so does what the
 //! best passages name, since a question that needs two passages often names only one of them.
 
-use crate::best::Scored;
+use crate::best::{Scored, Scores, first};
 use crate::index::Index;
-use crate::judge::{Judge, Scores};
-use crate::links::{About, Name};
-use crate::search::best;
+use crate::judge::Judge;
+use crate::links::Name;
 
 /// How far the passage about a name of the question moves towards the first passage.
-const QUESTION_PULL: f32 = 0.5;
+const QUESTION_PULL: f32 = 0.3;
 /// How far the passage about a name in one of the best passages moves towards that passage.
 const PASSAGE_PULL: f32 = 0.9;
 /// So many of the first passages lead on.
@@ -19,12 +18,13 @@ const FEW: usize = 64;
 pub fn follow_names(index: &Index, judge: &Judge<'_>, names: &[String], scores: &mut Scores) {
     let hop = Hop { index, judge };
     let named_by_question: Vec<&Name> = names.iter().filter_map(|key| index.links.named(key)).collect();
-    for first in best(scores, 1) {
-        let moved = named_by_question.iter().filter_map(|name| hop.pull(name, QUESTION_PULL, first, scores));
+    if let [leading] = first(scores, 1)[..] {
+        let moved =
+            named_by_question.iter().filter_map(|name| hop.pull(name, QUESTION_PULL, leading, scores));
         raise(scores, moved.collect());
     }
     let mut moved = Vec::new();
-    for leading in best(scores, LEADING) {
+    for leading in first(scores, LEADING) {
         let names = index.links.named_by(leading.passage);
         moved.extend(names.filter_map(|name| hop.pull(name, PASSAGE_PULL, leading, scores)));
     }
@@ -44,25 +44,22 @@ struct Hop<'a> {
 }
 
 impl Hop<'_> {
-    /// Where the best passage about a name moves: the further towards `leading`, the more it is about it, and the fewer
-    /// other passages name it.
+    /// Where the best passage about a name moves: the further towards `leading`, the fewer passages name it.
     fn pull(&self, name: &Name, pull: f32, leading: Scored, scores: &Scores) -> Option<Scored> {
-        let (about, own) = self.best_about(name, scores)?;
-        let share = pull * self.rarity(name) * about.weight.sqrt();
-        let score = own + share * (leading.score - own).max(0.0);
-        Some(Scored { passage: about.passage, score })
+        let own = self.best_about(name, scores)?;
+        let share = pull * self.rarity(name);
+        Some(Scored { score: own.score + share * (leading.score - own.score).max(0.0), ..own })
     }
 
-    fn best_about<'n>(&self, name: &'n Name, scores: &Scores) -> Option<(&'n About, f32)> {
+    fn best_about(&self, name: &Name, scores: &Scores) -> Option<Scored> {
         let is_few = name.about.len() <= FEW;
-        let own = |about: &'n About| {
-            let score = scores.get(&about.passage).copied();
-            let score = score.or_else(|| is_few.then(|| self.judge.score(about.passage)));
-            score.map(|score| (about, score))
+        let scored = |passage: u32| {
+            let found = scores.get(&passage).copied();
+            let score = found.or_else(|| is_few.then(|| self.judge.score(passage)))?;
+            Some(Scored { passage, score })
         };
-        let accepted = name.about.iter().filter(|about| self.judge.accepts(about.passage));
-        // Of equal ones the earliest.
-        accepted.rev().filter_map(own).max_by(|a, b| a.1.total_cmp(&b.1))
+        let accepted = name.about.iter().copied().filter(|passage| self.judge.accepts(*passage));
+        accepted.filter_map(scored).min()
     }
 
     /// 1 for a name that one other passage has, 0 for one that all have.

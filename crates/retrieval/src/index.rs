@@ -7,6 +7,7 @@
 use crate::dense::Dense;
 use crate::lexical::Lexical;
 use crate::links::Links;
+use crate::numbering::Numbering;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -31,8 +32,6 @@ pub struct Mention<'a> {
     pub key: &'a str,
     /// Whether the passage is about it.
     pub defines: bool,
-    /// How much the passage is about it, beside its other mentions.
-    pub weight: f32,
 }
 
 /// See the crate's comment.
@@ -72,6 +71,9 @@ impl Index {
     /// Stores a document's passages in place of those that it had.
     pub fn put(&mut self, document: &str, passages: &[Passage<'_>]) {
         self.remove(document);
+        if passages.is_empty() {
+            return;
+        }
         let start = self.owners.len() as u32;
         let terms = self.lexical.push(passages);
         self.links.push(passages);
@@ -96,23 +98,20 @@ impl Index {
     }
 
     fn renumber(&mut self) {
-        let mut next = 0;
         let is_held = |owner: &u32| self.places[*owner as usize].is_some();
-        let numbers: Vec<Option<u32>> = (self.owners.iter())
-            .map(|owner| {
-                next += u32::from(is_held(owner));
-                is_held(owner).then(|| next - 1)
-            })
-            .collect();
-        self.dense.retain(|passage| numbers[passage].is_some());
-        self.lexical.renumber(&numbers);
-        self.links.renumber(&numbers);
+        let passages = Numbering::of(self.owners.iter().map(is_held));
+        self.dense.retain(|passage| passages.keeps(passage));
+        let terms = self.lexical.renumber(&passages);
+        self.links.renumber(&passages);
         self.places.retain(Option::is_some);
+        self.places.shrink_to_fit();
+        self.documents.shrink_to_fit();
         self.owners.clear();
         for (number, place) in (0..).zip(self.places.iter_mut().flatten()) {
             let start = self.owners.len();
             self.owners.resize(start + place.passages.len(), number);
             place.passages = start as u32..self.owners.len() as u32;
+            place.terms.iter_mut().for_each(|term| terms.renumber(term));
             self.documents.insert(place.document.clone(), number);
         }
         self.owners.shrink_to_fit();

@@ -1,16 +1,12 @@
 //! What a passage is worth to a query by itself: the mean of its cosine and of the share of the query's words that it
 //! has. Both lie between 0 and 1 whatever else is stored, so a score means the same for every question.
 
-use crate::best::{Best, Scored};
+use crate::best::{Best, Scored, Scores};
 use crate::index::Index;
 use crate::search::{Mode, Query};
-use std::collections::BTreeMap;
 
 /// The share of the cosine; the rest is the words'.
 const DENSE_SHARE: f32 = 0.5;
-
-/// By passage, so that what is done with them is done in the same order every time.
-pub type Scores = BTreeMap<u32, f32>;
 
 pub struct Judge<'a> {
     index: &'a Index,

@@ -1,6 +1,7 @@
 //! The words of the passages, and how well each passage matches the words of a query: BM25.
 
 use crate::index::Passage;
+use crate::numbering::Numbering;
 use crate::words::stems;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,8 +17,6 @@ const TITLE_WEIGHT: u32 = 3;
 pub struct Lexical {
     terms: HashMap<Box<str>, u32>,
     lists: Vec<List>,
-    /// Lists that no term has any more.
-    free: Vec<u32>,
     /// How many words each passage has; 0 when it was removed.
     lengths: Vec<u32>,
     total_length: u64,
@@ -73,10 +72,8 @@ impl Lexical {
         if let Some(term) = self.terms.get(stem) {
             return *term;
         }
-        let term = self.free.pop().unwrap_or_else(|| {
-            self.lists.push(List::default());
-            self.lists.len() as u32 - 1
-        });
+        let term = self.lists.len() as u32;
+        self.lists.push(List::default());
         self.terms.insert(stem.into(), term);
         term
     }
@@ -97,27 +94,20 @@ impl Lexical {
         }
     }
 
-    /// Gives every passage its new number, if it has one, and the memory back that the others had.
-    pub fn renumber(&mut self, numbers: &[Option<u32>]) {
+    /// Gives the passages their new numbers, and back the memory that others had; gives the new numbers of terms.
+    pub fn renumber(&mut self, passages: &Numbering) -> Numbering {
+        let terms = Numbering::of(self.lists.iter().map(|list| !list.passages.is_empty()));
+        self.terms.retain(|_, term| terms.keeps(*term as usize));
+        self.terms.values_mut().for_each(|term| terms.renumber(term));
+        self.terms.shrink_to_fit();
+        terms.retain(&mut self.lists);
         for list in &mut self.lists {
-            list.passages
-                .iter_mut()
-                .for_each(|passage| *passage = numbers[*passage as usize].unwrap_or_default());
+            list.passages.iter_mut().for_each(|passage| passages.renumber(passage));
             list.passages.shrink_to_fit();
             list.counts.shrink_to_fit();
         }
-        let (lists, free) = (&self.lists, &mut self.free);
-        self.terms.retain(|_, term| {
-            let is_used = !lists[*term as usize].passages.is_empty();
-            if !is_used {
-                free.push(*term);
-            }
-            is_used
-        });
-        self.terms.shrink_to_fit();
-        let mut kept = numbers.iter().map(Option::is_some);
-        self.lengths.retain(|_| kept.next().unwrap_or_default());
-        self.lengths.shrink_to_fit();
+        passages.retain(&mut self.lengths);
+        terms
     }
 
     pub fn bytes(&self) -> usize {

@@ -5,7 +5,8 @@
 //!
 //! `index` keeps the passages and hands each part its share: `dense` the vectors, `lexical` the words (cut by
 //! `words`), `links` the names. `search` puts their answers together: `judge` scores passages by vectors and words,
-//! `support` looks at their neighbours, and `hop` follows names; `best` picks the highest of many.
+//! `support` looks at their neighbours, and `hop` follows names. `best` picks the highest of many, `numbering` closes the gaps
+//! that removed passages leave.
 
 mod best;
 mod dense;
@@ -14,6 +15,7 @@ mod index;
 mod judge;
 mod lexical;
 mod links;
+mod numbering;
 mod search;
 mod support;
 mod words;

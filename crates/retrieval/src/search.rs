@@ -1,13 +1,13 @@
 //! One question asked of all parts, and their answers put together.
 
-use crate::best::{Best, Scored};
+use crate::best::{Scored, first};
 use crate::hop::follow_names;
 use crate::index::Index;
-use crate::judge::{Judge, Scores};
+use crate::judge::Judge;
 use crate::support::support;
 
 /// As many of the nearest, and of those with the best words, are looked at together.
-const POOL: usize = 50;
+const POOL: usize = 30;
 
 pub struct Query<'a> {
     pub text: &'a str,
@@ -59,13 +59,6 @@ impl Index {
             let (document, passage) = self.locate(found.passage)?;
             Some(Hit { document: document.to_owned(), passage, score: found.score })
         };
-        best(&scores, query.limit).into_iter().filter_map(hit).collect()
+        first(&scores, query.limit).into_iter().filter_map(hit).collect()
     }
-}
-
-/// The first of the passages that were found, in order.
-pub fn best(scores: &Scores, most: usize) -> Vec<Scored> {
-    let mut best = Best::of(most);
-    scores.iter().for_each(|(passage, score)| best.show(Scored { passage: *passage, score: *score }));
-    best.into_sorted()
 }
