@@ -151,7 +151,7 @@ impl Indexes {
 
 fn put(index: &mut Index, id: &str, title: &str, chunks: &[Chunk], current: bool) {
     let mentions: Vec<Vec<retrieval::Mention<'_>>> =
-        chunks.iter().map(|chunk| chunk.mentions.iter().map(mention_of).collect()).collect();
+        chunks.iter().map(|chunk| names(chunk).collect()).collect();
     let passages: Vec<retrieval::Passage<'_>> = chunks
         .iter()
         .zip(&mentions)
@@ -166,8 +166,10 @@ fn put(index: &mut Index, id: &str, title: &str, chunks: &[Chunk], current: bool
     index.put(id, &passages);
 }
 
-fn mention_of(mention: &Mention) -> retrieval::Mention<'_> {
-    retrieval::Mention { key: &mention.key, defines: mention.defines, weight: mention.weight }
+/// What a search follows from passage to passage. Concepts lead everywhere, and so nowhere.
+fn names(chunk: &Chunk) -> impl Iterator<Item = retrieval::Mention<'_>> {
+    let names = chunk.mentions.iter().filter(|mention| mention.kind != Kind::Concept.as_str());
+    names.map(|mention| retrieval::Mention { key: &mention.key, defines: mention.defines })
 }
 
 fn build_graph(evidence: &[(String, i64, Vec<Mention>)]) -> Graph {

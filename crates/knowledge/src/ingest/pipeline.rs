@@ -36,6 +36,8 @@ impl From<StoreError> for Fault {
 
 struct Text {
     title: String,
+    /// What the document is about, where the title says it. The name of a file often does not.
+    subject: String,
     passages: Vec<Passage>,
 }
 
@@ -60,7 +62,7 @@ pub async fn index(
     };
     let vectors = timed("embedding", embedding).await?;
     progress.at(Stage::Graph, 0.0).await?;
-    let chunks = timed("graph", name(text.passages, text.title.clone(), vectors)).await?;
+    let chunks = timed("graph", name(text.passages, text.subject, vectors)).await?;
     progress.at(Stage::Finalizing, 0.0).await?;
     if stop.is_cancelled() {
         return Err(Fault::Stopped);
@@ -92,17 +94,24 @@ async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Res
     let reading = tokio::task::spawn_blocking(move || {
         let extracted = extractor.extract(&filename, &bytes).map_err(fault_of)?;
         drop((bytes, room));
-        let title = given_title.filter(|title| !title.trim().is_empty());
-        let title = title.or_else(|| extracted.title.clone()).unwrap_or(filename);
+        let title = given_title.or_else(|| extracted.title.clone()).filter(|title| !title.trim().is_empty());
+        let subject = title.clone().unwrap_or_else(|| subject_of(&filename));
+        let title = title.unwrap_or(filename);
         let tokenizer = engine.encoder().map(|encoder| encoder.tokenizer());
         let count = |text: &str| tokenizer.map_or(0, |tokenizer| tokenizer.count(text));
         let passages = extract::passages(&extracted, &title, MAX_TOKENS, &count);
         match passages.is_empty() {
             true => Err(Fault::File(ExtractError::NoText(extracted.kind).to_string())),
-            false => Ok(Text { title, passages }),
+            false => Ok(Text { title, subject, passages }),
         }
     });
     reading.await.unwrap_or_else(|error| Err(Fault::Ours(format!("reading the file stopped: {error}"))))
+}
+
+/// `Silent_Harbour.txt` is a title without its ending, `scan0017.pdf` is none.
+fn subject_of(filename: &str) -> String {
+    let stem = filename.rsplit_once('.').map_or(filename, |(stem, _)| stem).replace('_', " ");
+    if stem.trim().contains(' ') { stem } else { String::new() }
 }
 
 fn fault_of(error: ExtractError) -> Fault {
@@ -157,14 +166,14 @@ async fn embed(
 }
 
 /// The chunks, with what each of them names.
-async fn name(passages: Vec<Passage>, title: String, vectors: Vec<Vec<f32>>) -> Result<Vec<Chunk>, Fault> {
+async fn name(passages: Vec<Passage>, subject: String, vectors: Vec<Vec<f32>>) -> Result<Vec<Chunk>, Fault> {
     let naming = tokio::task::spawn_blocking(move || {
         let texts: Vec<graph::Passage<'_>> = passages
             .iter()
             .map(|passage| graph::Passage { text: &passage.text, headings: &passage.headings })
             .collect();
         let mut mentions: Vec<Vec<Mention>> = vec![Vec::new(); passages.len()];
-        for mention in graph::mentions(&title, &texts) {
+        for mention in graph::mentions(&subject, &texts) {
             if let Some(own) = mentions.get_mut(mention.passage as usize) {
                 own.push(Mention {
                     key: mention.key,
