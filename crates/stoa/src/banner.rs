@@ -1,7 +1,7 @@
 //! What a person sees at the start, and what a script reads: the banner and `listen.json`.
 
 use crate::config::Config;
-use crate::models;
+use crate::{cli, models};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -12,7 +12,11 @@ pub type Addresses = Vec<(&'static str, SocketAddr)>;
 pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<&str>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "stoa {}\n", env!("CARGO_PKG_VERSION"))?;
-    for (name, address) in addresses {
+    // The front door first, whatever was started before it.
+    let place = |name: &str| cli::ROLES.iter().position(|role| *role == name).unwrap_or(cli::ROLES.len());
+    let mut addresses = addresses.clone();
+    addresses.sort_by_key(|(name, _)| place(name));
+    for (name, address) in &addresses {
         let note = if *name == "ops" { "   /livez  /readyz  /metrics" } else { "" };
         writeln!(out, "  {name:<14} http://{address}{note}")?;
     }
