@@ -76,7 +76,8 @@ def add_documents(db, sample, owner, user, encoder):
         db.execute("INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at, metadata, "
                    "status, progress, chunk_count, encoder, revision, indexed_revision) "
                    "VALUES (?, ?, ?, ?, ?, ?, 0, 0, '{}', 'indexed', 100, ?, ?, ?, ?)",
-                   (id, user, f"name {document}", f"{document}.txt", f"users/{user}/{id}", id, len(passages), encoder, revision, revision))
+                   (id, user, f"name {document}", f"{document}.txt", f"users/{user}/{id}", id, len(passages), encoder,
+                    revision, revision))
         db.executemany("INSERT INTO chunks (document_id, position, text, headings, start, vector, mentions) "
                        "VALUES (?, ?, ?, '[]', 0, ?, ?)",
                        [(id, position, zipf_text(dice, WORDS), sample.vectors[row].tobytes(), mentions(dice, names, document))

@@ -22,7 +22,7 @@ def main(name, folder, data, build=None):
     data.mkdir(parents=True, exist_ok=True)
     store = STORES[name](sample, data)
     if build:
-        return store.fill()
+        return fill(store)
     store.open()
     say(ready=True, version=f"{store.PACKAGE} {importlib.metadata.version(store.PACKAGE)}")
     for line in sys.stdin:
@@ -31,6 +31,13 @@ def main(name, folder, data, build=None):
         while not times or time.monotonic() < enough:
             answers = [timed(store, question, owner, times) for question in sample.questions]
         say(**middle_and_end(times), recall=sample.recall(owner, answers))
+
+
+def fill(store):
+    try:
+        store.fill()
+    except ImportError as error:
+        sys.exit(f"not installed: {error.name or error}")
 
 
 def timed(store, question, owner, times):
@@ -59,7 +66,8 @@ class Chroma(Store):
         return chromadb.PersistentClient(str(self.data), settings=chromadb.Settings(anonymized_telemetry=False))
 
     def fill(self):
-        collection = self.client().create_collection("passages", configuration=dict(hnsw=dict(space="cosine")), embedding_function=None)
+        settings = dict(hnsw=dict(space="cosine"))
+        collection = self.client().create_collection("passages", configuration=settings, embedding_function=None)
         for rows, owners, vectors in self.parts():
             collection.add(ids=[str(row) for row in rows], embeddings=vectors, metadatas=[dict(owner=owner) for owner in owners])
 

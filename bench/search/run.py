@@ -24,7 +24,9 @@ def main(options):
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
         failure = make_sample(folder, model, options)
-        contenders = [one for one in all_contenders(folder, model, failure, options) if any(part in one.name for part in options.only.split(","))]
+        wanted = lambda one: any(part in one.name for part in options.only.split(","))
+        contenders = list(filter(wanted, all_contenders(folder, model, failure, options)))
+        print("filling the stores: this takes some minutes", flush=True)
         with all_started(contenders):
             play(contenders, options.rounds, lambda one: turns(one, options))
     report(contenders, options)
@@ -94,8 +96,8 @@ def report(contenders, options):
 def cells(contender, key):
     if key not in contender.turns:
         return " | | "
-    recall = contender.turns[key][-1]["recall"]
-    return f"{1e3 * middle(contender, key, 'p50'):.3f} | {1e3 * middle(contender, key, 'p99'):.3f} | " + ("" if recall is None else f"{recall:.4f}")
+    p50, p99, recall = middle(contender, key), middle(contender, key, "p99"), contender.turns[key][-1]["recall"]
+    return f"{1e3 * p50:.3f} | {1e3 * p99:.3f} | " + ("" if recall is None else f"{recall:.4f}")
 
 
 def middle(contender, key, field="p50"):
