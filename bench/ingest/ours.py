@@ -16,6 +16,7 @@ def main(program, data, files, connections):
         for number, line in enumerate(sys.stdin):
             uploads = [form(file=(path.name, path.read_bytes())) for path in sorted(pathlib.Path(files, line.split()[1]).iterdir())]
             administrator.sign_up(f"user{number}")
+            administrator.close()  # opened again by the next request: idle connections are closed
             user = stoa.client(f"user{number}")
             before = stoa.stage_seconds()
             with Memory(stoa.process.pid) as memory:

@@ -32,6 +32,8 @@ def main(program, model, folder, data):
         say(ready=True, first_seconds=[timed(client, questions[0], "dense")[0] for client in clients])
         for line in sys.stdin:
             _, mode, owner = line.split()
+            clients[int(owner)].close()  # it may have been idle for too long; the next request opens it again
+            timed(clients[int(owner)], questions[0], mode)
             pairs = [timed(clients[int(owner)], question, mode) for question in questions]
             rows = sample.rows(int(owner))
             recall = sample.recall(int(owner), [rows_of(rows, results) for _, results in pairs]) if mode == "dense" else None

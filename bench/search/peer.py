@@ -3,16 +3,20 @@
 Fills itself in a process of its own, with both cores, then answers on one core to `go dense OWNER` with the time of a
 question to that owner's passages, and the recall of the ten that were found.
 """
-import importlib.metadata, json, os, pathlib, subprocess, sys, time
+import importlib.metadata, os, pathlib, subprocess, sys, time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ingest"))
+from stoa import end_with_parent, say
+
 AT_ONCE = 5000
 SECONDS = 1  # of a turn at least, so that fast ones ask several times
 
 
 def main(name, folder, data, build=None):
     if build is None:
-        built = subprocess.run([sys.executable, *sys.argv, "build"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        built = subprocess.run([sys.executable, *sys.argv, "build"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=end_with_parent)
         if built.returncode:
             return say(failure=built.stderr.strip().splitlines()[-1][:200])
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before any of its threads starts
@@ -171,10 +175,6 @@ class UsearchHnsw(Store):
 
     def search(self, question, owner):
         return self.indexes[owner].search(question, 10, threads=1).keys
-
-
-def say(**answer):
-    print(json.dumps(answer), flush=True)
 
 
 STORES = dict(chroma=Chroma, lancedb=LanceDb, sqlite_vec=SqliteVec, usearch_exact=UsearchExact, usearch_hnsw=UsearchHnsw)

@@ -1,8 +1,8 @@
 """What is searched, the same for all: `sample.py FOLDER OTHERS SIZE…` writes it. FOLDER holds `questions.vectors`, the
 questions as the encoder embeds them.
 
-Vectors are random, of length one, and lie in clusters; a question is the centre of one, so that it has neighbours. Each
-of the first owners has one of the sizes, the rest OTHERS passages each, and the rows of all are mixed, as time mixes them.
+Vectors are random, of length one, and lie in clusters; a question lies in one too, so that it has neighbours. Each of
+the first owners has one of the sizes, the rest OTHERS passages each, and the rows of all are mixed, as time mixes them.
 """
 import pathlib, sys
 
@@ -48,19 +48,21 @@ def main(folder, others, sizes):
 
 
 def clustered(dice, count, questions):
-    centers = numpy.concatenate([questions, unit(dice, max(count // CLUSTER - len(questions), 0))])
+    centers = unit(dice, max(count // CLUSTER, len(questions)))
+    centers[:len(questions)] = normalised(centers[:len(questions)] + questions)
     vectors = unit(dice, count)
     for start in range(0, count, BLOCK):
         block = vectors[start:start + BLOCK]
-        block += centers[dice.integers(0, len(centers), len(block))]
-        block /= numpy.linalg.norm(block, axis=1, keepdims=True)
+        block[:] = normalised(block + centers[dice.integers(0, len(centers), len(block))])
     return vectors
 
 
 def unit(dice, count):
-    vectors = dice.standard_normal((count, DIMENSION), dtype=numpy.float32)
-    vectors /= numpy.linalg.norm(vectors, axis=1, keepdims=True) if count else 1
-    return vectors
+    return normalised(dice.standard_normal((count, DIMENSION), dtype=numpy.float32))
+
+
+def normalised(vectors):
+    return vectors / numpy.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 def nearest(vectors, rows, questions):
