@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm
+.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
@@ -14,7 +14,7 @@ test:
 	scripts/fetch-postgres
 	scripts/test
 
-bench: bench-gateway bench-embed bench-llm
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -34,3 +34,19 @@ bench-llm:
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-engines llm
 	python3 bench/llm/run.py
+
+# Chroma, onnxruntime and pypdf come from PyPI; CORPUS=corpus.jsonl takes a collection's own texts.
+bench-ingest:
+	cargo build --release -p stoa
+	cargo run --quiet --release -- models pull
+	scripts/fetch-bench-stores ingest
+	python3 bench/ingest/run.py
+
+# Chroma, LanceDB, sqlite-vec and usearch come from PyPI.
+bench-search:
+	cargo build --release -p stoa
+	cargo build --release -p retrieval --example speed
+	cargo build --release -p inference --example bench
+	cargo run --quiet --release -- models pull
+	scripts/fetch-bench-stores search
+	python3 bench/search/run.py
