@@ -5,6 +5,7 @@
 
 use crate::documents::{Chunk, Mention};
 use crate::tables;
+use crate::tables::chunks::Changed;
 use crate::tables::users::Revisions;
 use graph::{Evidence, Graph, Kind};
 use retrieval::Index;
@@ -122,18 +123,18 @@ impl Indexes {
         if state.revision >= now.last {
             return Ok(());
         }
-        for (id, title, encoder) in
-            tables::documents::indexed_since(&self.db, user_id, state.revision).await?
-        {
-            let chunks = tables::chunks::of_document(&self.db, &id).await?;
-            let current = self.encoder.as_ref().is_none_or(|own| *own == encoder);
+        let since = state.revision;
+        let put = |changed: Changed| {
+            let current = self.encoder.as_ref().is_none_or(|own| *own == changed.encoder);
+            // A large document takes longer than others on this thread would like to wait.
+            tokio::task::block_in_place(|| put(&mut state.index, &changed, current));
             match current {
-                true => state.outdated.remove(&id),
-                false => state.outdated.insert(id.clone()),
+                true => state.outdated.remove(&changed.document_id),
+                false => state.outdated.insert(changed.document_id.clone()),
             };
-            put(&mut state.index, &id, &title, &chunks, current);
-            state.documents.insert(id);
-        }
+            state.documents.insert(changed.document_id);
+        };
+        tables::chunks::changed_since(&self.db, user_id, since, put).await?;
         if now.removal > state.revision {
             let alive: HashSet<String> =
                 tables::documents::ids_of_user(&self.db, user_id).await?.into_iter().collect();
@@ -149,21 +150,22 @@ impl Indexes {
     }
 }
 
-fn put(index: &mut Index, id: &str, title: &str, chunks: &[Chunk], current: bool) {
+fn put(index: &mut Index, changed: &Changed, current: bool) {
     let mentions: Vec<Vec<retrieval::Mention<'_>>> =
-        chunks.iter().map(|chunk| names(chunk).collect()).collect();
-    let passages: Vec<retrieval::Passage<'_>> = chunks
+        changed.chunks.iter().map(|chunk| names(chunk).collect()).collect();
+    let passages: Vec<retrieval::Passage<'_>> = changed
+        .chunks
         .iter()
         .zip(&mentions)
         .map(|(chunk, mentions)| retrieval::Passage {
-            title,
+            title: &changed.title,
             headings: &chunk.headings,
             text: &chunk.text,
             vector: if current { &chunk.vector } else { &[] },
             mentions,
         })
         .collect();
-    index.put(id, &passages);
+    index.put(&changed.document_id, &passages);
 }
 
 /// What a search follows from passage to passage. Concepts lead everywhere, and so nowhere.

@@ -15,10 +15,14 @@ use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings, Shared};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
+use std::time::Duration;
 use store::{Blobs, Db};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
+
+const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
+const KEEP_ENDED_JOBS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Everything that services share.
 struct Process {
@@ -54,6 +58,7 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     }
     process.start_ops(metrics).await?;
 
+    tokio::spawn(keep_house(process.db.clone()));
     let password = process.first_administrator().await;
     let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
     let announced = banner::write_listen_json(&process.config, &process.addresses)
@@ -218,6 +223,19 @@ impl Process {
         self.db.close().await;
         tracing::info!("stopped");
         self.log.flush();
+    }
+}
+
+/// Forgets what nobody asks for any more: jobs that ended yesterday, rate windows that have passed.
+async fn keep_house(db: Db) {
+    let mut every = tokio::time::interval(HOUSEKEEPING);
+    loop {
+        every.tick().await;
+        let jobs = store::jobs::prune(&db, KEEP_ENDED_JOBS).await;
+        let windows = store::rate::prune(&db).await;
+        if let Some(error) = jobs.err().or(windows.err()) {
+            tracing::warn!(%error, "cannot remove what is over");
+        }
     }
 }
 

@@ -188,6 +188,7 @@ async fn check_reaches_every_dependency_and_names_those_that_fail() {
     let start = Stoa::start()
         .set("BUILD_SERVICE_URL", format!("http://127.0.0.1:1,{}", upstream.url()))
         .set("DATABASE_URL", "postgres://nobody:hunter2@127.0.0.1:1/none")
+        .set("STOA_MODELS_DIR", "/nowhere")
         .set("OBJECT_STORE_URL", "file:///proc/nowhere");
     let (code, stdout, stderr) = start.run(&["check"]);
     assert_eq!(code, 1);

@@ -5,6 +5,7 @@ mod accounts;
 mod backends;
 mod crashes;
 mod events;
+mod fairness;
 mod formats;
 mod graph;
 mod ingest;

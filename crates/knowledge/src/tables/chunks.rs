@@ -1,6 +1,7 @@
 //! Chunks: the passages of a document with their vectors and mentions.
 
 use crate::documents::{Chunk, Mention};
+use futures_util::TryStreamExt;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
@@ -20,6 +21,44 @@ pub async fn replace(tx: &mut Tx, document_id: &str, chunks: &[Chunk]) -> Result
         let query = query.bind(json(&chunk.headings)).bind(chunk.page).bind(chunk.start);
         query.bind(bytes_of(&chunk.vector)).bind(json(&chunk.mentions)).execute(tx.conn()).await?;
     }
+    Ok(())
+}
+
+/// A document whose chunks have changed.
+pub struct Changed {
+    pub document_id: String,
+    pub title: String,
+    pub encoder: String,
+    pub chunks: Vec<Chunk>,
+}
+
+/// Hands over the documents whose chunks have changed since a revision, one by one: a user may have more than fits in
+/// memory twice. One statement, so never a mixture of old and new.
+pub async fn changed_since(
+    db: &Db,
+    user_id: &str,
+    revision: i64,
+    mut take: impl FnMut(Changed),
+) -> Result<(), StoreError> {
+    let select =
+        "SELECT documents.id, title, encoder, position, text, headings, page, start, vector, mentions
+        FROM documents JOIN chunks ON chunks.document_id = documents.id
+        WHERE user_id = $1 AND indexed_revision > $2 ORDER BY indexed_revision, documents.id, position";
+    let mut rows = sqlx::query(select).bind(user_id).bind(revision).fetch(db.read());
+    let mut current: Option<Changed> = None;
+    while let Some(row) = rows.try_next().await? {
+        let id: String = row.try_get(0)?;
+        let chunk = chunk_of(&id, &row)?;
+        match &mut current {
+            Some(changed) if changed.document_id == id => changed.chunks.push(chunk),
+            _ => {
+                let (title, encoder) = (row.try_get(1)?, row.try_get(2)?);
+                let next = Changed { document_id: id, title, encoder, chunks: vec![chunk] };
+                current.replace(next).into_iter().for_each(&mut take);
+            }
+        }
+    }
+    current.into_iter().for_each(take);
     Ok(())
 }
 

@@ -44,18 +44,6 @@ pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<
     rows.iter().map(document_of).collect()
 }
 
-/// Those whose chunks have changed since a revision: id, title and the encoder of their vectors.
-pub async fn indexed_since(
-    db: &Db,
-    user_id: &str,
-    revision: i64,
-) -> Result<Vec<(String, String, String)>, StoreError> {
-    let select = "SELECT id, title, encoder FROM documents WHERE user_id = $1 AND indexed_revision > $2
-        ORDER BY indexed_revision";
-    let rows = sqlx::query(select).bind(user_id).bind(revision).fetch_all(db.read()).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?))).collect()
-}
-
 pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreError> {
     let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
     rows.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
