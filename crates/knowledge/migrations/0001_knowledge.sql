@@ -55,6 +55,7 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_of_user ON documents (user_id, revision);
 CREATE INDEX documents_indexed ON documents (user_id, indexed_revision);
+CREATE INDEX documents_in_work ON documents (user_id) WHERE status = 'processing';
 CREATE INDEX documents_by_content ON documents (user_id, content_hash);
 
 -- mentions: what the chunk names, as JSON; the evidence that the graph is made of.
