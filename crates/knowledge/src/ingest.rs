@@ -25,6 +25,9 @@ use store::{BlobError, Blobs, Db, StoreError};
 use tokio::sync::Semaphore;
 
 const JOB: &str = "ingest";
+/// A process may die of something else many times while it has a document in hand. What the files themselves could do
+/// happens in children.
+const MOST_DEATHS: i64 = 100;
 /// For the case that a wake-up is lost.
 const FALLBACK_POLL: Duration = Duration::from_secs(2);
 /// A file that no document has is removed after this long, and a second more for each of so many bytes.
@@ -195,5 +198,5 @@ impl Ingest {
 /// Whoever waits for much already waits longer: so the first documents of everybody go before the hundredth of one.
 fn job_for(document: &Document, already_waiting: i64) -> NewJob {
     let payload = json!({ "documentId": document.id, "userId": document.user_id });
-    NewJob { priority: -already_waiting, ..NewJob::new(JOB, payload) }
+    NewJob { priority: -already_waiting, max_attempts: MOST_DEATHS, ..NewJob::new(JOB, payload) }
 }

@@ -8,12 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// `STOA_TEST_KILLS=50` for the long run.
-#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
-fn kills() -> u64 {
-    std::env::var("STOA_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
-}
-
+const KILLS: usize = 50;
 const DOCUMENTS: usize = 200;
 
 fn text(number: usize) -> String {
@@ -47,7 +42,7 @@ async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
     let data = stoa.data.clone();
     let mut person = Person::admin(&stoa).await;
     let (mut number, mut acknowledged, mut noise) = (0, Vec::new(), 7u64);
-    for _ in 0..kills() {
+    for _ in 0..KILLS {
         noise = noise.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let pause = Duration::from_millis(noise >> 54);
         let until = tokio::time::Instant::now() + pause;

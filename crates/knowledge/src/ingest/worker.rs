@@ -13,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Documents in work at a time. Most wait for the encoder, which is the faster the more it is given.
 const CONCURRENCY: usize = 16;
+/// After so many attempts, what fails is not tried again.
+const MOST_FAILURES: i64 = 5;
 /// How long a document waits for a worker that has died.
 const LEASE: Duration = Duration::from_secs(6);
 
@@ -58,7 +60,8 @@ impl Ingest {
                 jobs::complete(&mut tx, job).await?;
                 Ok(tx.commit().await?)
             }
-            Err(Fault::Ours(why)) => Err(JobError::retry(why)),
+            Err(Fault::Ours(why)) if job.attempt < MOST_FAILURES => Err(JobError::retry(why)),
+            Err(Fault::Ours(why)) => Err(JobError::never(why)),
             Err(Fault::Stopped) => Err(JobError::never("nobody wants it any more")),
         }
     }
