@@ -18,7 +18,8 @@ KINDS = {"texts": "texts", "pdfs": "PDFs"}
 def main(options):
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         folder = pathlib.Path(folder)
-        counts = write_files(texts.load(options.corpus, options.texts), folder, options)
+        sample = [text for text in texts.load(options.corpus, options.texts) if text]  # collections have empty ones
+        counts = write_files(sample, folder, options)
         contenders = [one for one in all_contenders(folder, options) if any(part in one.name for part in options.only.split(","))]
         with all_started(contenders):
             play(contenders, options.rounds, lambda _: [(kind, [f"go {kind}"]) for kind, count in counts.items() if count])
