@@ -95,6 +95,8 @@ pub(crate) struct Builder {
     /// Whether there is a heading with nothing below it so far.
     bare_heading: bool,
     characters: usize,
+    /// Characters of headings that blocks carry with them.
+    carried: usize,
     limit: usize,
 }
 
@@ -102,7 +104,7 @@ impl Builder {
     pub fn new(kind: Kind, limits: &Limits) -> Self {
         let document = Document { kind, title: None, author: None, blocks: Vec::new() };
         let limit = limits.characters;
-        Self { document, path: Vec::new(), page: None, bare_heading: false, characters: 0, limit }
+        Self { document, path: Vec::new(), page: None, bare_heading: false, characters: 0, carried: 0, limit }
     }
 
     /// The first title given stays.
@@ -192,7 +194,15 @@ impl Builder {
         if self.characters > self.limit {
             return Err(ExtractError::too_large(self.document.kind, "characters of text", self.limit));
         }
-        let headings = self.path.iter().map(|(_, heading)| heading.clone()).collect();
+        let headings: Vec<String> = self.path.iter().map(|(_, heading)| heading.clone()).collect();
+        self.carried += headings.iter().map(String::len).sum::<usize>();
+        if self.carried > self.limit {
+            return Err(ExtractError::too_large(
+                self.document.kind,
+                "characters of repeated headings",
+                self.limit,
+            ));
+        }
         self.document.blocks.push(Block { text, headings, page: self.page, offset, form });
         self.bare_heading = false;
         Ok(())

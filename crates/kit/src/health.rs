@@ -14,10 +14,27 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 type Ask = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
+/// Who reads the answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Is told why.
+    Operator,
+    /// Is told what, and why only where that is meant for everybody.
+    Anybody,
+}
+
 /// The dependencies of a service or of the whole process, by name.
 #[derive(Clone, Default)]
 pub struct Health {
-    checks: Vec<(String, Ask)>,
+    checks: Vec<Check>,
+}
+
+#[derive(Clone)]
+struct Check {
+    name: String,
+    ask: Ask,
+    /// What is wrong may be said to everybody.
+    open: bool,
 }
 
 impl Health {
@@ -25,22 +42,39 @@ impl Health {
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
-        self.checks.push((name.into(), Arc::new(move || Box::pin(ask()))));
+        self.push(name.into(), ask, false);
+    }
+
+    /// As [`Health::add`], for what may be said to everybody.
+    pub fn add_open<F>(&mut self, name: impl Into<String>, ask: impl Fn() -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        self.push(name.into(), ask, true);
+    }
+
+    fn push<F>(&mut self, name: String, ask: impl Fn() -> F + Send + Sync + 'static, open: bool)
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        self.checks.push(Check { name, ask: Arc::new(move || Box::pin(ask())), open });
     }
 
     /// Each dependency with what is wrong with it, if anything.
-    pub async fn ask(&self) -> Vec<(String, Result<(), String>)> {
-        join_all(self.checks.iter().map(|(name, ask)| async move {
+    pub async fn ask(&self, reader: Reader) -> Vec<(String, Result<(), String>)> {
+        join_all(self.checks.iter().map(|Check { name, ask, open }| async move {
             let answer = tokio::time::timeout(PATIENCE, ask()).await;
-            (name.clone(), answer.unwrap_or_else(|_| Err("did not answer within 2 s".into())))
+            let answer = answer.unwrap_or_else(|_| Err("did not answer within 2 s".into()));
+            let told = *open || reader == Reader::Operator;
+            (name.clone(), if told { answer } else { answer.map_err(|_| "does not answer".to_owned()) })
         }))
         .await
     }
 
     /// `GET /livez` and `GET /readyz`.
-    pub fn routes(self) -> Router {
+    pub fn routes(self, reader: Reader) -> Router {
         let live = get(async || Json(json!({ "status": "ok" })));
-        let ready = get(async move || readiness(self.ask().await));
+        let ready = get(async move || readiness(self.ask(reader).await));
         Router::new().route("/livez", live).route("/readyz", ready)
     }
 }
@@ -68,9 +102,21 @@ mod tests {
         let mut health = Health::default();
         health.add("database", async || Ok(()));
         health.add("objects", async || std::future::pending().await);
-        let answers = health.ask().await;
+        let answers = health.ask(Reader::Operator).await;
         assert_eq!(answers[0], ("database".into(), Ok(())));
         assert_eq!(answers[1], ("objects".into(), Err("did not answer within 2 s".into())));
         assert_eq!(readiness(answers).status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
+
+    #[tokio::test]
+    async fn not_everybody_is_told_why() {
+        let mut health = Health::default();
+        health.add("database", async || Err("host db7 refused user stoa".to_owned()));
+        health.add_open("models", async || Err("run the pull".to_owned()));
+        let told = |answers: Vec<(String, Result<(), String>)>| -> Vec<String> {
+            answers.into_iter().filter_map(|(_, answer)| answer.err()).collect()
+        };
+        assert_eq!(told(health.ask(Reader::Anybody).await), ["does not answer", "run the pull"]);
+        assert_eq!(told(health.ask(Reader::Operator).await)[0], "host db7 refused user stoa");
     }
 }

@@ -1,6 +1,6 @@
 //! The operations listener: health and figures of the whole process, for its operator only.
 
-use crate::health::Health;
+use crate::health::{Health, Reader};
 use crate::metrics::Metrics;
 use crate::serve::AxumHandler;
 use axum::routing::get;
@@ -8,5 +8,5 @@ use axum::routing::get;
 /// `GET /livez`, `GET /readyz`, `GET /metrics`.
 pub fn handler(health: Health, metrics: Metrics) -> AxumHandler {
     let figures = get(async move || metrics.render());
-    AxumHandler::new(health.routes().route("/metrics", figures))
+    AxumHandler::new(health.routes(Reader::Operator).route("/metrics", figures))
 }

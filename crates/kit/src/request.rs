@@ -67,6 +67,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         match Query::<HashMap<String, String>>::try_from_uri(&parts.uri) {
+            Ok(Query(params)) if params.values().any(|value| value.contains('\0')) => {
+                Err(ApiError::invalid("the query string has a NUL character"))
+            }
             Ok(Query(params)) => Ok(Self(params)),
             Err(error) => Err(ApiError::invalid(format!("the query string cannot be read: {error}"))),
         }
@@ -98,6 +101,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let id = Path::<String>::from_request_parts(parts, state).await;
-        id.map(|Path(id)| Self(id)).map_err(|_| ApiError::not_found("no such path"))
+        let id = id.ok().map(|Path(id)| id).filter(|id| !id.contains('\0'));
+        id.map(Self).ok_or_else(|| ApiError::not_found("no such path"))
     }
 }

@@ -46,6 +46,7 @@ CREATE TABLE documents (
     progress BIGINT NOT NULL,
     error TEXT,
     error_is_ours BIGINT NOT NULL DEFAULT 0,
+    failures BIGINT NOT NULL DEFAULT 0,
     chunk_count BIGINT NOT NULL DEFAULT 0,
     graph_nodes BIGINT NOT NULL DEFAULT 0,
     encoder TEXT NOT NULL DEFAULT '',

@@ -150,7 +150,10 @@ impl Accounts {
             Counted::Allowed(attempt) => attempt,
             Counted::RefusedUntil(until) => return Err(AccountError::Throttled { until }),
         };
-        let found = tables::users::find_by_login_name(&self.db, &name).await?;
+        let found = match counted {
+            Some(name) => tables::users::find_by_login_name(&self.db, name).await?,
+            None => None,
+        };
         let verifier = found.as_ref().map(|(_, verifier)| verifier.as_str());
         let accepted = self.passwords.verify(digest, verifier).await?;
         let Some((mut user, _)) = found.filter(|_| accepted) else { return Err(AccountError::WrongPassword) };
@@ -179,13 +182,24 @@ impl Accounts {
     }
 
     /// Ends every session of the user, this one included.
-    pub async fn change_password(&self, user: &User, current: &str, new: &str) -> Result<(), AccountError> {
+    pub async fn change_password(
+        &self,
+        user: &User,
+        current: &str,
+        new: &str,
+        client: IpAddr,
+    ) -> Result<(), AccountError> {
+        let attempt = match throttle::count(&self.db, "knowledge-password", Some(&user.id), client).await? {
+            Counted::Allowed(attempt) => attempt,
+            Counted::RefusedUntil(until) => return Err(AccountError::Throttled { until }),
+        };
         let name = user.username.to_lowercase();
         let found = tables::users::find_by_login_name(&self.db, &name).await?;
         let digest = login_digest(&user.username, current);
         if !self.passwords.verify(&digest, found.as_ref().map(|(_, verifier)| verifier.as_str())).await? {
             return Err(AccountError::WrongPassword);
         }
+        attempt.forgive(&self.db).await?;
         check_password("newPassword", new)?;
         self.set_password(user, new).await
     }
@@ -201,7 +215,9 @@ impl Accounts {
     /// With everything that the user has.
     pub async fn remove(&self, id: &str) -> Result<(), AccountError> {
         let mut tx = self.db.begin().await?;
-        for document in tables::documents::ids_of_user(&self.db, id).await? {
+        // Locks the user: no upload can come in between.
+        tables::users::next_removal(&mut tx, id).await?;
+        for document in tables::documents::ids_in(&mut tx, id).await? {
             documents::delete(&mut tx, id, &document, &Status::ALL).await?;
         }
         if !tables::users::delete(&mut tx, id).await? {

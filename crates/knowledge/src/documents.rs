@@ -129,7 +129,10 @@ pub fn topic(user_id: &str) -> String {
 pub const DISCARD: &str = "discard";
 
 pub fn discard(user_id: &str, object_key: &str) -> NewJob {
-    NewJob { max_attempts: 20, ..NewJob::new(DISCARD, json!({ "userId": user_id, "objectKey": object_key })) }
+    NewJob {
+        max_attempts: i64::MAX,
+        ..NewJob::new(DISCARD, json!({ "userId": user_id, "objectKey": object_key }))
+    }
 }
 
 /// Removes a document in one of these states, with all that came of it. Its file goes by a job of the same transaction. False where

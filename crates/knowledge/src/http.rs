@@ -19,7 +19,7 @@ use axum::middleware::map_response;
 use axum::response::Response;
 use axum::routing::{delete, get, post};
 use http::{HeaderValue, header};
-use kit::health::Health;
+use kit::health::{Health, Reader};
 use kit::serve::AxumHandler;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/api/search", get(search::search))
         .route("/api/graph", get(graph::graph))
         .with_state(app)
-        .merge(health.routes())
+        .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
     AxumHandler::new(routes)
 }

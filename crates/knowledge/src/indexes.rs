@@ -77,14 +77,14 @@ impl Indexes {
             let state = owner.state.blocking_read();
             state.as_ref().map(search)
         });
-        Ok(searching.await.unwrap_or(None))
+        searching.await.map_err(|_| StoreError::Stopping)
     }
 
     /// The graph of all that the user's passages name.
     pub async fn graph(&self, user_id: &str) -> Result<Arc<Graph>, StoreError> {
         let owner = self.owner(user_id);
         let mut built = owner.graph.lock().await;
-        let revision = tables::users::revisions(&self.db, user_id).await?.last;
+        let revision = tables::documents::last_indexed(&self.db, user_id).await?;
         if let Some((of, graph)) = built.as_ref()
             && *of >= revision
         {

@@ -8,7 +8,7 @@ mod progress;
 mod upload;
 mod worker;
 
-pub use upload::{Spool, Upload, UploadError, clean_filename, parse_metadata};
+pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use worker::worker;
 
 use crate::accounts::User;
@@ -113,6 +113,8 @@ impl Ingest {
         };
         match remembered {
             Ok(()) => Ok(document),
+            // A commit may have succeeded and only its answer been lost: what becomes of the file, the job decides.
+            Err(error @ IngestError::Store(_)) => Err(error),
             Err(error) => {
                 // The job would do it as well, but later.
                 let _ = self.blobs.delete(&document.object_key).await;

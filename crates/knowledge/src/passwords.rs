@@ -50,9 +50,11 @@ impl Passwords {
     }
 
     async fn hash(&self, digest: &str, salt: &str) -> Result<String, HashFailed> {
-        let _place = self.places.acquire().await.map_err(|_| HashFailed)?;
+        let place = self.places.clone().acquire_owned().await.map_err(|_| HashFailed)?;
         let (digest, salt) = (digest.to_ascii_lowercase(), salt.to_owned());
         let hashing = tokio::task::spawn_blocking(move || {
+            // Held to the end of the work, also when nobody waits for it any more.
+            let _place = place;
             let mut hash = [0; HASH_BYTES];
             let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::DEFAULT);
             argon2.hash_password_into(digest.as_bytes(), salt.as_bytes(), &mut hash).map(|()| hex(&hash))

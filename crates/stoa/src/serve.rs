@@ -174,11 +174,9 @@ impl Process {
         };
         let knowledge = Knowledge::open(shared, settings).await;
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
-        let folder = self.config.models_dir.clone();
-        self.health.add("models", move || {
-            let state = if loaded { Ok(()) } else { Err(models::why_not_loaded(&folder)) };
-            async move { state }
-        });
+        let missing = "the embedding model is missing: run `stoa models pull` and start again";
+        let state = if loaded { Ok(()) } else { Err(missing.to_owned()) };
+        self.health.add_open("models", move || std::future::ready(state.clone()));
         self.services.spawn(knowledge.clone().work());
         let address = self.config.knowledge_listen.clone();
         self.start("knowledge", &address, knowledge.handler(self.health.clone()), None).await

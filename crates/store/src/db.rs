@@ -13,7 +13,7 @@ use crate::migrate::Migration;
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
 
-const POSTGRES_CONNECTIONS: u32 = 16;
+const POSTGRES_CONNECTIONS: u32 = 12;
 const POSTGRES_PATIENCE: Duration = Duration::from_secs(10);
 const PING_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -56,13 +56,14 @@ impl Db {
                 let options = AnyConnectOptions::from_str(url)?;
                 // The pool would try for long and then tell of a timeout; one plain connection tells why.
                 options.connect().await?.close().await?;
-                let pool = AnyPoolOptions::new()
-                    .max_connections(POSTGRES_CONNECTIONS)
-                    .acquire_timeout(POSTGRES_PATIENCE)
-                    .connect_with(options)
-                    .await?;
+                let pool = || {
+                    let pool = AnyPoolOptions::new().max_connections(POSTGRES_CONNECTIONS);
+                    pool.acquire_timeout(POSTGRES_PATIENCE).connect_with(options.clone())
+                };
+                // Apart: writers that wait for each other must not keep anybody from reading.
+                let (readers, writers) = (pool().await?, pool().await?);
                 wake::postgres::listen(url, hub.clone(), stopped).await?;
-                (Dialect::Postgres, pool.clone(), pool)
+                (Dialect::Postgres, readers, writers)
             }
         };
 

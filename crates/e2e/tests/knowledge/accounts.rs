@@ -67,6 +67,7 @@ async fn one_signs_in_with_the_username_or_the_email_address() {
     // The digest of one name is none of another, and the password itself is no digest.
     assert_eq!(login(&stoa, "ada", &login_digest("Ada@example.org", "correct horse")).await.status, 401);
     assert_eq!(login(&stoa, "ada", "correct horse").await.status, 401);
+    assert_eq!(login(&stoa, "a\0b", "x").await.status, 401);
 }
 
 #[tokio::test]
@@ -210,6 +211,11 @@ async fn a_page_of_another_site_cannot_act_with_the_cookie() {
     for origin in ["https://evil.example", "null", "http://127.0.0.1:1"] {
         assert_eq!(ask(Method::DELETE, origin).await.status, 403, "{origin}");
     }
+    let login = reqwest::Client::new()
+        .post(format!("http://{knowledge}/api/auth/login"))
+        .header("origin", "https://evil.example")
+        .body(json!({ "username": "admin", "password": login_digest("admin", "password") }).to_string());
+    assert_eq!(reply(login).await.status, 403, "nor sign a visitor in to somebody else's account");
     let through_gateway = reqwest::Client::new()
         .delete(stoa.url("/core/api/documents/purge-errors"))
         .header("cookie", format!("service_session={}", admin.token))

@@ -90,6 +90,9 @@ async fn progress_rises_through_the_stages_and_ends_indexed() {
     assert_eq!(admin.delete(&format!("/api/documents/{id}")).await.status, 200);
     let event = again.next().await;
     assert_eq!((event.name.as_str(), &event.data["id"]), ("removed", &Value::from(id)));
+    // And whoever was away when it went is told what is left.
+    let event = Events::of(&admin, Some(last.1)).await.next().await;
+    assert_eq!((event.name.as_str(), event.data["ids"].as_array().unwrap().len()), ("documents", 1));
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ async fn bad_requests_are_refused_before_anything_is_kept() {
         (file().text("metadata", "{"), 400),
         (file().text("metadata", "[]"), 400),
         (file().text("metadata", r#"{"author": {"name": "x"}}"#), 400),
+        (file().text("metadata", &format!(r#"{{"title": "{}"}}"#, "x".repeat(301))), 400),
+        (file().text("metadata", r#"{"author": "a\u0000b"}"#), 400),
+        (file().text("userId", "a\0b"), 400),
         (file().text("userId", "nobody"), 404),
         (Form::new().file("file", "big.txt", &vec![b'x'; (1 << 20) + 1]), 413),
         (file().text("metadata", &format!(r#"{{"a": "{}"}}"#, "x".repeat(300_000))), 413),
@@ -122,6 +125,11 @@ async fn the_title_is_the_one_given_or_the_documents_own_or_the_files_name() {
     let newest = &admin.documents().await[0];
     assert_eq!(newest["title"], "pump notes.txt");
     assert!(newest["objectKey"].as_str().unwrap().ends_with("-pump notes.txt"), "{newest}");
+    // Names that take more room in a key than they have letters.
+    admin.ingest_text(&format!("{}.txt", "%D0%9F".repeat(60)), "The pump circulates coolant.").await;
+    let form = Form::new().text("metadata", r#"{"title": ""}"#).file("file", "c.md", markdown);
+    assert_eq!(admin.submit("/api/ingest", form.text("unknown", "part")).await.status, 200);
+    assert_eq!(admin.documents().await[0]["title"], "The cooling circuit", "an empty title is none");
 }
 
 #[tokio::test]

@@ -1,13 +1,14 @@
 //! Signing in and out, and changing one's password.
 
 use super::App;
-use super::caller::{COOKIE, Caller, session_token};
+use super::caller::{COOKIE, Caller, refuse_other_sites, session_tokens};
 use super::error::Failure;
 use crate::CookieSecure;
 use crate::accounts::SESSION_LASTS;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use http::Method;
 use http::header::{HeaderMap, SET_COOKIE};
 use kit::request::JsonObject;
 use kit::serve::RequestContext;
@@ -19,6 +20,7 @@ pub async fn login(
     headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response, Failure> {
+    refuse_other_sites(&Method::POST, &headers)?;
     let (username, password) = (body.required("username")?, body.required("password")?);
     let client = app.settings.trusted_proxies.client(&context.connection, &headers);
     let signed_in = app.accounts.sign_in(username, password, client).await;
@@ -29,7 +31,7 @@ pub async fn login(
 }
 
 pub async fn logout(State(app): State<App>, _: Caller, headers: HeaderMap) -> Result<Response, Failure> {
-    if let Some(token) = session_token(&headers) {
+    for token in session_tokens(&headers) {
         app.accounts.sign_out(token).await?;
     }
     let cookie = cookie(&app, &headers, "", 0);
@@ -44,10 +46,13 @@ pub async fn me(Caller(user): Caller) -> Response {
 pub async fn change_password(
     State(app): State<App>,
     Caller(user): Caller,
+    Extension(context): Extension<RequestContext>,
+    headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response, Failure> {
+    let client = app.settings.trusted_proxies.client(&context.connection, &headers);
     let (current, new) = (body.required("currentPassword")?, body.required("newPassword")?);
-    let changed = app.accounts.change_password(&user, current, new).await;
+    let changed = app.accounts.change_password(&user, current, new, client).await;
     changed.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
     Ok(Json(json!({ "success": true })).into_response())
 }

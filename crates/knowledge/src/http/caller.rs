@@ -88,9 +88,9 @@ async fn identified(app: &App, headers: &HeaderMap) -> Result<Option<User>, Fail
     }
 }
 
-/// The session's token, wherever the request carries it.
-pub fn session_token(headers: &HeaderMap) -> Option<&str> {
-    bearer(headers).or_else(|| plain(headers, API_KEY)).or_else(|| cookie(headers))
+/// The tokens that a request carries, wherever they stand.
+pub fn session_tokens(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    [bearer(headers), plain(headers, API_KEY), cookie(headers)].into_iter().flatten()
 }
 
 fn plain<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -109,7 +109,7 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// A page of another site can make a browser send the cookie, but not hide where it comes from.
-fn refuse_other_sites(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
+pub fn refuse_other_sites(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
     if method.is_safe() {
         return Ok(());
     }

@@ -32,16 +32,14 @@ pub async fn follow(
     let owner = caller.acting_for(&app, params.get("userId")).await?;
     let given = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let last = given.or(params.get("lastEventId")).and_then(|text| text.parse().ok());
-    let mut follower = Follower {
-        changed: app.db.subscribe(&topic(&owner.id)),
-        db: app.db.clone(),
-        known: tables::documents::ids_of_user(&app.db, &owner.id).await?.into_iter().collect(),
-        seen: tables::users::revisions(&app.db, &owner.id).await?,
-        waiting: VecDeque::new(),
-        user_id: owner.id,
-    };
+    // In this order: what changes in between is told.
+    let changed = app.db.subscribe(&topic(&owner.id));
+    let seen = tables::users::revisions(&app.db, &owner.id).await?;
+    let known = tables::documents::ids_of_user(&app.db, &owner.id).await?.into_iter().collect();
+    let mut follower =
+        Follower { changed, db: app.db.clone(), known, seen, waiting: VecDeque::new(), user_id: owner.id };
     match last {
-        Some(revision) => follower.seen.last = follower.seen.last.min(revision),
+        Some(revision) => follower.resume(revision),
         None => follower.begin().await?,
     }
     let events = stream::unfold(follower, |mut follower| async move {
@@ -69,11 +67,23 @@ impl Follower {
     /// Whoever looks for the first time is told what is under way.
     async fn begin(&mut self) -> Result<(), StoreError> {
         let documents = tables::documents::of_user(&self.db, &self.user_id).await?;
-        let under_way = documents.iter().filter(|document| document.status == Status::Processing);
+        let mut under_way: Vec<_> =
+            documents.iter().filter(|document| document.status == Status::Processing).collect();
+        under_way.sort_by_key(|document| document.revision);
         let last = self.seen.last;
-        self.waiting
-            .extend(under_way.map(|document| changed(document.to_json(), document.revision.min(last))));
+        self.waiting.extend(
+            under_way.into_iter().map(|document| changed(document.to_json(), document.revision.min(last))),
+        );
         Ok(())
+    }
+
+    /// Whoever comes back is told what there still is, where something went meanwhile.
+    fn resume(&mut self, revision: i64) {
+        if self.seen.removal > revision {
+            let data = json!({ "ids": self.known });
+            self.waiting.push_back(Event { id: revision, name: "documents".to_owned(), data });
+        }
+        self.seen.last = self.seen.last.min(revision);
     }
 
     async fn next(&mut self) -> Result<Event, StoreError> {
@@ -82,7 +92,7 @@ impl Follower {
                 return Ok(event);
             }
             let now = tables::users::revisions(&self.db, &self.user_id).await?;
-            if now.last > self.seen.last {
+            if now.last > self.seen.last || now.removal > self.seen.removal {
                 self.look(now).await?;
                 continue;
             }

@@ -11,7 +11,11 @@ use std::collections::HashMap;
 
 const LONGEST_TEXT: usize = 256 * 1024;
 const MOST_PARTS: usize = 1_000;
+/// Files of a form, and how many times the limit of one file they may measure together.
 const MOST_FILES: usize = 100;
+const MOST_FILE_LIMITS: u64 = 3;
+/// All others are passed over.
+const TEXTS: [&str; 8] = ["userId", "metadata", "name", "email", "password", "username", "goals", "isAdmin"];
 
 #[derive(Default)]
 pub struct Form {
@@ -37,7 +41,8 @@ impl FromRequest<App> for Form {
             let name = field.name().unwrap_or_default().to_owned();
             match name.as_str() {
                 "file" | "files" | "files[]" => form.add_file(field, app).await?,
-                _ => form.add_text(name, field).await?,
+                known if TEXTS.contains(&known) => form.add_text(name, field).await?,
+                _ => {}
             }
         }
         Ok(form)
@@ -60,7 +65,9 @@ impl Form {
             return Err(ApiError::invalid("the form has more than 100 files").into());
         }
         let filename = clean_filename(field.file_name().unwrap_or_default());
-        let mut spool = Spool::new(app.settings.max_upload_bytes);
+        let taken: u64 = self.files.iter().map(|upload| upload.spool.size()).sum();
+        let limit = app.settings.max_upload_bytes;
+        let mut spool = Spool::new(limit.min((limit * MOST_FILE_LIMITS).saturating_sub(taken)));
         while let Some(piece) = field.chunk().await.map_err(broken)? {
             spool.push(&piece, &app.settings.spool_folder)?;
         }
@@ -75,6 +82,9 @@ impl Form {
                 return Err(ApiError::too_large(format!("`{name}` is longer than 256 KiB")).into());
             }
             bytes.extend_from_slice(&piece);
+        }
+        if bytes.contains(&0) {
+            return Err(ApiError::invalid(format!("`{name}` has a NUL character")).into());
         }
         let text =
             String::from_utf8(bytes).map_err(|_| ApiError::invalid(format!("`{name}` is not UTF-8")))?;

@@ -30,7 +30,14 @@ pub async fn signup(State(app): State<App>, _: Admin, form: Form) -> Result<Json
     let user = app.accounts.create(new, summary).await.map_err(account_failure)?;
     let mut files = Vec::new();
     for upload in form.files {
-        let document = app.ingest.submit(&user, upload, Metadata::new()).await?;
+        let document = match app.ingest.submit(&user, upload, Metadata::new()).await {
+            Ok(document) => document,
+            Err(error) => {
+                // All of it or nothing: whoever tries again must not find the address taken.
+                app.accounts.remove(&user.id).await.map_err(account_failure)?;
+                return Err(error.into());
+            }
+        };
         files.push(json!({
             "id": document.id,
             "filename": document.filename,

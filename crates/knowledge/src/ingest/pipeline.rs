@@ -1,7 +1,7 @@
 //! One document from its stored file to its chunks: read, embed, find what it names, and make it visible.
 
 use super::progress::{Progress, Stage};
-use super::{Ingest, MEMORY_FOR_FILES};
+use super::{Ingest, LONGEST_TITLE, MEMORY_FOR_FILES};
 use crate::documents::{Chunk, Document, Mention, topic};
 use crate::tables::{self, documents::Indexed};
 use extract::{ExtractError, Passage};
@@ -86,20 +86,23 @@ async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Res
     let stored = ingest.blobs.get(&document.object_key, u64::MAX).await;
     let bytes = match stored {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(Fault::Ours("the stored file is gone".to_owned())),
+        Ok(None) => return Err(Fault::File("the stored file is gone: upload it again".to_owned())),
         Err(error) => return Err(Fault::Ours(format!("the stored file cannot be read: {error}"))),
     };
     let (extractor, engine) = (ingest.extractor.clone(), engine.clone());
     let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());
     let reading = tokio::task::spawn_blocking(move || {
         let extracted = extractor.extract(&filename, &bytes).map_err(fault_of)?;
-        drop((bytes, room));
-        let title = given_title.or_else(|| extracted.title.clone()).filter(|title| !title.trim().is_empty());
+        drop(bytes);
+        let own_title = extracted.title.as_ref().map(|title| title.chars().take(LONGEST_TITLE).collect());
+        let is_there = |title: &String| !title.trim().is_empty();
+        let title = given_title.filter(is_there).or_else(|| own_title.filter(is_there));
         let subject = title.clone().unwrap_or_else(|| subject_of(&filename));
         let title = title.unwrap_or(filename);
         let tokenizer = engine.encoder().map(|encoder| encoder.tokenizer());
         let count = |text: &str| tokenizer.map_or(0, |tokenizer| tokenizer.count(text));
         let passages = extract::passages(&extracted, &title, MAX_TOKENS, &count);
+        drop(room);
         match passages.is_empty() {
             true => Err(Fault::File(ExtractError::NoText(extracted.kind).to_string())),
             false => Ok(Text { title, subject, passages }),

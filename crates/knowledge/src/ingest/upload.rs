@@ -14,6 +14,8 @@ const PIECE: usize = 256 * 1024;
 const LONGEST_FILENAME: usize = 150;
 const MOST_METADATA: usize = 100;
 const LONGEST_METADATA: usize = 64 * 1024;
+/// A title goes with every passage.
+pub const LONGEST_TITLE: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
@@ -126,16 +128,25 @@ pub fn clean_filename(sent: &str) -> String {
 
 /// Keeps the extension, which tells what the file is.
 fn shorten(name: &str, longest: usize) -> String {
-    if name.len() <= longest {
+    if stored_len(name) <= longest {
         return name.to_owned();
     }
     let extension = name.rfind('.').map(|dot| &name[dot..]).filter(|extension| extension.len() <= 16);
     let extension = extension.unwrap_or_default();
-    let mut end = longest - extension.len();
-    while !name.is_char_boundary(end) {
-        end -= 1;
+    let mut kept = String::new();
+    for character in name.chars() {
+        kept.push(character);
+        if stored_len(&kept) + stored_len(extension) > longest {
+            kept.pop();
+            break;
+        }
     }
-    format!("{}{extension}", &name[..end])
+    kept + extension
+}
+
+/// As part of an object's key, where `%` and `#` take three bytes.
+fn stored_len(name: &str) -> usize {
+    name.len() + 2 * name.matches(['%', '#']).count()
 }
 
 /// A JSON object whose values are strings, or scalars that become strings.
@@ -166,6 +177,12 @@ pub fn parse_metadata(text: &str) -> Result<Metadata, UploadError> {
                 return invalid(format!("`metadata.{name}` is nested: expected a string"));
             }
         };
+        if value.contains('\0') || name.contains('\0') {
+            return invalid(format!("`metadata.{}` has a NUL character", name.replace('\0', "")));
+        }
+        if name == "title" && value.chars().count() > LONGEST_TITLE {
+            return invalid("`metadata.title` is longer than 300 characters".to_owned());
+        }
         metadata.insert(name, value);
     }
     Ok(metadata)
@@ -191,6 +208,8 @@ mod tests {
         }
         let long = clean_filename(&format!("{}.docx", "ä".repeat(200)));
         assert!(long.len() <= 150 && long.ends_with("ä.docx"), "{long}");
+        let escaped = clean_filename(&format!("{}.pdf", "%D0%9F".repeat(40)));
+        assert!(stored_len(&escaped) <= 150 && escaped.ends_with(".pdf"), "{escaped}");
     }
 
     #[test]

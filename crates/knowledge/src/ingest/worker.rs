@@ -13,14 +13,17 @@ use tokio_util::sync::CancellationToken;
 
 /// Documents in work at a time. Most wait for the encoder, which is the faster the more it is given.
 const CONCURRENCY: usize = 16;
-/// After so many attempts, what fails is not tried again.
-const MOST_FAILURES: i64 = 5;
+/// What has failed so often is not tried again. Killed processes do not count.
+const MOST_FAILURES: i64 = 10;
 /// How long a document waits for a worker that has died.
 const LEASE: Duration = Duration::from_secs(6);
 
 pub fn worker(ingest: Ingest) -> Worker {
     let db = ingest.db.clone();
-    let worker = Worker::new(db, &[JOB, DISCARD], Arc::new(ingest));
+    // Without an encoder, documents are left to a process that has one.
+    let has_encoder = ingest.engine.as_ref().is_some_and(|engine| engine.encoder().is_some());
+    let kinds: &[&str] = if has_encoder { &[JOB, DISCARD] } else { &[DISCARD] };
+    let worker = Worker::new(db, kinds, Arc::new(ingest));
     Worker { concurrency: CONCURRENCY, lease: LEASE, ..worker }
 }
 
@@ -39,8 +42,9 @@ impl Handler for Ingest {
             match job.kind.as_str() {
                 DISCARD => Ok(()),
                 _ => {
-                    let why = job.error.as_deref().unwrap_or("indexing failed");
-                    set_error(tx, job, why, true).await
+                    // What went wrong inside is in the log, and not for everybody.
+                    let why = format!("indexing failed inside: the log has it under job {}", job.id);
+                    set_error(tx, job, &why, true).await
                 }
             }
         })
@@ -60,8 +64,10 @@ impl Ingest {
                 jobs::complete(&mut tx, job).await?;
                 Ok(tx.commit().await?)
             }
-            Err(Fault::Ours(why)) if job.attempt < MOST_FAILURES => Err(JobError::retry(why)),
-            Err(Fault::Ours(why)) => Err(JobError::never(why)),
+            Err(Fault::Ours(why)) => match self.count_failure(&document.id).await? {
+                1..MOST_FAILURES => Err(JobError::retry(why)),
+                _ => Err(JobError::never(why)),
+            },
             Err(Fault::Stopped) => Err(JobError::never("nobody wants it any more")),
         }
     }
@@ -74,6 +80,13 @@ impl Ingest {
             deleted.map_err(|error| JobError::retry(error.to_string()))?;
         }
         self.complete(job).await
+    }
+
+    async fn count_failure(&self, id: &str) -> Result<i64, StoreError> {
+        let mut tx = self.db.begin().await?;
+        let failures = tables::documents::count_failure(&mut tx, id).await?;
+        tx.commit().await?;
+        Ok(failures)
     }
 
     async fn complete(&self, job: &Job) -> Result<(), JobError> {

@@ -8,18 +8,30 @@ use store::{Db, StoreError, Tx};
 
 /// In one statement, which has a limit on its length.
 const SHOWN_AT_ONCE: usize = 50;
+const ROWS_AT_ONCE: usize = 32;
 
 const COLUMNS: &str = "position, text, headings, page, start, vector, mentions";
 
 /// In place of those that the document had.
 pub async fn replace(tx: &mut Tx, document_id: &str, chunks: &[Chunk]) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM chunks WHERE document_id = $1").bind(document_id).execute(tx.conn()).await?;
-    let insert = "INSERT INTO chunks (document_id, position, text, headings, page, start, vector, mentions)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    for chunk in chunks {
-        let query = sqlx::query(insert).bind(document_id).bind(chunk.position).bind(&chunk.text);
-        let query = query.bind(json(&chunk.headings)).bind(chunk.page).bind(chunk.start);
-        query.bind(bytes_of(&chunk.vector)).bind(json(&chunk.mentions)).execute(tx.conn()).await?;
+    for chunks in chunks.chunks(ROWS_AT_ONCE) {
+        let row = |row: usize| {
+            let places: Vec<String> = (1..=8).map(|column| format!("${}", 8 * row + column)).collect();
+            format!("({})", places.join(", "))
+        };
+        let rows: Vec<String> = (0..chunks.len()).map(row).collect();
+        let insert = AssertSqlSafe(format!(
+            "INSERT INTO chunks (document_id, position, text, headings, page, start, vector, mentions) VALUES {}",
+            rows.join(", ")
+        ));
+        let mut query = sqlx::query(insert);
+        for chunk in chunks {
+            query = query.bind(document_id).bind(chunk.position).bind(&chunk.text);
+            query = query.bind(json(&chunk.headings)).bind(chunk.page).bind(chunk.start);
+            query = query.bind(bytes_of(&chunk.vector)).bind(json(&chunk.mentions));
+        }
+        query.execute(tx.conn()).await?;
     }
     Ok(())
 }

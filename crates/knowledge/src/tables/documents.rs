@@ -44,9 +44,24 @@ pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<
     rows.iter().map(document_of).collect()
 }
 
+/// As [`ids_of_user`], within a transaction that has locked the user.
+pub async fn ids_in(tx: &mut Tx, user_id: &str) -> Result<Vec<String>, StoreError> {
+    let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
+    rows.fetch_all(tx.conn()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
 pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreError> {
     let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
     rows.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// The revision at which the user's chunks last changed, or one of them went.
+pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
+    let select =
+        "SELECT removal, COALESCE((SELECT MAX(indexed_revision) FROM documents WHERE user_id = $1), 0)
+        FROM users WHERE id = $1";
+    let row = sqlx::query(select).bind(user_id).fetch_optional(db.read()).await?;
+    row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
 
 /// How many the user waits for already.
@@ -85,10 +100,18 @@ pub async fn set_progress(
     Ok(())
 }
 
+/// How often it has failed since it was last put to work.
+pub async fn count_failure(tx: &mut Tx, id: &str) -> Result<i64, StoreError> {
+    let update = "UPDATE documents SET failures = failures + 1 WHERE id = $1 RETURNING failures";
+    let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
+    row.map_or(Ok(0), |row| Ok(row.try_get(0)?))
+}
+
 /// From the start again, by another job. False where one works on it, or where it is gone.
 pub async fn set_processing(tx: &mut Tx, id: &str, job: i64, revision: i64) -> Result<bool, StoreError> {
     let update =
-        "UPDATE documents SET status = 'processing', progress = 0, error = NULL, job_id = $2, revision = $3
+        "UPDATE documents SET status = 'processing', progress = 0, failures = 0, error = NULL, job_id = $2,
+            revision = $3
         WHERE id = $1 AND status <> 'processing'";
     let query = sqlx::query(update).bind(id).bind(job).bind(revision);
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
