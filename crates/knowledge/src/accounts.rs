@@ -8,7 +8,7 @@ use kit::{Clock, Random, hex};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::time::Duration;
-use store::throttle::{self, Counted};
+use store::throttle::{self, Attempt, Counted};
 use store::{Db, StoreError};
 
 pub const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -146,10 +146,7 @@ impl Accounts {
     ) -> Result<(User, String), AccountError> {
         let name = name.to_lowercase();
         let counted = is_login_name(&name).then_some(name.as_str());
-        let attempt = match throttle::count(&self.db, "knowledge-login", counted, client).await? {
-            Counted::Allowed(attempt) => attempt,
-            Counted::RefusedUntil(until) => return Err(AccountError::Throttled { until }),
-        };
+        let attempt = self.count_attempt("knowledge-login", counted, client).await?;
         let found = match counted {
             Some(name) => tables::users::find_by_login_name(&self.db, name).await?,
             None => None,
@@ -189,10 +186,7 @@ impl Accounts {
         new: &str,
         client: IpAddr,
     ) -> Result<(), AccountError> {
-        let attempt = match throttle::count(&self.db, "knowledge-password", Some(&user.id), client).await? {
-            Counted::Allowed(attempt) => attempt,
-            Counted::RefusedUntil(until) => return Err(AccountError::Throttled { until }),
-        };
+        let attempt = self.count_attempt("knowledge-password", Some(&user.id), client).await?;
         let name = user.username.to_lowercase();
         let found = tables::users::find_by_login_name(&self.db, &name).await?;
         let digest = login_digest(&user.username, current);
@@ -252,6 +246,18 @@ impl Accounts {
                 self.set_password(&user, password).await
             }
             None => self.make_administrator(username, Some(password)).await.map(drop),
+        }
+    }
+
+    async fn count_attempt(
+        &self,
+        door: &str,
+        name: Option<&str>,
+        client: IpAddr,
+    ) -> Result<Attempt, AccountError> {
+        match throttle::count(&self.db, door, name, client).await? {
+            Counted::Allowed(attempt) => Ok(attempt),
+            Counted::RefusedUntil(until) => Err(AccountError::Throttled { until }),
         }
     }
 

@@ -135,10 +135,10 @@ pub fn discard(user_id: &str, object_key: &str) -> NewJob {
     }
 }
 
-/// Removes a document in one of these states, with all that came of it. Its file goes by a job of the same transaction. False where
-/// there is no such document.
+/// Removes a document in one of these states, with all that came of it. Its file goes by a job of the same
+/// transaction. False where there is no such document.
 pub async fn delete(tx: &mut Tx, user_id: &str, id: &str, statuses: &[Status]) -> Result<bool, StoreError> {
-    // The user first, as every writer does: two transactions never wait for each other.
+    // The user first, as every writer of documents does.
     users::next_removal(tx, user_id).await?;
     let Some((object_key, job)) = documents::delete(tx, id, statuses).await? else { return Ok(false) };
     if let Some(job) = job {

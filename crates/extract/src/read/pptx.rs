@@ -34,12 +34,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
 }
 
 fn slide(package: &mut Package, path: &str, builder: &mut Builder) -> Result<(), ExtractError> {
-    let Some(xml) = package.part(path)? else { return Ok(()) };
-    let mut shapes = Shapes::default();
-    xml::walk(&xml, Kind::Pptx, |node| {
-        shapes.node(node);
-        Ok(())
-    })?;
+    let Some(shapes) = shapes(package, path)? else { return Ok(()) };
     builder.leave(1)?;
     for title in shapes.done.iter().filter(|shape| shape.role == Role::Title) {
         builder.heading(1, &title.text)?;
@@ -53,13 +48,18 @@ fn slide(package: &mut Package, path: &str, builder: &mut Builder) -> Result<(),
     Ok(())
 }
 
-fn notes(package: &mut Package, path: &str, builder: &mut Builder) -> Result<(), ExtractError> {
-    let Some(xml) = package.part(path)? else { return Ok(()) };
+fn shapes(package: &mut Package, path: &str) -> Result<Option<Shapes>, ExtractError> {
+    let Some(xml) = package.part(path)? else { return Ok(None) };
     let mut shapes = Shapes::default();
     xml::walk(&xml, Kind::Pptx, |node| {
         shapes.node(node);
         Ok(())
     })?;
+    Ok(Some(shapes))
+}
+
+fn notes(package: &mut Package, path: &str, builder: &mut Builder) -> Result<(), ExtractError> {
+    let Some(shapes) = shapes(package, path)? else { return Ok(()) };
     for shape in shapes.done.iter().filter(|shape| shape.is_body) {
         for paragraph in shape.text.lines() {
             builder.prose(paragraph)?;

@@ -153,9 +153,8 @@ async fn embed(
         if stop.is_cancelled() {
             return Err(Fault::Stopped);
         }
-        let texts: Vec<String> = batch.iter().map(|passage| passage.embedded()).collect();
         let embeddings = loop {
-            match engine.embed(texts.clone(), Priority::Bulk) {
+            match engine.embed(batch.iter().map(Passage::embedded).collect(), Priority::Bulk) {
                 Ok(embeddings) => break embeddings,
                 Err(EngineError::Busy) => tokio::time::sleep(BUSY_PAUSE).await,
                 Err(error) => return Err(Fault::Ours(error.to_string())),
