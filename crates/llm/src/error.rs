@@ -1,0 +1,48 @@
+//! Why a model gave no answer.
+
+use std::time::Duration;
+
+/// Names provider, model and cause, and no secret.
+#[derive(Debug, thiserror::Error)]
+#[error("provider `{provider}`, model `{model}`: {cause}")]
+pub struct ChatError {
+    pub provider: &'static str,
+    pub model: String,
+    pub cause: Cause,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Cause {
+    #[error("the language model is missing: run `stoa models pull` and start again")]
+    NoModel,
+    #[error("too many answers are being written: try again in a moment")]
+    Busy,
+    #[error("the question has {tokens} tokens, the model reads at most {most}")]
+    TooLong { tokens: usize, most: usize },
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    #[error("answered {status}: {message}")]
+    Refused { status: u16, message: String, retry_after: Option<Duration> },
+    #[error("said nothing for {} s", .0.as_secs_f32())]
+    Silent(Duration),
+    #[error("broke off in the middle of its answer: {0}")]
+    Broken(String),
+    #[error("failed: {0}")]
+    Failed(String),
+}
+
+impl Cause {
+    /// For the metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NoModel => "no_model",
+            Self::Busy => "busy",
+            Self::TooLong { .. } => "too_long",
+            Self::Unreachable(_) => "unreachable",
+            Self::Refused { .. } => "refused",
+            Self::Silent(_) => "silent",
+            Self::Broken(_) => "broken",
+            Self::Failed(_) => "failed",
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Chat models: one trait, and the providers behind it.
+//!
+//! `Providers` knows which there are and picks one by name; the `Model` it gives counts what is used. The embedded
+//! model is in `edge`, those of vendors are in `vendor`. What to say to a model is left to the services.
+
+mod edge;
+mod error;
+mod metered;
+mod providers;
+
+pub use edge::Edge;
+pub use error::{Cause, ChatError};
+pub use metered::Model;
+pub use providers::{EDGE_AI, Providers, UnknownProvider};
+
+use futures_util::stream::Stream;
+use std::pin::Pin;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub role: Role,
+    pub text: String,
+}
+
+impl Message {
+    pub fn system(text: impl Into<String>) -> Self {
+        Self { role: Role::System, text: text.into() }
+    }
+
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: Role::User, text: text.into() }
+    }
+
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self { role: Role::Assistant, text: text.into() }
+    }
+}
+
+/// What a model is asked.
+#[derive(Clone, Debug)]
+pub struct Chat {
+    pub messages: Vec<Message>,
+    /// Tokens to write at most.
+    pub max_tokens: usize,
+    /// From 0, always the likeliest word, to 1.
+    pub temperature: f32,
+    /// The answer ends before the first of these.
+    pub stop: Vec<String>,
+    /// The same seed and question give the same answer, where the model can do that.
+    pub seed: u64,
+    /// Whether somebody waits for the answer.
+    pub urgent: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    Text(String),
+    /// The last piece of an answer that came to its end.
+    End(Usage),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Whether `max_tokens`, or the model's window, cut the answer off.
+    pub cut_off: bool,
+}
+
+/// An answer in the making. Dropping it ends the work on it.
+pub type Reply = Pin<Box<dyn Stream<Item = Result<Piece, ChatError>> + Send>>;
+
+pub trait ChatModel: Send + Sync {
+    fn provider(&self) -> &'static str;
+
+    fn model(&self) -> &str;
+
+    /// Tokens that question and answer may have together.
+    fn window(&self) -> usize;
+
+    /// How many tokens a text has: for a vendor's model an estimate, rather too high.
+    fn tokens(&self, text: &str) -> usize;
+
+    /// Text pieces and then `Piece::End`; or an error, which is the last item. Nothing happens before the first poll.
+    fn chat(&self, chat: Chat) -> Reply;
+}
