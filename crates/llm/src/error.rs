@@ -23,6 +23,9 @@ pub enum Cause {
     Unreachable(String),
     #[error("answered {status}: {message}")]
     Refused { status: u16, message: String, retry_after: Option<Duration> },
+    /// Its own rules, or those of its vendor, forbid the answer.
+    #[error("declined to answer: {0}")]
+    Declined(String),
     #[error("said nothing for {} s", .0.as_secs_f32())]
     Silent(Duration),
     #[error("broke off in the middle of its answer: {0}")]
@@ -40,9 +43,24 @@ impl Cause {
             Self::TooLong { .. } => "too_long",
             Self::Unreachable(_) => "unreachable",
             Self::Refused { .. } => "refused",
+            Self::Declined(_) => "declined",
             Self::Silent(_) => "silent",
             Self::Broken(_) => "broken",
             Self::Failed(_) => "failed",
+        }
+    }
+
+    /// The same with whatever others have said in it changed.
+    pub(crate) fn with_text(self, change: impl Fn(String) -> String) -> Self {
+        match self {
+            Self::Unreachable(text) => Self::Unreachable(change(text)),
+            Self::Refused { status, message, retry_after } => {
+                Self::Refused { status, message: change(message), retry_after }
+            }
+            Self::Declined(text) => Self::Declined(change(text)),
+            Self::Broken(text) => Self::Broken(change(text)),
+            Self::Failed(text) => Self::Failed(change(text)),
+            other @ (Self::NoModel | Self::Busy | Self::TooLong { .. } | Self::Silent(_)) => other,
         }
     }
 }

@@ -7,11 +7,13 @@ mod edge;
 mod error;
 mod metered;
 mod providers;
+mod vendor;
 
 pub use edge::Edge;
 pub use error::{Cause, ChatError};
 pub use metered::Model;
-pub use providers::{EDGE_AI, Providers, UnknownProvider};
+pub use providers::{EDGE_AI, NoClient, Providers, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C};
+pub use vendor::{ApiKey, BaseUrl, VendorSettings, Vendors};
 
 use futures_util::stream::Stream;
 use std::pin::Pin;
@@ -49,9 +51,9 @@ pub struct Chat {
     pub messages: Vec<Message>,
     /// Tokens to write at most.
     pub max_tokens: usize,
-    /// From 0, always the likeliest word, to 1.
+    /// From 0, always the likeliest word, to 1. Some vendors' models take none and choose for themselves.
     pub temperature: f32,
-    /// The answer ends before the first of these.
+    /// The answer ends before the first of these. A vendor is told of four at most, and some models take none.
     pub stop: Vec<String>,
     /// The same seed and question give the same answer, where the model can do that.
     pub seed: u64,
@@ -66,6 +68,7 @@ pub enum Piece {
     End(Usage),
 }
 
+/// As the model counts; an estimate where a vendor does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub input_tokens: u64,

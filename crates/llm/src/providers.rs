@@ -1,22 +1,46 @@
 //! Which providers there are, and which one answers.
 
+use crate::vendor::{self, Anthropic, Endpoint, Google, OpenAi, Protocol, Vendor, VendorSettings, Vendors};
 use crate::{Edge, Model};
 use std::sync::Arc;
 
 /// The provider that needs no key, and answers where nobody else can.
 pub const EDGE_AI: &str = "edge-ai";
+pub const VENDOR_A: &str = "vendor-a";
+pub const VENDOR_B: &str = "vendor-b";
+pub const VENDOR_C: &str = "vendor-c";
 
 #[derive(Debug, thiserror::Error)]
 #[error("unknown provider `{0}`: one of edge-ai, vendor-a, vendor-b, vendor-c")]
 pub struct UnknownProvider(String);
 
+#[derive(Debug, thiserror::Error)]
+#[error("vendors cannot be asked: {0}")]
+pub struct NoClient(#[from] reqwest::Error);
+
 pub struct Providers {
     edge: Model,
+    /// Those with a key, in the order of their names.
+    vendors: Vec<Arc<Endpoint>>,
 }
 
 impl Providers {
-    pub fn new(edge: Edge) -> Self {
-        Self { edge: Model::new(Arc::new(edge)) }
+    /// Fails only where the system has no certificates to know a vendor by.
+    pub fn new(edge: Edge, vendors: Vendors) -> Result<Self, NoClient> {
+        let mut providers = Self { edge: Model::new(Arc::new(edge)), vendors: Vec::new() };
+        if vendors.a.is_none() && vendors.b.is_none() && vendors.c.is_none() {
+            return Ok(providers);
+        }
+        let client = vendor::client()?;
+        let endpoint = |name, protocol: Box<dyn Protocol>, settings: Option<VendorSettings>| {
+            settings.map(|settings| {
+                Arc::new(Endpoint::new(name, protocol, client.clone(), settings, vendors.timeout))
+            })
+        };
+        providers.vendors.extend(endpoint(VENDOR_A, Box::new(OpenAi), vendors.a));
+        providers.vendors.extend(endpoint(VENDOR_B, Box::new(Anthropic), vendors.b));
+        providers.vendors.extend(endpoint(VENDOR_C, Box::new(Google), vendors.c));
+        Ok(providers)
     }
 
     /// The embedded model.
@@ -24,13 +48,27 @@ impl Providers {
         &self.edge
     }
 
-    /// The model that answers where `provider` and `model` are asked for: without a vendor's secret, the embedded one.
-    pub fn pick(&self, provider: &str, _model: Option<&str>) -> Result<Model, UnknownProvider> {
-        match provider {
-            EDGE_AI | "vendor-a" | "vendor-b" | "vendor-c" | "openai" | "anthropic" | "gemini" => {
-                Ok(self.edge.clone())
-            }
-            other => Err(UnknownProvider(other.to_owned())),
-        }
+    /// Every provider that can answer now, with its default model.
+    pub fn all(&self) -> Vec<Model> {
+        let vendors = self.vendors.iter().map(|endpoint| vendor_model(endpoint, None));
+        std::iter::once(self.edge.clone()).chain(vendors).collect()
     }
+
+    /// The model that answers where `provider` and `model` are asked for: without a vendor's secret, the embedded one.
+    pub fn pick(&self, provider: &str, model: Option<&str>) -> Result<Model, UnknownProvider> {
+        let provider = match provider {
+            EDGE_AI => EDGE_AI,
+            VENDOR_A | "openai" => VENDOR_A,
+            VENDOR_B | "anthropic" => VENDOR_B,
+            VENDOR_C | "gemini" => VENDOR_C,
+            other => return Err(UnknownProvider(other.to_owned())),
+        };
+        let endpoint = self.vendors.iter().find(|endpoint| endpoint.provider == provider);
+        let model = model.filter(|model| !model.is_empty());
+        Ok(endpoint.map_or_else(|| self.edge.clone(), |endpoint| vendor_model(endpoint, model)))
+    }
+}
+
+fn vendor_model(endpoint: &Arc<Endpoint>, model: Option<&str>) -> Model {
+    Model::new(Arc::new(Vendor::new(endpoint.clone(), model)))
 }

@@ -1,0 +1,180 @@
+//! One question and its answer: sent, sent again where that may help and nothing has been said yet, and read.
+
+use super::question::Question;
+use super::refusal::{Refusal, Refused};
+use super::{Endpoint, Reader, Reported, Step, estimate, sse};
+use crate::{Cause, ChatError, Piece, Usage};
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+const MOST_TRIES: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Somebody waits: a vendor that wants a longer pause is given up.
+const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+
+pub struct Exchange {
+    endpoint: Arc<Endpoint>,
+    question: Question,
+    refused: Refused,
+    answer: Option<Answer>,
+    tries: u32,
+    /// Bytes of text that were handed on.
+    written: usize,
+}
+
+impl Exchange {
+    pub fn new(endpoint: Arc<Endpoint>, question: Question) -> Self {
+        let refused = endpoint.refused_by(&question.model);
+        Self { endpoint, question, refused, answer: None, tries: 0, written: 0 }
+    }
+
+    pub fn error(&self, cause: Cause) -> ChatError {
+        self.endpoint.error(&self.question.model, cause)
+    }
+
+    // Exclusive throughout: an answer can be handed to another thread, but not be shared with one.
+    pub async fn next(&mut self) -> Result<Piece, Cause> {
+        loop {
+            match self.attempt().await {
+                Ok(Step::Text(text)) => {
+                    self.written += text.len();
+                    return Ok(Piece::Text(text));
+                }
+                Ok(Step::End(reported)) => return Ok(Piece::End(self.usage(reported))),
+                Ok(Step::Quiet) => {}
+                Err(cause) => {
+                    self.answer = None;
+                    self.pause_after(cause).await?;
+                }
+            }
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<Step, Cause> {
+        if let Some(answer) = &mut self.answer {
+            return answer.next(self.endpoint.timeout).await;
+        }
+        self.tries += 1;
+        self.answer = Some(self.ask().await?);
+        Ok(Step::Quiet)
+    }
+
+    /// Until the answer begins. A refusal of something that can be left out is no failed try.
+    async fn ask(&mut self) -> Result<Answer, Cause> {
+        if self.question.turns.is_empty() {
+            return Err(Cause::Failed("there is no message of the user to answer".to_owned()));
+        }
+        loop {
+            let response = self.send().await?;
+            if response.status().is_success() {
+                self.endpoint.remember(&self.question.model, &self.refused);
+                return Answer::begin(response, self.endpoint.protocol.reader());
+            }
+            let refusal = Refusal::read(response, self.endpoint.timeout).await;
+            if !self.refused.learn(&refusal, self.endpoint.protocol.dispensable()) {
+                return Err(refusal.cause());
+            }
+        }
+    }
+
+    async fn send(&mut self) -> Result<Response, Cause> {
+        let Endpoint { protocol, settings, client, timeout: patience, .. } = &*self.endpoint;
+        let body = protocol.body(&self.question, &self.refused);
+        let body = body.map_err(|error| Cause::Failed(error.to_string()))?;
+        let url = protocol.url(&settings.base_url, &self.question.model);
+        let request = client.post(url).headers(protocol.headers(&settings.api_key));
+        let request = request.header(CONTENT_TYPE, "application/json").body(body);
+        match timeout(*patience, request.send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => Err(Cause::Unreachable(innermost(&error))),
+            Err(_) => Err(Cause::Silent(*patience)),
+        }
+    }
+
+    /// Gives the cause back where trying again is of no use, or would say the same twice.
+    async fn pause_after(&mut self, cause: Cause) -> Result<(), Cause> {
+        let wanted = match &cause {
+            Cause::Refused { status: 429 | 500..=599, retry_after, .. } => *retry_after,
+            Cause::Unreachable(_) => None,
+            _ => return Err(cause),
+        };
+        let in_vain = wanted.is_some_and(|pause| pause > LONGEST_PAUSE);
+        if self.written > 0 || self.tries >= MOST_TRIES || in_vain {
+            return Err(cause);
+        }
+        // Spread, so that those who were refused together do not all come back together.
+        let spread = 1.0 + self.endpoint.random.fraction() / 2.0;
+        let doubled = FIRST_PAUSE * 2u32.pow(self.tries.saturating_sub(1));
+        sleep(wanted.unwrap_or(doubled.mul_f64(spread))).await;
+        Ok(())
+    }
+
+    fn usage(&self, reported: Reported) -> Usage {
+        Usage {
+            input_tokens: reported.input_tokens.unwrap_or_else(|| estimate(self.question.bytes()) as u64),
+            output_tokens: reported.output_tokens.unwrap_or_else(|| estimate(self.written) as u64),
+            cut_off: reported.cut_off,
+        }
+    }
+}
+
+struct Answer {
+    response: Response,
+    events: sse::Events,
+    reader: Box<dyn Reader>,
+    closed: bool,
+}
+
+impl Answer {
+    fn begin(response: Response, reader: Box<dyn Reader>) -> Result<Self, Cause> {
+        let kind = response.headers().get(CONTENT_TYPE).map(|kind| String::from_utf8_lossy(kind.as_bytes()));
+        match kind {
+            Some(kind) if kind.starts_with("text/event-stream") => {}
+            kind => {
+                let kind = kind.unwrap_or_else(|| "nothing named".into());
+                return Err(Cause::Broken(format!("expected `text/event-stream`, got `{kind}`")));
+            }
+        }
+        Ok(Self { response, events: sse::Events::default(), reader, closed: false })
+    }
+
+    /// Never an empty text.
+    async fn next(&mut self, patience: Duration) -> Result<Step, Cause> {
+        loop {
+            while let Some(data) = self.events.next() {
+                match self.reader.read(&data)? {
+                    Step::Quiet => {}
+                    Step::Text(text) if text.is_empty() => {}
+                    step => return Ok(step),
+                }
+            }
+            if self.closed {
+                let unfinished = || Cause::Broken("the stream ended before the answer did".to_owned());
+                return self.reader.close().map(Step::End).ok_or_else(unfinished);
+            }
+            let malformed = |error: sse::Malformed| Cause::Broken(error.to_string());
+            match timeout(patience, self.response.chunk()).await {
+                Ok(Ok(Some(bytes))) => self.events.push(&bytes).map_err(malformed)?,
+                Ok(Ok(None)) => {
+                    self.closed = true;
+                    self.events.close().map_err(malformed)?;
+                }
+                Ok(Err(error)) => return Err(Cause::Broken(innermost(&error))),
+                Err(_) => return Err(Cause::Silent(patience)),
+            }
+        }
+    }
+}
+
+/// The outer ones say only that a request failed, and where it went.
+fn innermost(error: &dyn Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

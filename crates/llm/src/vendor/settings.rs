@@ -1,0 +1,152 @@
+//! What has to be known of a vendor before it can be asked.
+
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// The vendors that can be asked: those whose key is known.
+#[derive(Clone, Debug)]
+pub struct Vendors {
+    /// Speaks the protocol of OpenAI's chat completions, as many other servers do.
+    pub a: Option<VendorSettings>,
+    /// Speaks that of Anthropic's messages.
+    pub b: Option<VendorSettings>,
+    /// Speaks that of Google's generateContent.
+    pub c: Option<VendorSettings>,
+    /// The longest silence before an answer and within it.
+    pub timeout: Duration,
+}
+
+impl Vendors {
+    pub fn none() -> Self {
+        Self { a: None, b: None, c: None, timeout: Duration::from_secs(60) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct VendorSettings {
+    pub api_key: ApiKey,
+    pub base_url: BaseUrl,
+    /// Who answers where no model is asked for by name.
+    pub model: String,
+}
+
+/// A vendor's secret. It is shown nowhere.
+#[derive(Clone)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// For a header, after `prefix`.
+    pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// A peer may repeat the key in what it says, and that may be shown.
+    pub(super) fn removed_from(&self, text: &str) -> String {
+        text.replace(&self.0, "[key]")
+    }
+}
+
+impl FromStr for ApiKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let sound = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        sound
+            .then(|| Self(text.to_owned()))
+            .ok_or_else(|| "is not a key: expected letters, digits and signs".to_owned())
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ApiKey(…)")
+    }
+}
+
+/// Where a vendor's server is: `http` or `https`, and a path that all of its own stand below.
+#[derive(Clone, Debug)]
+pub struct BaseUrl(Url);
+
+impl BaseUrl {
+    pub(super) fn join<'a>(&self, segments: impl IntoIterator<Item = &'a str>) -> Url {
+        let mut url = self.0.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(segments);
+        }
+        url
+    }
+}
+
+impl FromStr for BaseUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let plain = |url: &Url| {
+            matches!(url.scheme(), "http" | "https")
+                && url.has_host()
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none()
+        };
+        // Not repeated in the message: somebody may have put a secret into it.
+        let wanted = "is not an address: expected `https://HOST[:PORT][/PATH]` (or `http`), without a query or credentials";
+        Url::parse(text).ok().filter(plain).map(Self).ok_or_else(|| wanted.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_trimmed_checked_and_never_shown() {
+        let key: ApiKey = " sk-secret-1\n".parse().unwrap();
+        assert_eq!(key.header("Bearer ").unwrap().to_str().unwrap(), "Bearer sk-secret-1");
+        let settings =
+            VendorSettings { api_key: key, base_url: "https://host".parse().unwrap(), model: "m".to_owned() };
+        let shown = format!("{settings:?} {:?}", Vendors { a: Some(settings.clone()), ..Vendors::none() });
+        assert!(shown.contains("ApiKey(…)") && !shown.contains("secret"), "{shown}");
+        for text in ["", "  ", "two words", "line\nfeed", "schlüssel"] {
+            let fault = text.parse::<ApiKey>().unwrap_err();
+            assert!(text.trim().is_empty() || !fault.contains(text), "{fault}");
+        }
+    }
+
+    #[test]
+    fn base_addresses_are_plain_web_addresses() {
+        for (text, joined) in [
+            ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+            ("http://127.0.0.1:8000/v1/", "http://127.0.0.1:8000/v1/chat/completions"),
+            ("http://localhost", "http://localhost/chat/completions"),
+        ] {
+            let base: BaseUrl = text.parse().unwrap();
+            assert_eq!(base.join(["chat", "completions"]).as_str(), joined);
+        }
+        for text in [
+            "",
+            "api.openai.com",
+            "ftp://host",
+            "unix:/run/x",
+            "https://",
+            "http://h?key=s3cr3t",
+            "http://h#f",
+            "https://user:s3cr3t@host",
+        ] {
+            let fault = text.parse::<BaseUrl>().unwrap_err();
+            assert!(!fault.contains("s3cr3t"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn what_is_joined_stays_one_segment() {
+        let base: BaseUrl = "https://host/v1".parse().unwrap();
+        assert_eq!(base.join(["models", "../a?b#c"]).as_str(), "https://host/v1/models/..%2Fa%3Fb%23c");
+    }
+}
