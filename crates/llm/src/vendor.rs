@@ -8,6 +8,7 @@ mod exchange;
 mod google;
 mod openai;
 mod question;
+mod reach;
 mod refusal;
 mod settings;
 mod sse;

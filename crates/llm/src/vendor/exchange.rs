@@ -171,7 +171,7 @@ impl Answer {
 }
 
 /// The outer ones say only that a request failed, and where it went.
-fn innermost(error: &dyn Error) -> String {
+pub fn innermost(error: &dyn Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;

@@ -1,0 +1,102 @@
+//! The vendors' protocols against strict peers on loopback: what is asked, what is read, and every way to fail.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
+
+mod anthropic;
+mod failures;
+mod google;
+mod openai;
+mod peer;
+mod providers;
+
+use futures_util::StreamExt;
+use llm::{Cause, Chat, ChatError, Edge, Message, Model, Piece, Providers, Usage, VendorSettings, Vendors};
+use peer::Peer;
+use serde_json::Value;
+use std::time::Duration;
+
+const KEY: &str = "sk-test-0123456789abcdef";
+
+fn settings(base_url: &str) -> VendorSettings {
+    let (api_key, base_url) = (KEY.parse().unwrap(), base_url.parse().unwrap());
+    VendorSettings { api_key, base_url, model: "default-model".to_owned() }
+}
+
+/// The providers with one vendor at `peer`; for vendor-a below `/v1`, as its public address is.
+fn providers_at(provider: &str, url: &str, timeout: Duration) -> Providers {
+    let mut vendors = Vendors { timeout, ..Vendors::none() };
+    match provider {
+        llm::VENDOR_A => vendors.a = Some(settings(&format!("{url}/v1"))),
+        llm::VENDOR_B => vendors.b = Some(settings(url)),
+        _ => vendors.c = Some(settings(url)),
+    }
+    Providers::new(Edge::new(None, "edge"), vendors).unwrap()
+}
+
+fn model(provider: &str, peer: &Peer) -> Model {
+    providers_at(provider, &peer.url(), Duration::from_secs(5)).pick(provider, None).unwrap()
+}
+
+/// With everything that a protocol may have trouble with: system texts, neighbours of one role, stops, a large seed.
+fn chat() -> Chat {
+    Chat {
+        messages: vec![
+            Message::system("Be brief."),
+            Message::user("Passage [1]: the sky is blue."),
+            Message::user("What colour is the sky?"),
+            Message::assistant("Blue [1]."),
+            Message::system("Cite."),
+            Message::user("Sure? „Größe“ 🙂"),
+        ],
+        max_tokens: 256,
+        temperature: 0.25,
+        stop: vec!["\nUser:".to_owned()],
+        seed: u64::MAX,
+        urgent: true,
+    }
+}
+
+/// The text, and what came at the end.
+async fn ask(model: &Model) -> (String, Result<Usage, ChatError>) {
+    let mut reply = model.chat(chat());
+    let mut text = String::new();
+    while let Some(item) = reply.next().await {
+        match item {
+            Ok(Piece::Text(piece)) => {
+                assert!(!piece.is_empty(), "an empty piece");
+                text.push_str(&piece);
+            }
+            Ok(Piece::End(usage)) => {
+                assert!(reply.next().await.is_none(), "something after the end");
+                return (text, Ok(usage));
+            }
+            Err(error) => {
+                assert!(!format!("{error} {error:?}").contains(KEY), "the key is told: {error}");
+                assert!(reply.next().await.is_none(), "something after the error");
+                return (text, Err(error));
+            }
+        }
+    }
+    panic!("the stream ended without an end");
+}
+
+async fn failure(model: &Model) -> Cause {
+    ask(model).await.1.unwrap_err().cause
+}
+
+/// The first message is the user's, and roles take turns, up to the user's last.
+fn in_turns(roles: &[&str], assistant: &str) -> Result<(), String> {
+    let expected = ["user", assistant].into_iter().cycle();
+    match roles.iter().zip(expected).all(|(role, expected)| *role == expected) && roles.len() % 2 == 1 {
+        true => Ok(()),
+        false => Err(format!("roles do not take turns: {roles:?}")),
+    }
+}
+
+/// As the vendor's own parser would: unknown fields, wrong types and missing ones are faults.
+fn schema<T: serde::de::DeserializeOwned>(body: &Value) -> Result<T, String> {
+    serde_json::from_value(body.clone()).map_err(|fault| fault.to_string())
+}
+
+fn hold(holds: bool, fault: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(fault.to_owned()) }
+}
