@@ -19,6 +19,8 @@ pub async fn run(config: Config) -> Result<(), String> {
             findings.push((format!("{route} target"), reach(target).await));
         }
     }
+    let vendors = config.vendors.reach().await;
+    findings.extend(vendors.into_iter().map(|(name, finding)| (name.to_owned(), finding)));
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
         let (word, detail) = match finding {

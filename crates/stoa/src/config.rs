@@ -12,6 +12,7 @@ use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
 use knowledge::CookieSecure;
 use layers::Layers;
+use llm::{ApiKey, VendorSettings, Vendors};
 use parse::{duration, folder, list, listen_address, one_of};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ pub struct Config {
     pub admin_password: Option<String>,
     pub cookie_secure: CookieSecure,
     pub max_upload_bytes: u64,
+    pub vendors: Vendors,
     pub cors: Cors,
     pub trusted_proxies: TrustedProxies,
     pub limits: Limits,
@@ -110,6 +112,12 @@ impl Config {
             admin_password: layers.optional("admin_password"),
             cookie_secure: layers.read("cookie_secure", cookie_secure),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
+            vendors: Vendors {
+                a: vendor(&mut layers, "a"),
+                b: vendor(&mut layers, "b"),
+                c: vendor(&mut layers, "c"),
+                timeout: layers.read("vendor_timeout", duration),
+            },
             cors: layers.read("cors_origins", |text| text.parse()),
             trusted_proxies: layers.read("trusted_proxies", |text| text.parse()),
             limits: Limits {
@@ -133,6 +141,18 @@ impl Config {
 
 fn targets(text: &str) -> Result<Targets, String> {
     if text == "auto" { Ok(Targets::Own) } else { list(text).map(Targets::Given) }
+}
+
+/// Only with its key, but what is wrong with the rest is a fault in any case.
+fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
+    let api_key = layers.read(&format!("vendor_{which}_api_key"), api_key);
+    let base_url = layers.read(&format!("vendor_{which}_base_url"), |text| text.parse().map(Some));
+    let model = layers.read(&format!("vendor_{which}_model"), not_empty);
+    Some(VendorSettings { api_key: api_key?, base_url: base_url?, model })
+}
+
+fn api_key(text: &str) -> Result<Option<ApiKey>, String> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 
 fn cookie_secure(text: &str) -> Result<CookieSecure, String> {

@@ -70,17 +70,23 @@ fn every_wrong_setting_is_named_at_once_with_what_would_be_accepted() {
         .set("ENVIRONMENT", "test")
         .set("BUILD_SERVICE_URL", "ftp://somewhere")
         .set("DATABASE_URL", "mysql://user:hunter2@host/db")
+        .set("VENDOR_A_BASE_URL", "https://user:hunter2@host/v1")
+        .set("VENDOR_B_API_KEY", "hunter2 and more")
+        .set("VENDOR_TIMEOUT", "0s")
         .set("MAX_CONNECTIONS", "0");
     let (code, _, stderr) = start.run(&["serve"]);
     assert_eq!(code, 2);
     for expected in [
-        "7 settings are wrong",
+        "10 settings are wrong",
         "GATEWAY_LISTEN: `8080` is not an address: expected `host:port`",
         "JWT_SECRET: 18 bytes are too short: expected at least 32",
         "JWT_TTL: `soon`",
         "ENVIRONMENT: `test` is not known: one of staging, production",
         "BUILD_SERVICE_URL: `ftp://somewhere` is not a target: expected `http://host[:port][/path]`",
         "DATABASE_URL: expected `sqlite://PATH` or `postgres://…`",
+        "VENDOR_A_BASE_URL: is not an address: expected `https://HOST[:PORT][/PATH]`",
+        "VENDOR_B_API_KEY: is not a key",
+        "VENDOR_TIMEOUT: `0s`",
         "MAX_CONNECTIONS: `0`",
     ] {
         assert!(stderr.contains(expected), "{expected:?} is not in:\n{stderr}");
