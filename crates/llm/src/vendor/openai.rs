@@ -25,7 +25,7 @@ impl Protocol for OpenAi {
     }
 
     fn dispensable(&self) -> &'static [&'static str] {
-        &["max_tokens", "temperature", "stop", "seed", "stream_options"]
+        &["max_tokens", "temperature", "stop", "seed", "reasoning_effort", "stream_options"]
     }
 
     fn body(&self, question: &Question, refused: &Refused) -> serde_json::Result<Vec<u8>> {
@@ -39,6 +39,7 @@ impl Protocol for OpenAi {
             temperature: refused.unless("temperature", question.temperature),
             stop: question.stop.as_deref().and_then(|stop| refused.unless("stop", stop)),
             seed: refused.unless("seed", question.seed),
+            reasoning_effort: refused.unless("reasoning_effort", "none"),
             stream: true,
             stream_options: refused.unless("stream_options", StreamOptions { include_usage: true }),
         })
@@ -65,6 +66,9 @@ struct Body<'a> {
     stop: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
+    /// Newer models think unless told otherwise, and what they think counts towards the limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,

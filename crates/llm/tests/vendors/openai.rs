@@ -36,6 +36,7 @@ struct Body {
     temperature: Option<f64>,
     stop: Option<Vec<String>>,
     seed: Option<i64>,
+    reasoning_effort: Option<String>,
     stream: bool,
     stream_options: Option<StreamOptions>,
 }
@@ -65,6 +66,7 @@ pub fn check(request: &Request) -> Result<(), String> {
     hold(body.temperature.is_none_or(|value| (value - 0.25).abs() < 1e-9), "wrong temperature")?;
     hold(body.stop.is_none_or(|stop| stop == ["\nUser:"]), "wrong stops")?;
     hold(body.seed.is_none_or(|seed| (0..=i64::from(i32::MAX)).contains(&seed)), "seed out of range")?;
+    hold(body.reasoning_effort.is_none_or(|effort| effort == "none"), "it should not think")?;
     let (system, turns) = body.messages.split_first().ok_or("no messages")?;
     hold(system.role == "system" && system.content == "Be brief.\n\nCite.", "wrong system message")?;
     hold(turns.iter().all(|turn| !turn.content.is_empty()), "an empty message")?;
