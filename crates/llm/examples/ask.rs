@@ -3,7 +3,13 @@
 //! `ask PROVIDER BASE_URL MODEL PROMPT`: the provider is `vendor-a`, `vendor-b` or `vendor-c`. Its key is the first
 //! line of standard input, so that it is in no list of processes; a server that wants none gets `none`.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "not the product")]
+#![allow(
+    clippy::print_stdout,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "not the product"
+)]
 
 use futures_util::StreamExt;
 use llm::{Chat, Edge, Message, Piece, Providers, VENDOR_A, VENDOR_B, VendorSettings, Vendors};

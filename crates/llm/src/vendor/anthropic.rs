@@ -38,7 +38,9 @@ impl Protocol for Anthropic {
             messages: question.turns.iter().map(Message::from).collect(),
             max_tokens: question.max_tokens,
             temperature: refused.unless("temperature", question.temperature),
-            stop_sequences: question.stop.as_deref().and_then(|stop| refused.unless("stop_sequences", stop)),
+            stop_sequences: refused
+                .unless("stop_sequences", stops(question))
+                .filter(|stops| !stops.is_empty()),
             thinking: refused.unless("thinking", Thinking { kind: "disabled" }),
             stream: true,
         })
@@ -47,6 +49,12 @@ impl Protocol for Anthropic {
     fn reader(&self) -> Box<dyn Reader> {
         Box::<Answer>::default()
     }
+}
+
+/// Of white space alone none is taken.
+fn stops(question: &Question) -> Vec<&str> {
+    let stops = question.stop.iter().flatten().map(String::as_str);
+    stops.filter(|stop| !stop.trim().is_empty()).collect()
 }
 
 #[derive(Serialize)]
@@ -59,7 +67,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stop_sequences: Option<&'a [String]>,
+    stop_sequences: Option<Vec<&'a str>>,
     /// Newer models think unless told otherwise, and what they think counts towards `max_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,

@@ -49,11 +49,15 @@ impl Refusal {
         let seconds =
             response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         let mut body = Vec::new();
-        while body.len() < MOST_READ
-            && let Ok(Ok(Some(bytes))) = timeout(patience, response.chunk()).await
-        {
-            body.extend_from_slice(&bytes);
-        }
+        let reading = async {
+            while body.len() < MOST_READ
+                && let Ok(Some(bytes)) = response.chunk().await
+            {
+                body.extend_from_slice(&bytes);
+            }
+        };
+        // What has come by then will do.
+        let _ = timeout(patience, reading).await;
         let body = String::from_utf8_lossy(&body).into_owned();
         let retry_after = seconds.map(Duration::from_secs);
         Self { status: response.status().as_u16(), body, retry_after }

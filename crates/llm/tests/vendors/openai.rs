@@ -64,7 +64,7 @@ pub fn check(request: &Request) -> Result<(), String> {
     hold(body.max_tokens.is_some() != body.max_completion_tokens.is_some(), "both limits, or none")?;
     hold(body.max_tokens.or(body.max_completion_tokens) == Some(256), "wrong limit")?;
     hold(body.temperature.is_none_or(|value| (value - 0.25).abs() < 1e-9), "wrong temperature")?;
-    hold(body.stop.is_none_or(|stop| stop == ["\nUser:"]), "wrong stops")?;
+    hold(body.stop.is_none_or(|stop| stop == ["\nUser:", "\n\n"]), "wrong stops")?;
     hold(body.seed.is_none_or(|seed| (0..=i64::from(i32::MAX)).contains(&seed)), "seed out of range")?;
     hold(body.reasoning_effort.is_none_or(|effort| effort == "none"), "it should not think")?;
     let (system, turns) = body.messages.split_first().ok_or("no messages")?;
