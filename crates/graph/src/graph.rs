@@ -97,7 +97,12 @@ impl Graph {
 
     /// The node of that id; the id of a form that was merged away leads to its node too.
     pub fn find(&self, id: &str) -> Option<&Node> {
-        self.places.get(id).map(|&place| &self.nodes[place as usize])
+        self.place(id).map(|place| &self.nodes[place as usize])
+    }
+
+    /// Where a node stands, as edges name it.
+    pub fn place(&self, id: &str) -> Option<u32> {
+        self.places.get(id).copied()
     }
 }
 

@@ -94,6 +94,10 @@ impl BlockMatrix {
         }
     }
 
+    pub fn weights(&self) -> usize {
+        self.columns * self.depth
+    }
+
     pub fn resident_bytes(&self) -> usize {
         self.blocks.len() + self.column_scales.len() * 4 + self.column_starts.len() * BLOCK * 4
     }

@@ -77,8 +77,17 @@ impl Decoder {
 
     /// Bytes of weights held in memory.
     pub fn resident_bytes(&self) -> usize {
+        self.matrices().map(BlockMatrix::resident_bytes).sum()
+    }
+
+    /// How large the model is.
+    pub fn parameters(&self) -> usize {
+        self.matrices().map(BlockMatrix::weights).sum()
+    }
+
+    fn matrices(&self) -> impl Iterator<Item = &BlockMatrix> {
         let layers = self.layers.iter().flat_map(Layer::matrices);
-        layers.chain([&self.embeddings]).chain(&self.output).map(BlockMatrix::resident_bytes).sum()
+        layers.chain([&self.embeddings]).chain(&self.output)
     }
 
     /// Room for a text of so many tokens.

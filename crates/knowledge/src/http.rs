@@ -2,12 +2,14 @@
 
 mod auth;
 mod caller;
+mod chat;
 mod documents;
 mod error;
 mod events;
 mod form;
 mod graph;
 mod ingest;
+mod limit;
 mod root;
 mod search;
 mod signup;
@@ -45,6 +47,7 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/api/documents/{id}/content", get(documents::content))
         .route("/api/search", get(search::search))
         .route("/api/graph", get(graph::graph))
+        .route("/api/chat", post(chat::chat))
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));

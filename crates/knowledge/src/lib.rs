@@ -4,6 +4,7 @@
 //! `indexes` (chunks in memory), `search`. SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
+mod chat;
 mod documents;
 mod http;
 mod indexes;
@@ -14,6 +15,7 @@ mod summary;
 mod tables;
 
 pub use accounts::{AccountError, Accounts, NewUser, User};
+pub use chat::{Agent, Answer, Ask, ChatFailure, Choice, DEFAULT_TEMPERATURE, Spoken, cited};
 pub use documents::{Document, Status};
 pub use extract::Extractor;
 pub use ingest::{IngestError, Spool, Upload};
@@ -21,6 +23,7 @@ pub use passwords::login_digest;
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
 
+use chat::Chats;
 use indexes::Indexes;
 use inference::Engine;
 use ingest::Ingest;
@@ -28,6 +31,7 @@ use kit::health::Health;
 use kit::serve::{AxumHandler, Drain, TrustedProxies};
 use kit::token::Tokens;
 use kit::{Clock, Random};
+use llm::Providers;
 use search::Search;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,6 +52,7 @@ pub enum CookieSecure {
 
 pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,
+    pub chat_requests_per_minute: u32,
     pub cookie_secure: CookieSecure,
     pub trusted_proxies: TrustedProxies,
     /// For large uploads on their way.
@@ -60,6 +65,7 @@ pub struct Shared {
     pub blobs: Blobs,
     pub tokens: Arc<Tokens>,
     pub engine: Option<Arc<Engine>>,
+    pub providers: Arc<Providers>,
     pub extractor: Extractor,
     pub clock: Clock,
     pub random: Random,
@@ -72,7 +78,8 @@ pub struct Knowledge(Arc<Inner>);
 pub(crate) struct Inner {
     pub accounts: Accounts,
     pub ingest: Ingest,
-    pub search: Search,
+    pub search: Arc<Search>,
+    pub chats: Chats,
     pub indexes: Arc<Indexes>,
     pub db: Db,
     pub blobs: Blobs,
@@ -85,14 +92,16 @@ pub(crate) struct Inner {
 
 impl Knowledge {
     pub async fn open(shared: Shared, settings: KnowledgeSettings) -> Result<Self, store::StoreError> {
-        let Shared { db, blobs, tokens, engine, extractor, clock, random, drain } = shared;
+        let Shared { db, blobs, tokens, engine, providers, extractor, clock, random, drain } = shared;
         let accounts = Accounts::open(db.clone(), clock.clone(), random.clone()).await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
         let indexes = Arc::new(Indexes::new(db.clone(), encoder));
+        let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
         Ok(Self(Arc::new(Inner {
+            chats: Chats::new(providers, search.clone(), indexes.clone(), random.clone()),
+            search,
             ingest: Ingest::new(db.clone(), blobs.clone(), clock.clone(), random, engine.clone(), extractor),
-            search: Search::new(db.clone(), engine.clone(), indexes.clone()),
             accounts,
             indexes,
             db,
@@ -140,5 +149,10 @@ impl Knowledge {
     pub async fn rank(&self, owner: &User, question: Question) -> Result<Vec<String>, SearchError> {
         let ranked = self.0.search.rank(&owner.id, question).await?;
         Ok(ranked.hits.into_iter().map(|hit| hit.document).collect())
+    }
+
+    /// An answer from a user's documents.
+    pub async fn chat(&self, owner: &User, ask: Ask) -> Result<Answer, ChatFailure> {
+        self.0.chats.answer(&owner.id, ask).await
     }
 }

@@ -6,6 +6,7 @@ use crate::tables::{self, chunks::Shown};
 use aws_lc_rs::digest;
 use inference::{Engine, EngineError, Priority};
 use retrieval::{Hit, Mode, Query};
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{Db, StoreError};
@@ -43,6 +44,25 @@ pub struct Found {
     pub id: String,
     pub score: f32,
     pub chunk: Shown,
+}
+
+impl Found {
+    /// As answers show it.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "documentId": self.chunk.document_id,
+            "text": self.chunk.text,
+            "score": self.score,
+            "metadata": {
+                "documentTitle": self.chunk.document_title,
+                "chunkIndex": self.chunk.position,
+                "headings": self.chunk.headings,
+                "page": self.chunk.page,
+                "offset": self.chunk.start,
+            },
+        })
+    }
 }
 
 pub struct Ranked {
@@ -122,16 +142,19 @@ impl Search {
     }
 
     async fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
+        Ok(self.embed_all(vec![text.to_owned()]).await?.and_then(|vectors| vectors.into_iter().next()))
+    }
+
+    /// The vectors of some texts that somebody waits for; none where there is no encoder.
+    pub async fn embed_all(&self, texts: Vec<String>) -> Result<Option<Vec<Vec<f32>>>, SearchError> {
         let Some(engine) = self.engine.as_ref().filter(|engine| engine.encoder().is_some()) else {
             return Ok(None);
         };
-        let embeddings = engine.embed(vec![text.to_owned()], Priority::Interactive);
-        let vectors = match embeddings {
-            Ok(embeddings) => embeddings.await.map_err(SearchError::Engine)?,
-            Err(EngineError::Busy) => return Err(SearchError::Busy),
-            Err(error) => return Err(SearchError::Engine(error)),
-        };
-        Ok(vectors.into_iter().next())
+        match engine.embed(texts, Priority::Interactive) {
+            Ok(embeddings) => Ok(Some(embeddings.await.map_err(SearchError::Engine)?)),
+            Err(EngineError::Busy) => Err(SearchError::Busy),
+            Err(error) => Err(SearchError::Engine(error)),
+        }
     }
 
     /// The ids of the documents that a filter lets through; none where there is no filter.

@@ -7,11 +7,12 @@ use inference::decoder::{Decoder, Sampling};
 use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Prompt, Request};
 use std::sync::Arc;
 
-/// Words that were said lately are a little less likely: small models repeat themselves.
-const REPETITION_PENALTY: f32 = 1.1;
+/// Smaller models invent more than they read: of a hundred questions whose answer stood before it, one of 135 million
+/// parameters answered 22.
+const FEWEST_PARAMETERS: usize = 1_000_000_000;
 const TOP_P: f32 = 0.9;
 /// What a model can read is not what it should: attention over a very long window takes minutes on two cores.
-const WIDEST_WINDOW: usize = 8192;
+const WIDEST_WINDOW: usize = 4096;
 
 pub struct Edge {
     engine: Option<Arc<Engine>>,
@@ -36,7 +37,6 @@ impl Edge {
             sampling: Sampling {
                 temperature: chat.temperature,
                 top_p: TOP_P,
-                repetition_penalty: REPETITION_PENALTY,
                 seed: chat.seed,
                 ..Sampling::default()
             },
@@ -61,6 +61,10 @@ impl ChatModel for Edge {
 
     fn tokens(&self, text: &str) -> usize {
         self.decoder().map_or(text.len() / 3, |decoder| decoder.tokenizer().encode(text, false).len())
+    }
+
+    fn can_write(&self) -> bool {
+        self.decoder().is_some_and(|decoder| decoder.parameters() >= FEWEST_PARAMETERS)
     }
 
     fn chat(&self, chat: Chat) -> Reply {

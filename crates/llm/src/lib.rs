@@ -91,6 +91,11 @@ pub trait ChatModel: Send + Sync {
     /// How many tokens a text has: for a vendor's model an estimate, rather too high.
     fn tokens(&self, text: &str) -> usize;
 
+    /// Whether it is large enough to answer in its own words and stay with the sources.
+    fn can_write(&self) -> bool {
+        true
+    }
+
     /// Text pieces and then `Piece::End`; or an error, which is the last item. Nothing happens before the first poll.
     fn chat(&self, chat: Chat) -> Reply;
 }

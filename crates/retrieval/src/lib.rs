@@ -22,3 +22,4 @@ mod words;
 
 pub use index::{Index, Mention, Passage};
 pub use search::{Hit, Mode, Query};
+pub use words::stems;

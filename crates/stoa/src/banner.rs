@@ -22,7 +22,7 @@ pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<
     }
     let folder = fs::canonicalize(&config.data_dir).unwrap_or(config.data_dir.clone());
     writeln!(out, "  {:<14} {}", "data", folder.display())?;
-    let models = models::state(&config.models_dir).unwrap_or_else(|missing| missing);
+    let models = models::state(config).unwrap_or_else(|missing| missing);
     writeln!(out, "  {:<14} {models}", "models")?;
     if let Some(password) = generated_password {
         writeln!(out, "\n  {:<14} {}", "administrator", config.admin_username)?;

@@ -10,7 +10,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let mut findings: Vec<(String, Result<String, String>)> = vec![
         ("database".to_owned(), database(&config).await),
         ("objects".to_owned(), objects(&config).await),
-        ("models".to_owned(), crate::models::state(&config.models_dir)),
+        ("models".to_owned(), crate::models::state(&config)),
     ];
     let routes =
         [("build", &config.build_targets), ("kv", &config.kv_targets), ("core", &config.core_targets)];

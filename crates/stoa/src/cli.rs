@@ -61,6 +61,13 @@ pub fn command() -> Command {
                         .value_parser(["dense", "lexical", "hybrid", "graph"])
                         .default_value("graph")
                         .help("How to search"),
+                )
+                .arg(
+                    Arg::new("questions")
+                        .long("questions")
+                        .value_name("FILE")
+                        .value_parser(value_parser!(PathBuf))
+                        .help("Ask these questions of the documents in DIR, and count the right answers"),
                 ),
         ))
         .subcommand(Command::new(EXTRACT).hide(true))
@@ -115,6 +122,10 @@ pub fn print_completions(matches: &ArgMatches) -> ExitCode {
     let Some(shell) = matches.get_one::<Shell>("shell") else { return ExitCode::FAILURE };
     clap_complete::generate(*shell, &mut command(), "stoa", &mut std::io::stdout());
     ExitCode::SUCCESS
+}
+
+pub fn questions(matches: &ArgMatches) -> Option<PathBuf> {
+    matches.get_one::<PathBuf>("questions").cloned()
 }
 
 pub fn eval(matches: &ArgMatches) -> (PathBuf, String) {

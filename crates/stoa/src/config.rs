@@ -22,6 +22,8 @@ use store::S3Settings;
 pub struct Config {
     pub data_dir: PathBuf,
     pub models_dir: PathBuf,
+    /// Another language model than the pulled one.
+    pub edge_ai_model: Option<PathBuf>,
     pub database_url: String,
     pub object_store_url: String,
     pub s3: S3Settings,
@@ -40,6 +42,7 @@ pub struct Config {
     pub admin_password: Option<String>,
     pub cookie_secure: CookieSecure,
     pub max_upload_bytes: u64,
+    pub chat_requests_per_minute: u32,
     pub vendors: Vendors,
     pub cors: Cors,
     pub trusted_proxies: TrustedProxies,
@@ -83,6 +86,7 @@ impl Config {
         let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
         let config = Self {
             models_dir: layers.read("models_dir", folder),
+            edge_ai_model: layers.read("edge_ai_model", optional_file),
             database_url: layers.read_or("database_url", in_data_dir("sqlite", "stoa.db"), database_url),
             object_store_url: layers.read_or(
                 "object_store_url",
@@ -112,6 +116,7 @@ impl Config {
             admin_password: layers.optional("admin_password"),
             cookie_secure: layers.read("cookie_secure", cookie_secure),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
+            chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
             vendors: Vendors {
                 a: vendor(&mut layers, "a"),
                 b: vendor(&mut layers, "b"),
@@ -137,6 +142,14 @@ impl Config {
         };
         layers.finish(config)
     }
+}
+
+fn optional_file(text: &str) -> Result<Option<PathBuf>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let file = folder(text)?;
+    if file.is_file() { Ok(Some(file)) } else { Err(format!("there is no file `{text}`")) }
 }
 
 fn targets(text: &str) -> Result<Targets, String> {
@@ -167,6 +180,11 @@ fn mebibytes(text: &str) -> Result<u64, String> {
     let number = text.parse::<u64>().ok().filter(|number| (1..=100_000).contains(number));
     let wrong = || format!("`{text}` is not a size in MiB: expected 1 to 100000");
     number.map(|number| number << 20).ok_or_else(wrong)
+}
+
+fn requests(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number of requests: expected 1 to 1000000"))
 }
 
 fn database_url(text: &str) -> Result<String, String> {

@@ -1,6 +1,10 @@
 //! `stoa eval`: how well the right documents are found, on a collection with known answers, through the real ingest
 //! and search in a folder of its own.
 
+mod answers;
+
+pub use answers::run as run_answers;
+
 use crate::config::Config;
 use crate::models;
 use crate::serve::extractor;
@@ -72,15 +76,14 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
     let (clock, random) = (Clock::system(), Random::system());
     let database = format!("sqlite://{}", place.join("stoa.db").display());
     let objects = format!("file://{}", place.join("objects").display());
-    let engine = models::load(&config.models_dir).await;
-    if engine.is_none() {
-        return Err(models::why_not_loaded(&config.models_dir));
-    }
+    let loaded = models::load(config).await;
+    loaded.state()?;
     let shared = Shared {
         db: Db::open(&database, clock.clone(), random.clone()).await.map_err(text)?,
         blobs: Blobs::open(&objects, S3Settings::default()).await.map_err(text)?,
         tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
-        engine,
+        providers: loaded.providers(config.vendors.clone())?,
+        engine: loaded.engine,
         extractor: extractor()?,
         clock,
         random,
@@ -88,6 +91,7 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
     };
     let settings = KnowledgeSettings {
         max_upload_bytes: config.max_upload_bytes,
+        chat_requests_per_minute: config.chat_requests_per_minute,
         cookie_secure: CookieSecure::Auto,
         trusted_proxies: TrustedProxies::default(),
         spool_folder: place.to_owned(),

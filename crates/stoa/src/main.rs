@@ -53,7 +53,10 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
         },
         "eval" => {
             let (folder, mode) = cli::eval(matches);
-            runtime.block_on(eval::run(config, folder, mode))
+            match cli::questions(matches) {
+                Some(questions) => runtime.block_on(eval::run_answers(config, &folder, &questions)),
+                None => runtime.block_on(eval::run(config, folder, mode)),
+            }
         }
         "models" => runtime.block_on(models::pull::run(config)),
         _ => return ExitCode::from(EXIT_USAGE),

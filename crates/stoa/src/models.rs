@@ -4,13 +4,17 @@
 pub mod pull;
 mod python;
 
+use crate::config::Config;
 use aws_lc_rs::digest;
+use inference::decoder::Decoder;
 use inference::encoder::Encoder;
-use inference::{Engine, Kernel, Models};
+use inference::{Engine, Kernel, ModelError, Models};
+use llm::{Edge, Providers, Vendors};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tokio::task::JoinError;
 
 /// A model, and the PyPI package that it comes in.
 pub struct Model {
@@ -94,20 +98,28 @@ pub static MODELS: [Model; 2] = [
 
 /// What the services would look for in vain. Sizes are enough here: a pulled file is whole or not there, and
 /// what was placed by hand is verified by `stoa models pull`.
-pub fn missing(folder: &Path) -> Vec<&'static ModelFile> {
+fn missing(config: &Config) -> Vec<&'static ModelFile> {
+    let folder = &config.models_dir;
     let sized =
         |file: &ModelFile| folder.join(file.path).metadata().is_ok_and(|found| found.len() == file.size);
-    MODELS.iter().flat_map(Model::needed).filter(|file| !sized(file)).collect()
+    needed(config).filter(|file| !sized(file)).collect()
+}
+
+fn needed(config: &Config) -> impl Iterator<Item = &'static ModelFile> {
+    let (encoder, decoder) = (&MODELS[0], &MODELS[1]);
+    let decoder = config.edge_ai_model.is_none().then_some(decoder);
+    [Some(encoder), decoder].into_iter().flatten().flat_map(Model::needed)
 }
 
 /// In one line, for the start and for `stoa check`: where the models are, or what is missing and what to do.
-pub fn state(folder: &Path) -> Result<String, String> {
-    let shown = folder.display();
-    let names: Vec<&str> = missing(folder).iter().map(|file| file.path).collect();
+pub fn state(config: &Config) -> Result<String, String> {
+    let shown = config.models_dir.display();
+    let names: Vec<&str> = missing(config).iter().map(|file| file.path).collect();
     if names.is_empty() {
-        return Ok(shown.to_string());
+        let other = config.edge_ai_model.as_ref().map(|file| format!(", {}", file.display()));
+        return Ok(format!("{shown}{}", other.unwrap_or_default()));
     }
-    let what = if names.len() < MODELS.iter().flat_map(Model::needed).count() {
+    let what = if names.len() < needed(config).count() {
         format!("{} missing", names.join(", "))
     } else {
         "missing".to_owned()
@@ -115,28 +127,65 @@ pub fn state(folder: &Path) -> Result<String, String> {
     Err(format!("{what} in {shown}: run `stoa models pull`"))
 }
 
-pub fn why_not_loaded(folder: &Path) -> String {
-    let since = "the embedding model was not there, or not whole, at the start: start again";
-    state(folder).err().unwrap_or_else(|| since.to_owned())
+/// The models that were there at the start. What is missing or broken is said in the log, and the services do without.
+pub struct Loaded {
+    pub engine: Option<Arc<Engine>>,
+    /// The language model's name, from its file.
+    pub decoder_name: String,
 }
 
-/// Starts the models that are there. What is missing or broken is said in the log, and the services do without.
-pub async fn load(folder: &Path) -> Option<Arc<Engine>> {
-    let folder = folder.join(MODELS[0].name);
-    let loading = tokio::task::spawn_blocking(move || Encoder::load(&folder, Kernel::best())).await;
-    let encoder = match loading {
-        Ok(Ok(encoder)) => encoder,
+pub async fn load(config: &Config) -> Loaded {
+    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    let kernel = Kernel::best();
+    let encoder_folder = config.models_dir.join(MODELS[0].name);
+    let decoder_file = decoder_file(config);
+    let decoder_name = decoder_file.file_stem().map_or_else(String::new, |name| name.display().to_string());
+    let encoder = tokio::task::spawn_blocking(move || Encoder::load(&encoder_folder, kernel));
+    let decoder = tokio::task::spawn_blocking(move || Decoder::load(&decoder_file, kernel, threads));
+    let encoder = usable("embedding", encoder.await);
+    let decoder = usable("language", decoder.await);
+    let any = encoder.is_some() || decoder.is_some();
+    let engine = any.then(|| Arc::new(Engine::start(Models { encoder, decoder, threads })));
+    Loaded { engine, decoder_name }
+}
+
+impl Loaded {
+    /// What cannot be done without the models that are missing.
+    pub fn state(&self) -> Result<(), String> {
+        let engine = self.engine.as_deref();
+        let encoder = engine.is_some_and(|engine| engine.encoder().is_some());
+        let decoder = engine.is_some_and(|engine| engine.decoder().is_some());
+        let missing = match (encoder, decoder) {
+            (true, true) => return Ok(()),
+            (false, true) => "the embedding model is missing",
+            (true, false) => "the language model is missing",
+            (false, false) => "the embedding model and the language model are missing",
+        };
+        Err(format!("{missing}: run `stoa models pull` and start again"))
+    }
+
+    pub fn providers(&self, vendors: Vendors) -> Result<Arc<Providers>, String> {
+        let edge = Edge::new(self.engine.clone(), self.decoder_name.clone());
+        Providers::new(edge, vendors).map(Arc::new).map_err(|error| error.to_string())
+    }
+}
+
+fn decoder_file(config: &Config) -> PathBuf {
+    config.edge_ai_model.clone().unwrap_or_else(|| config.models_dir.join(MODELS[1].files[0].path))
+}
+
+fn usable<T>(which: &str, loading: Result<Result<T, ModelError>, JoinError>) -> Option<T> {
+    match loading {
+        Ok(Ok(model)) => Some(model),
         Ok(Err(error)) => {
-            tracing::warn!(%error, "the embedding model cannot be used");
-            return None;
+            tracing::warn!(%error, "the {which} model cannot be used");
+            None
         }
         Err(error) => {
-            tracing::error!(%error, "the embedding model cannot be loaded");
-            return None;
+            tracing::error!(%error, "the {which} model cannot be loaded");
+            None
         }
-    };
-    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-    Some(Arc::new(Engine::start(Models { encoder: Some(encoder), decoder: None, threads })))
+    }
 }
 
 impl Model {

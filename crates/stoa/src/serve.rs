@@ -154,13 +154,14 @@ impl Process {
     }
 
     async fn start_knowledge(&mut self) -> Result<(), String> {
-        let engine = models::load(&self.config.models_dir).await;
-        let loaded = engine.is_some();
+        let loaded = models::load(&self.config).await;
+        let models = loaded.state();
         let shared = Shared {
             db: self.db.clone(),
             blobs: self.blobs.clone(),
             tokens: self.tokens.clone(),
-            engine,
+            providers: loaded.providers(self.config.vendors.clone())?,
+            engine: loaded.engine,
             extractor: extractor()?,
             clock: self.clock.clone(),
             random: self.random.clone(),
@@ -168,15 +169,14 @@ impl Process {
         };
         let settings = KnowledgeSettings {
             max_upload_bytes: self.config.max_upload_bytes,
+            chat_requests_per_minute: self.config.chat_requests_per_minute,
             cookie_secure: self.config.cookie_secure,
             trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             spool_folder: self.config.data_dir.clone(),
         };
         let knowledge = Knowledge::open(shared, settings).await;
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
-        let missing = "the embedding model is missing: run `stoa models pull` and start again";
-        let state = if loaded { Ok(()) } else { Err(missing.to_owned()) };
-        self.health.add_open("models", move || std::future::ready(state.clone()));
+        self.health.add_open("models", move || std::future::ready(models.clone()));
         self.services.spawn(knowledge.clone().work());
         let address = self.config.knowledge_listen.clone();
         self.start("knowledge", &address, knowledge.handler(self.health.clone()), None).await

@@ -1,10 +1,12 @@
 //! Domain errors as answers, each in one `match`.
 
 use crate::accounts::AccountError;
+use crate::chat::ChatFailure;
 use crate::ingest::{IngestError, UploadError};
 use crate::search::SearchError;
 use http::StatusCode;
 use kit::error::ApiError;
+use llm::{Cause, ChatError};
 use std::time::Duration;
 use store::StoreError;
 
@@ -77,6 +79,37 @@ impl From<SearchError> for Failure {
             SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)),
             SearchError::Engine(_) | SearchError::Store(_) => ApiError::internal(message),
         })
+    }
+}
+
+impl From<ChatFailure> for Failure {
+    fn from(error: ChatFailure) -> Self {
+        match error {
+            ChatFailure::UnknownProvider(error) => ApiError::invalid(error.to_string()).into(),
+            ChatFailure::TooLong(error) => ApiError::invalid(error.to_string()).into(),
+            ChatFailure::Search(error) => error.into(),
+            ChatFailure::Store(error) => error.into(),
+            ChatFailure::Model(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChatError> for Failure {
+    fn from(error: ChatError) -> Self {
+        let status = match error.cause {
+            Cause::TooLong { .. } => return ApiError::invalid(error.to_string()).into(),
+            Cause::NoModel | Cause::Busy => return ApiError::unavailable(error.to_string()).into(),
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self(ApiError::new(status, "PROVIDER_FAILED", Self::said(error)))
+    }
+}
+
+impl Failure {
+    /// What a provider's failure says to the client, who cannot see the log.
+    pub fn said(error: ChatError) -> String {
+        tracing::warn!(%error, "a provider failed");
+        error.to_string()
     }
 }
 

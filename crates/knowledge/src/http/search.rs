@@ -26,7 +26,7 @@ pub async fn search(State(app): State<App>, caller: Caller, params: Params) -> R
         tags: tags.filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
     };
     let answer = app.search.ask(&owner.id, Question { text, mode, limit, filters }).await?;
-    let mut body = json!({ "results": answer.found.iter().map(result).collect::<Vec<Value>>() });
+    let mut body = json!({ "results": answer.found.iter().map(Found::to_json).collect::<Vec<Value>>() });
     if answer.reindex_due > 0 {
         body["reindexDue"] = answer.reindex_due.into();
         body["notice"] =
@@ -51,20 +51,4 @@ fn mode(given: Option<&str>) -> Result<Mode, ApiError> {
             Err(ApiError::invalid(format!("unknown `mode` `{other}`: one of dense, lexical, hybrid, graph")))
         }
     }
-}
-
-fn result(found: &Found) -> Value {
-    json!({
-        "id": found.id,
-        "documentId": found.chunk.document_id,
-        "text": found.chunk.text,
-        "score": found.score,
-        "metadata": {
-            "documentTitle": found.chunk.document_title,
-            "chunkIndex": found.chunk.position,
-            "headings": found.chunk.headings,
-            "page": found.chunk.page,
-            "offset": found.chunk.start,
-        },
-    })
 }

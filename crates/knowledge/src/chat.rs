@@ -1,0 +1,306 @@
+//! A question to a grounded answer: search, context, model, citations.
+//!
+//! A model that can write gets the sources whole, as `context` fits them to its window, and answers in its own words.
+//! One that cannot is only a reader: `evidence` finds the sentences that bear on the question, `lens` lays them out as
+//! the agent would, and `grounding` lets pass what the model adds that they bear out. `citations` removes what names
+//! no source. What a request looks like is left to `http`.
+
+mod agents;
+mod citations;
+mod connections;
+mod context;
+mod evidence;
+mod grounding;
+mod lens;
+mod source;
+
+pub use agents::Agent;
+pub use citations::cited;
+pub use context::TooLong;
+pub use source::Source;
+
+use crate::indexes::Indexes;
+use crate::search::{Filters, Question, Search, SearchError};
+use citations::Citations;
+use context::Parts;
+use evidence::Sentence;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use grounding::Grounding;
+use kit::Random;
+use lens::Lens;
+use llm::{ChatError, Model, Piece, Providers, UnknownProvider, Usage};
+use retrieval::Mode;
+use std::sync::Arc;
+use store::StoreError;
+
+pub const DEFAULT_TEMPERATURE: f32 = 0.2;
+pub const DEFAULT_SOURCES: usize = 5;
+
+/// Tokens of an answer where the request sets none: a reader only adds a sentence.
+const READER_ANSWER: usize = 48;
+const WRITER_ANSWER: usize = 1024;
+/// A reader chooses its sources from so many times more passages, by their sentences.
+const READER_POOL: usize = 2;
+/// The score of a search below which a passage has nothing to do with the question; half of it is enough for those that
+/// come after a better one. How it was measured is in docs/decisions/0009.
+const RELEVANT: f32 = 0.2;
+
+const NOTHING_FOUND: &str =
+    "I found nothing about this in the documents. Try other words, or add a document that covers it.";
+/// Stands before what a reader says in its own words.
+const IN_SHORT: &str = "\n\nIn short: ";
+
+/// Which model is to answer.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub provider: String,
+    pub model: Option<String>,
+    pub max_tokens: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub query: String,
+    pub agent: Agent,
+    /// Those of the caller; none: a search finds them.
+    pub sources: Option<Vec<Source>>,
+    pub choice: Option<Choice>,
+    /// In place of the agent's prompt.
+    pub system_prompt: Option<String>,
+    pub temperature: f32,
+    pub history: String,
+    pub goals: String,
+    pub top_k: usize,
+}
+
+impl Ask {
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            agent: Agent::default(),
+            sources: None,
+            choice: None,
+            system_prompt: None,
+            temperature: DEFAULT_TEMPERATURE,
+            history: String::new(),
+            goals: String::new(),
+            top_k: DEFAULT_SOURCES,
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ChatFailure {
+    #[error(transparent)]
+    UnknownProvider(#[from] UnknownProvider),
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Model(#[from] ChatError),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spoken {
+    Text(String),
+    /// The last one.
+    End(Usage),
+}
+
+type Speech = BoxStream<'static, Result<Spoken, ChatError>>;
+
+/// An answer in the making. Dropping it ends the work on it.
+pub struct Answer {
+    pub sources: Vec<Source>,
+    pub provider: &'static str,
+    pub model: String,
+    pub spoken: Speech,
+}
+
+pub struct Chats {
+    providers: Arc<Providers>,
+    search: Arc<Search>,
+    indexes: Arc<Indexes>,
+    random: Random,
+}
+
+impl Chats {
+    pub fn new(
+        providers: Arc<Providers>,
+        search: Arc<Search>,
+        indexes: Arc<Indexes>,
+        random: Random,
+    ) -> Self {
+        Self { providers, search, indexes, random }
+    }
+
+    pub fn providers(&self) -> &Providers {
+        &self.providers
+    }
+
+    pub async fn answer(&self, user_id: &str, mut ask: Ask) -> Result<Answer, ChatFailure> {
+        let model = self.model(ask.choice.as_ref())?;
+        // Whoever gives a prompt of their own wants the model's own words.
+        let writes = model.can_write() || ask.system_prompt.is_some();
+        let (sources, most) = match ask.sources.take() {
+            Some(given) => (given, usize::MAX),
+            None if writes => (self.find(user_id, &ask.query, ask.top_k).await?, ask.top_k),
+            None => (self.find(user_id, &ask.query, ask.top_k * READER_POOL).await?, ask.top_k),
+        };
+        let (sources, spoken) = if sources.is_empty() {
+            (sources, said(NOTHING_FOUND.to_owned()))
+        } else {
+            let connections = match ask.agent {
+                Agent::GraphAnalyst => {
+                    connections::among(&*self.indexes.graph(user_id).await?, &ask.query, &sources)
+                }
+                _ => Vec::new(),
+            };
+            match writes {
+                true => self.write(&model, &ask, sources, &connections)?,
+                false => self.read(&model, &ask, sources, most, &connections).await?,
+            }
+        };
+        Ok(Answer { sources, provider: model.provider(), model: model.model().to_owned(), spoken })
+    }
+
+    /// A model without sources: what it knows by itself.
+    pub fn converse(&self, model: &Model, chat: llm::Chat) -> Speech {
+        let pieces = model.chat(chat).map(|piece| {
+            piece.map(|piece| match piece {
+                Piece::Text(text) => Spoken::Text(text),
+                Piece::End(usage) => Spoken::End(usage),
+            })
+        });
+        pieces.boxed()
+    }
+
+    fn model(&self, choice: Option<&Choice>) -> Result<Model, UnknownProvider> {
+        match choice {
+            None => Ok(self.providers.edge().clone()),
+            Some(choice) => self.providers.pick(&choice.provider, choice.model.as_deref()),
+        }
+    }
+
+    /// The passages that have to do with the question.
+    async fn find(&self, user_id: &str, query: &str, limit: usize) -> Result<Vec<Source>, SearchError> {
+        let question =
+            Question { text: query.to_owned(), mode: Mode::Graph, limit, filters: Filters::default() };
+        let found = self.search.ask(user_id, question).await?.found;
+        let relevant = found.first().is_some_and(|best| best.score >= RELEVANT);
+        let near = found.iter().filter(|found| relevant && found.score >= RELEVANT / 2.0);
+        Ok(near.map(Source::found).collect())
+    }
+
+    /// The model answers from whole sources.
+    fn write(
+        &self,
+        model: &Model,
+        ask: &Ask,
+        sources: Vec<Source>,
+        connections: &[String],
+    ) -> Result<(Vec<Source>, Speech), TooLong> {
+        let answer = answer_tokens(model, ask, WRITER_ANSWER);
+        let context = context::build(model, &parts(ask, connections, answer), sources, None)?;
+        let reply = model.chat(self.chat(ask, context.messages, answer));
+        let spoken = formatted(reply, None, Citations::new(context.sources.len()));
+        Ok((context.sources, spoken))
+    }
+
+    /// The sources' own sentences answer, and the model adds to them what they bear out.
+    async fn read(
+        &self,
+        model: &Model,
+        ask: &Ask,
+        sources: Vec<Source>,
+        most: usize,
+        connections: &[String],
+    ) -> Result<(Vec<Source>, Speech), ChatFailure> {
+        let evidence = self.evidence(&ask.query, &sources).await?;
+        let (sources, evidence) = evidence::best_sources(sources, evidence, most);
+        let lens = Lens::of(ask.agent);
+        let chosen = lens.choose(&sources, &evidence);
+        let quoted = lens.lay_out(&sources, &chosen, connections);
+        let Some(best) = evidence::outstanding(&chosen) else { return Ok((sources, said(quoted))) };
+        let grounding = Grounding::new(&ask.query, &sources, best, IN_SHORT);
+        let answer = answer_tokens(model, ask, READER_ANSWER);
+        let context = context::build(model, &parts(ask, connections, answer), sources.clone(), Some(best))?;
+        let reply = model.chat(self.chat(ask, context.messages, answer));
+        let added = formatted(reply, Some(grounding), Citations::new(sources.len()));
+        let first = stream::iter([Ok(Spoken::Text(quoted))]);
+        Ok((sources, first.chain(added).boxed()))
+    }
+
+    /// The sentences of the sources, weighed by words and by meaning.
+    async fn evidence(&self, query: &str, sources: &[Source]) -> Result<Vec<Sentence>, SearchError> {
+        let mut evidence = evidence::promising(evidence::sentences(query, sources));
+        let mut texts = evidence::embedded(sources, &evidence);
+        texts.push(query.to_owned());
+        if let Some(mut vectors) = self.search.embed_all(texts).await? {
+            let question = vectors.pop().unwrap_or_default();
+            evidence::weigh(&mut evidence, &question, &vectors);
+        }
+        Ok(evidence)
+    }
+
+    fn chat(&self, ask: &Ask, messages: Vec<llm::Message>, max_tokens: usize) -> llm::Chat {
+        llm::Chat {
+            messages,
+            max_tokens,
+            temperature: ask.temperature,
+            stop: Vec::new(),
+            seed: u64::from_le_bytes(self.random.bytes()),
+            urgent: true,
+        }
+    }
+}
+
+fn answer_tokens(model: &Model, ask: &Ask, default: usize) -> usize {
+    let asked = ask.choice.as_ref().and_then(|choice| choice.max_tokens);
+    asked.unwrap_or(default).min(model.window() / 2)
+}
+
+fn parts<'a>(ask: &'a Ask, connections: &'a [String], answer: usize) -> Parts<'a> {
+    Parts {
+        task: ask.system_prompt.as_deref().unwrap_or(ask.agent.prompt()),
+        question: &ask.query,
+        connections,
+        goals: &ask.goals,
+        history: &ask.history,
+        answer,
+    }
+}
+
+/// Without a model.
+fn said(text: String) -> Speech {
+    stream::iter([Ok(Spoken::Text(text)), Ok(Spoken::End(Usage::default()))]).boxed()
+}
+
+/// What the model says, as it is shown.
+fn formatted(reply: llm::Reply, grounding: Option<Grounding>, citations: Citations) -> Speech {
+    let start = Some((reply, grounding, citations));
+    let steps = stream::unfold(start, |state| async {
+        let (mut reply, mut grounding, mut citations) = state?;
+        Some(match reply.next().await? {
+            Err(error) => (vec![Err(error)], None),
+            Ok(Piece::Text(text)) => {
+                let text = match &mut grounding {
+                    Some(grounding) => grounding.push(&text),
+                    None => text,
+                };
+                (vec![Ok(Spoken::Text(citations.push(&text)))], Some((reply, grounding, citations)))
+            }
+            Ok(Piece::End(usage)) => {
+                let rest = grounding.map(|grounding| grounding.finish(usage.cut_off)).unwrap_or_default();
+                let text = citations.push(&rest) + &citations.finish();
+                (vec![Ok(Spoken::Text(text)), Ok(Spoken::End(usage))], None)
+            }
+        })
+    });
+    let is_silence =
+        |item: &Result<Spoken, ChatError>| matches!(item, Ok(Spoken::Text(text)) if text.is_empty());
+    steps.flat_map(stream::iter).filter(move |item| std::future::ready(!is_silence(item))).boxed()
+}

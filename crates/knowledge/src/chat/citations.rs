@@ -1,0 +1,145 @@
+//! Citations in an answer on its way: `[2]` stays where there is a second source, and goes where there is none.
+
+/// No citation is longer; more is other text in brackets.
+const LONGEST: usize = 24;
+
+/// Takes an answer piece by piece. What might become a citation is held back until it is one, or is not.
+pub struct Citations {
+    sources: usize,
+    held: String,
+    /// Whether what is held follows a citation that was removed, with the spaces around it.
+    gap: bool,
+}
+
+impl Citations {
+    pub fn new(sources: usize) -> Self {
+        Self { sources, held: String::new(), gap: false }
+    }
+
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let mut shown = String::new();
+        self.close_gap();
+        while let Some(open) = self.held.find('[') {
+            let inside = &self.held[open + 1..];
+            let Some(end) = inside.find(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | ' ' | '-' | '–'))
+            else {
+                if inside.len() > LONGEST {
+                    self.show(open + 1, &mut shown);
+                    continue;
+                }
+                break;
+            };
+            if !inside[end..].starts_with(']') || end == 0 {
+                self.show(open + 1, &mut shown);
+                continue;
+            }
+            let citation = open..open + 1 + end + 1;
+            match self.kept(&inside[..end]) {
+                Some(kept) => {
+                    shown.push_str(&self.held[..open]);
+                    shown.push_str(&kept);
+                    self.held.drain(..citation.end);
+                }
+                None => {
+                    self.held.drain(citation);
+                    let before = self.held[..open].trim_end_matches(' ').len();
+                    self.show(before, &mut shown);
+                    self.gap = true;
+                    self.close_gap();
+                }
+            }
+        }
+        // Spaces wait with the bracket: they go where it goes.
+        if self.gap {
+            return shown;
+        }
+        let safe = self.held.find('[').unwrap_or(self.held.len());
+        let safe = self.held[..safe].trim_end_matches(' ').len();
+        self.show(safe, &mut shown);
+        shown
+    }
+
+    /// The rest, once the answer is over.
+    pub fn finish(self) -> String {
+        self.held.trim_end().to_owned()
+    }
+
+    /// Where a citation was removed, one space is left between words, and none before a full stop.
+    fn close_gap(&mut self) {
+        let rest = self.held.trim_start_matches(' ');
+        let Some(next) = rest.chars().next().filter(|_| self.gap) else { return };
+        let space = self.held.starts_with(' ') && (next.is_alphanumeric() || matches!(next, '[' | '('));
+        self.held = format!("{}{rest}", if space { " " } else { "" });
+        self.gap = false;
+    }
+
+    fn show(&mut self, length: usize, shown: &mut String) {
+        shown.extend(self.held.drain(..length));
+    }
+
+    /// The citation with those of its numbers that name a source.
+    fn kept(&self, inside: &str) -> Option<String> {
+        let numbers = inside.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
+        let mut valid: Vec<&str> = numbers.collect();
+        let all = valid.len();
+        valid.retain(|number| number.parse().is_ok_and(|number: usize| (1..=self.sources).contains(&number)));
+        match valid.len() {
+            0 => None,
+            some if some == all => Some(format!("[{inside}]")),
+            _ => Some(format!("[{}]", valid.join(", "))),
+        }
+    }
+}
+
+/// The sources that a text cites, by their numbers, each once and in order.
+pub fn cited(text: &str) -> Vec<usize> {
+    let mut numbers = Vec::new();
+    for inside in text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside) {
+        let found = inside.split(',').map(|number| number.trim().parse::<usize>());
+        numbers.extend(found.filter_map(Result::ok));
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However the answer is cut into pieces, the same is shown.
+    fn check(answer: &str, expected: &str) {
+        for size in 1..=answer.chars().count().max(1) {
+            let mut citations = Citations::new(3);
+            let characters: Vec<char> = answer.chars().collect();
+            let mut shown = String::new();
+            for piece in characters.chunks(size) {
+                shown += &citations.push(&piece.iter().collect::<String>());
+            }
+            shown += &citations.finish();
+            assert_eq!(shown, expected, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn what_names_no_source_is_removed() {
+        check("It is so [1]. And so [4]. And [0] so [12][2].", "It is so [1]. And so. And so [2].");
+        check("Both [1, 2]; one of two [3, 9]; neither [7, 8].", "Both [1, 2]; one of two [3]; neither.");
+        check("[5]", "");
+        check("A range [1-3] stays, one beyond [2-5] is cut.", "A range [1-3] stays, one beyond [2] is cut.");
+    }
+
+    #[test]
+    fn other_brackets_stay() {
+        check("see [the manual] and a[i] [] [1", "see [the manual] and a[i] [] [1");
+        check("[[1]] [x] [ ] 東京 [2]", "[[1]] [x] 東京 [2]");
+        check("[1111111111111111111111111111111111111", "[1111111111111111111111111111111111111");
+        check("", "");
+    }
+
+    #[test]
+    fn citations_are_found() {
+        assert_eq!(cited("a [2], b [1, 3] c [x] [2]"), [1, 2, 3]);
+    }
+}

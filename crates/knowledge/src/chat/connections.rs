@@ -1,0 +1,28 @@
+//! How what a question and its sources name is connected in the user's graph, in words.
+
+use super::source::Source;
+use graph::{Graph, names_in};
+use std::collections::HashSet;
+
+const MOST: usize = 12;
+
+/// The strongest connections of what the question names; where it names nothing, of what the sources do.
+pub fn among(graph: &Graph, question: &str, sources: &[Source]) -> Vec<String> {
+    let places = |text: &str| -> HashSet<u32> {
+        let ids = names_in(text).into_iter().map(|key| key.replace(' ', "-"));
+        ids.filter_map(|id| graph.place(&id)).collect()
+    };
+    let asked = places(question);
+    let named: HashSet<u32> = sources.iter().flat_map(|source| places(&source.text)).collect();
+    let touches = |source: u32, target: u32| match asked.is_empty() {
+        true => named.contains(&source) && named.contains(&target),
+        false => asked.contains(&source) || asked.contains(&target),
+    };
+    let mut edges: Vec<_> = graph.edges().iter().filter(|edge| touches(edge.source, edge.target)).collect();
+    edges.sort_by(|one, other| other.strength.total_cmp(&one.strength));
+    let label = |place: u32| graph.nodes().get(place as usize).map_or("", |node| node.label.as_str());
+    let line = |edge: &&graph::Edge| {
+        format!("{} - {} ({:.2})", label(edge.source), label(edge.target), edge.strength)
+    };
+    edges.iter().take(MOST).map(line).collect()
+}

@@ -1,0 +1,161 @@
+//! Holds what a small model writes against the sentences that it was shown. A sentence is borne out where one of them
+//! has every word of it that the question has not, with numbers before the same words, and where it says something
+//! that the question does not.
+
+use super::citations::cited;
+use super::evidence::Sentence;
+use super::source::Source;
+use std::collections::HashSet;
+
+struct Shown {
+    source: usize,
+    /// In order.
+    words: Vec<String>,
+}
+
+pub struct Grounding {
+    question: HashSet<String>,
+    shown: Vec<Shown>,
+    /// Stands before the first sentence that is borne out.
+    opening: &'static str,
+    held: String,
+    said: HashSet<String>,
+}
+
+impl Grounding {
+    pub fn new(question: &str, sources: &[Source], shown: &[&Sentence], opening: &'static str) -> Self {
+        let words =
+            |sentence: &&Sentence| Shown { source: sentence.source, words: stems(sentence.text(sources)) };
+        Self {
+            question: stems(question).into_iter().collect(),
+            shown: shown.iter().map(words).collect(),
+            opening,
+            held: String::new(),
+            said: HashSet::new(),
+        }
+    }
+
+    /// What of the answer so far is borne out.
+    pub fn push(&mut self, piece: &str) -> String {
+        self.held.push_str(piece);
+        let mut passed = String::new();
+        loop {
+            let sentences = extract::sentences(&self.held);
+            // The last one may go on.
+            let [first, second, ..] = sentences.as_slice() else { return passed };
+            let sentence = self.held[first.clone()].to_owned();
+            self.held.drain(..second.start);
+            passed += &self.check(&sentence);
+        }
+    }
+
+    /// The rest, where the model ended it: what was cut off is no sentence.
+    pub fn finish(mut self, cut_off: bool) -> String {
+        let rest = std::mem::take(&mut self.held);
+        if cut_off { String::new() } else { self.check(rest.trim()) }
+    }
+
+    fn check(&mut self, sentence: &str) -> String {
+        let Some(source) = self.source_of(sentence) else { return String::new() };
+        if !self.said.insert(sentence.to_owned()) {
+            return String::new();
+        }
+        let before = if self.said.len() == 1 { self.opening } else { " " };
+        if cited(sentence).contains(&(source + 1)) {
+            return format!("{before}{sentence}");
+        }
+        let end = sentence.trim_end_matches(['.', '!', '?']);
+        format!("{before}{end} [{}]{}", source + 1, &sentence[end.len()..])
+    }
+
+    fn source_of(&self, sentence: &str) -> Option<usize> {
+        // The model's own citations are no words.
+        let bare: String =
+            sentence.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
+        let words = stems(&bare);
+        let says_something = words.iter().any(|word| !self.question.contains(word));
+        let borne_out = self.shown.iter().find(|shown| self.bears_out(shown, &words));
+        borne_out.filter(|_| says_something).map(|shown| shown.source)
+    }
+
+    fn bears_out(&self, shown: &Shown, words: &[String]) -> bool {
+        words.iter().enumerate().all(|(index, word)| {
+            if !is_number(word) {
+                return self.question.contains(word) || shown.words.contains(word);
+            }
+            let next = words.get(index + 1);
+            let same = |place: usize| shown.words[place] == *word && shown.words.get(place + 1) == next;
+            (0..shown.words.len()).any(same)
+        })
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+fn stems(text: &str) -> Vec<String> {
+    let mut stems = Vec::new();
+    retrieval::stems(text, |stem| stems.push(stem.to_owned()));
+    stems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const QUESTION: &str = "How many verified tokens does the gateway remember at most?";
+    const SENTENCE: &str = "It remembers 4,096 tokens at most (1 KiB each) until their expiry.";
+
+    /// Whatever the pieces, the same passes.
+    fn check(answer: &str, cut_off: bool, expected: &str) {
+        let sources = Source::given(&json!([{ "text": "Other." }, { "text": SENTENCE }])).unwrap();
+        let sentence = Sentence { source: 1, range: 0..SENTENCE.len(), score: 1.0 };
+        for size in [1, 7, 1000] {
+            let mut grounding = Grounding::new(QUESTION, &sources, &[&sentence], "In short: ");
+            let letters: Vec<char> = answer.chars().collect();
+            let mut passed = String::new();
+            for piece in letters.chunks(size) {
+                passed += &grounding.push(&piece.iter().collect::<String>());
+            }
+            passed += &grounding.finish(cut_off);
+            assert_eq!(passed, expected, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn what_the_sentence_bears_out_passes_with_its_citation() {
+        check(
+            "The gateway remembers 4,096 tokens.",
+            false,
+            "In short: The gateway remembers 4,096 tokens [2].",
+        );
+        check(
+            "The gateway remembers 4,096 tokens at most [2].",
+            false,
+            "In short: The gateway remembers 4,096 tokens at most [2].",
+        );
+    }
+
+    #[test]
+    fn what_it_does_not_is_left_out() {
+        check("The gateway remembers 1 verified tokens.", false, "");
+        check("The gateway remembers 1.", false, "");
+        check("The gateway remembers 5,000 tokens.", false, "");
+        check("It is a gateway for Kubernetes.", false, "");
+        check("The gateway remembers verified tokens.", false, "");
+        check(
+            "Nonsense follows. The gateway remembers 4,096 tokens. More nonsense.",
+            false,
+            "In short: The gateway remembers 4,096 tokens [2].",
+        );
+    }
+
+    #[test]
+    fn neither_repetitions_nor_broken_sentences_pass() {
+        let once = "In short: The gateway remembers 4,096 tokens [2].";
+        check("The gateway remembers 4,096 tokens. The gateway remembers 4,096 tokens.", false, once);
+        check("The gateway remembers 4,096 tokens. The gateway remembers until their", true, once);
+    }
+}
