@@ -10,9 +10,11 @@ pub mod s3;
 pub mod stoa;
 pub mod tokens;
 pub mod upstream;
+pub mod vendor;
 
 pub use client::{Reply, get, reply};
 pub use person::{Form, Person};
 pub use raw::Raw;
 pub use stoa::Stoa;
 pub use upstream::Upstream;
+pub use vendor::Vendor;

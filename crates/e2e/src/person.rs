@@ -63,6 +63,10 @@ impl Person {
         reply(self.request(Method::POST, path)).await
     }
 
+    pub async fn post_json(&self, path: &str, body: &Value) -> Reply {
+        reply(self.request(Method::POST, path).json(body)).await
+    }
+
     pub async fn delete(&self, path: &str) -> Reply {
         reply(self.request(Method::DELETE, path)).await
     }

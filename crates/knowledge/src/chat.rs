@@ -219,24 +219,32 @@ impl Chats {
         most: usize,
         connections: &[String],
     ) -> Result<(Vec<Source>, Speech), ChatFailure> {
-        let evidence = self.evidence(&ask.query, &sources).await?;
-        let (sources, evidence) = evidence::best_sources(sources, evidence, most);
         let lens = Lens::of(ask.agent);
-        let chosen = lens.choose(&sources, &evidence);
+        let evidence = self.evidence(&ask.query, &sources, lens).await?;
+        let (sources, evidence) = evidence::best_sources(sources, evidence, most);
+        let chosen = lens.choose(&evidence);
         let quoted = lens.lay_out(&sources, &chosen, connections);
         let Some(best) = evidence::outstanding(&chosen) else { return Ok((sources, said(quoted))) };
         let grounding = Grounding::new(&ask.query, &sources, best, IN_SHORT);
         let answer = answer_tokens(model, ask, READER_ANSWER);
         let context = context::build(model, &parts(ask, connections, answer), sources.clone(), Some(best))?;
         let reply = model.chat(self.chat(ask, context.messages, answer));
-        let added = formatted(reply, Some(grounding), Citations::new(sources.len()));
+        let added = formatted(reply, Some(grounding), Citations::new(sources.len())).map(or_silence);
         let first = stream::iter([Ok(Spoken::Text(quoted))]);
         Ok((sources, first.chain(added).boxed()))
     }
 
     /// The sentences of the sources, weighed by words and by meaning.
-    async fn evidence(&self, query: &str, sources: &[Source]) -> Result<Vec<Sentence>, SearchError> {
-        let mut evidence = evidence::promising(evidence::sentences(query, sources));
+    async fn evidence(
+        &self,
+        query: &str,
+        sources: &[Source],
+        lens: Lens,
+    ) -> Result<Vec<Sentence>, ChatFailure> {
+        let (question, texts) = (query.to_owned(), sources.to_vec());
+        // Sources that the caller gives may be long.
+        let reading = tokio::task::spawn_blocking(move || evidence::promising(&question, &texts, &lens));
+        let mut evidence = reading.await.map_err(|_| StoreError::Stopping)?;
         let mut texts = evidence::embedded(sources, &evidence);
         texts.push(query.to_owned());
         if let Some(mut vectors) = self.search.embed_all(texts).await? {
@@ -277,6 +285,14 @@ fn parts<'a>(ask: &'a Ask, connections: &'a [String], answer: usize) -> Parts<'a
 /// Without a model.
 fn said(text: String) -> Speech {
     stream::iter([Ok(Spoken::Text(text)), Ok(Spoken::End(Usage::default()))]).boxed()
+}
+
+/// Where the sources' sentences answer, a model that fails is not missed.
+fn or_silence(spoken: Result<Spoken, ChatError>) -> Result<Spoken, ChatError> {
+    spoken.or_else(|error| {
+        tracing::debug!(%error, "nothing is added to the sources");
+        Ok(Spoken::End(Usage::default()))
+    })
 }
 
 /// What the model says, as it is shown.

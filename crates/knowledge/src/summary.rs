@@ -1,13 +1,84 @@
-//! Two sentences that stand for a text: those nearest to the middle of all of them.
+//! Somebody's goals in two sentences: as the model puts them, where it stays with the text, or else the two sentences
+//! of the text that are nearest to the middle of all of them.
 
+use futures_util::StreamExt;
 use inference::{Engine, Priority};
+use llm::{Chat, Message, Model, Piece};
+use std::collections::HashSet;
+use std::time::Duration;
 
+const PROMPT: &str = include_str!("../prompts/goals-summary.md");
 const SENTENCES: usize = 2;
 /// More than this are not compared.
 const MOST_SENTENCES: usize = 64;
+/// What the model reads at most, and writes.
+const MOST_READ: usize = 1024;
+const MOST_WRITTEN: usize = 80;
+/// Whoever signs up does not wait longer for the model.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// The part of the summary's words that the text must have.
+const FAITHFUL: f32 = 0.7;
+
+pub async fn summarize(model: &Model, engine: Option<&Engine>, text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let written = tokio::time::timeout(PATIENCE, written(model, text)).await;
+    match written.ok().flatten().filter(|summary| is_faithful(summary, text)) {
+        Some(summary) => summary,
+        None => extracted(engine, text).await,
+    }
+}
+
+/// Two whole sentences of what the model says; none where it fails.
+async fn written(model: &Model, text: &str) -> Option<String> {
+    let mut end = 0;
+    for range in extract::sentences(text) {
+        if model.tokens(&text[..range.end]) > MOST_READ {
+            break;
+        }
+        end = range.end;
+    }
+    let mut reply = model.chat(Chat {
+        messages: vec![Message::system(PROMPT.trim()), Message::user(&text[..end])],
+        max_tokens: MOST_WRITTEN,
+        temperature: 0.0,
+        stop: vec!["\n\n".to_owned()],
+        seed: 0,
+        urgent: true,
+    });
+    let mut summary = String::new();
+    let mut cut_off = false;
+    while let Some(piece) = reply.next().await {
+        match piece.ok()? {
+            Piece::Text(piece) => summary.push_str(&piece),
+            Piece::End(usage) => cut_off = usage.cut_off,
+        }
+    }
+    let mut sentences = extract::sentences(&summary);
+    if cut_off {
+        sentences.pop();
+    }
+    sentences.truncate(SENTENCES);
+    let whole: Vec<&str> = sentences.into_iter().map(|range| &summary[range]).collect();
+    Some(whole.join(" ")).filter(|summary| !summary.is_empty())
+}
+
+fn is_faithful(summary: &str, text: &str) -> bool {
+    let stems = |text: &str| {
+        let mut stems = HashSet::new();
+        retrieval::stems(text, |stem| {
+            stems.insert(stem.to_owned());
+        });
+        stems
+    };
+    let (said, known) = (stems(summary), stems(text));
+    let shared = said.intersection(&known).count();
+    shared > 0 && shared as f32 >= FAITHFUL * said.len() as f32
+}
 
 /// In the order of the text. Without an encoder: the first ones.
-pub async fn summarize(engine: Option<&Engine>, text: &str) -> String {
+async fn extracted(engine: Option<&Engine>, text: &str) -> String {
     let ranges = extract::sentences(text).into_iter().take(MOST_SENTENCES);
     let sentences: Vec<String> = ranges.map(|range| text[range].to_owned()).collect();
     if sentences.len() <= SENTENCES {
@@ -52,6 +123,7 @@ fn dot(one: &[f32], other: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm::{Edge, Providers, Vendors};
 
     #[test]
     fn the_middle_goes_first_and_a_repetition_is_passed_over() {
@@ -60,9 +132,20 @@ mod tests {
         assert_ne!(most_central(&vectors)[1], 2);
     }
 
+    #[test]
+    fn what_is_not_in_the_text_is_no_summary_of_it() {
+        let text = "I want to learn welding and to build a bridge over the river.";
+        assert!(is_faithful("Learning to weld and building a bridge.", text));
+        assert!(!is_faithful("Artificial intelligence will transform the industry.", text));
+        assert!(!is_faithful("", text));
+    }
+
     #[tokio::test]
-    async fn short_texts_stay_as_they_are() {
-        assert_eq!(summarize(None, "Learn to weld. Build a bridge.").await, "Learn to weld. Build a bridge.");
-        assert_eq!(summarize(None, "").await, "");
+    async fn without_a_model_the_text_stands_for_itself() {
+        let providers = Providers::new(Edge::new(None, "none"), Vendors::none()).unwrap();
+        let summarize = |text| summarize(providers.edge(), None, text);
+        assert_eq!(summarize("Learn to weld. Build a bridge.").await, "Learn to weld. Build a bridge.");
+        assert_eq!(summarize("One goal. Two goals. Three goals.").await, "One goal. Two goals.");
+        assert_eq!(summarize(" ").await, "");
     }
 }

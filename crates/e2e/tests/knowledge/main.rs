@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod accounts;
+mod answers;
 mod backends;
+mod chat;
 mod crashes;
 mod events;
 mod fairness;

@@ -8,6 +8,8 @@ use llm::{Message, Model};
 const GROUNDING: &str = include_str!("../../prompts/grounding.md");
 /// What templates and our own words around the parts take.
 const AROUND: usize = 64;
+/// Bytes; hardly any text has longer ones on average.
+const LONGEST_TOKEN: usize = 12;
 /// A source of which less than this has room is left out.
 const SHORTEST_SOURCE: usize = 24;
 
@@ -30,7 +32,9 @@ pub struct Context {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("`query` and `systemPrompt` have {tokens} tokens, and this model has room for {most}")]
+#[error(
+    "the question and its instructions have {tokens} tokens, and with sources this model has room for {most}"
+)]
 pub struct TooLong {
     tokens: usize,
     most: usize,
@@ -44,9 +48,10 @@ pub fn build(
     chosen: Option<&[&Sentence]>,
 ) -> Result<Context, TooLong> {
     let system = format!("{}\n{}", parts.task.trim(), GROUNDING.trim());
-    let fixed = model.tokens(&system) + model.tokens(parts.question) + AROUND;
     let most = model.window().saturating_sub(parts.answer);
-    let mut room = most.checked_sub(fixed).ok_or(TooLong { tokens: fixed, most })?;
+    let fixed = tokens(model, &system, most) + tokens(model, parts.question, most) + AROUND;
+    let room = most.checked_sub(fixed).filter(|room| *room >= SHORTEST_SOURCE);
+    let mut room = room.ok_or(TooLong { tokens: fixed, most })?;
 
     let mut quoted = String::new();
     let mut shown = Vec::new();
@@ -63,18 +68,20 @@ pub fn build(
             },
             None => source.text.clone(),
         };
-        let Some(body) = cut(model, &harmless(&body), room.saturating_sub(model.tokens(&head))) else {
-            break;
-        };
-        let entry = format!("{head}{body}\n");
-        room = room.saturating_sub(model.tokens(&entry));
-        quoted.push_str(&entry);
+        let (body, space) = (harmless(&body), room.saturating_sub(model.tokens(&head)));
+        let least = if shown.is_empty() { 1 } else { SHORTEST_SOURCE };
+        let kept = cut(model, &body, space, least)
+            .or_else(|| shown.is_empty().then(|| beginning(model, &body, space)));
+        // What is left when a source was cut is not for anything that counts less.
+        room = if kept.as_ref() == Some(&body) { space.saturating_sub(model.tokens(&body)) } else { 0 };
+        let Some(kept) = kept else { break };
+        quoted.push_str(&format!("{head}{kept}\n"));
         shown.push(source);
     }
     let mut user = format!("Sources:\n{quoted}");
     let connections = harmless(&parts.connections.join("; "));
     for (title, text) in [("Connections", connections.as_str()), ("My goals", parts.goals.trim())] {
-        let text = cut(model, text, room);
+        let text = cut(model, text, room, 1);
         add(model, &mut user, &mut room, title, text);
     }
     let history = last(model, parts.history.trim(), room);
@@ -113,11 +120,17 @@ fn harmless(text: &str) -> String {
     lines.join(" ")
 }
 
-/// As many whole sentences as have room; none where too little of them has.
-fn cut(model: &Model, text: &str, room: usize) -> Option<String> {
-    if model.tokens(text) <= room {
+/// A text that is far too long is not read to the end to know it.
+fn tokens(model: &Model, text: &str, most: usize) -> usize {
+    if text.len() > most * LONGEST_TOKEN { text.len() / LONGEST_TOKEN } else { model.tokens(text) }
+}
+
+/// As many whole sentences as have room; none where that is less than `least`.
+fn cut(model: &Model, text: &str, room: usize, least: usize) -> Option<String> {
+    if tokens(model, text, room) <= room {
         return Some(text.to_owned());
     }
+    let text = &text[..text.floor_char_boundary(room * LONGEST_TOKEN)];
     let mut end = 0;
     let mut used = 0;
     for range in extract::sentences(text) {
@@ -127,14 +140,29 @@ fn cut(model: &Model, text: &str, room: usize) -> Option<String> {
         }
         end = range.end;
     }
-    (model.tokens(&text[..end]) >= SHORTEST_SOURCE).then(|| text[..end].to_owned())
+    (model.tokens(&text[..end]) >= least).then(|| text[..end].to_owned())
+}
+
+/// Of a sentence without end, as many words as have room.
+fn beginning(model: &Model, text: &str, room: usize) -> String {
+    let mut end = text.len().min(room * LONGEST_TOKEN);
+    while end > 0 {
+        let kept = &text[..text.floor_char_boundary(end)];
+        let kept = kept.rsplit_once(' ').map_or(kept, |(kept, _)| kept);
+        if model.tokens(kept) <= room {
+            return kept.to_owned();
+        }
+        end = end * 3 / 4;
+    }
+    String::new()
 }
 
 /// The last whole sentences that have room: of a conversation, what was said last counts most.
 fn last(model: &Model, text: &str, room: usize) -> Option<String> {
-    if model.tokens(text) <= room {
+    if tokens(model, text, room) <= room {
         return Some(text.to_owned());
     }
+    let text = &text[text.ceil_char_boundary(text.len().saturating_sub(room * LONGEST_TOKEN))..];
     let mut start = text.len();
     let mut used = 0;
     for range in extract::sentences(text).into_iter().rev() {
@@ -145,4 +173,111 @@ fn last(model: &Model, text: &str, room: usize) -> Option<String> {
         start = range.start;
     }
     (start < text.len()).then(|| text[start..].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm::{Chat, ChatModel, Reply};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    /// Every word is a token.
+    struct Words(usize);
+
+    impl ChatModel for Words {
+        fn provider(&self) -> &'static str {
+            "test"
+        }
+
+        fn model(&self) -> &str {
+            "words"
+        }
+
+        fn window(&self) -> usize {
+            self.0
+        }
+
+        fn tokens(&self, text: &str) -> usize {
+            text.split_whitespace().count()
+        }
+
+        fn chat(&self, _: Chat) -> Reply {
+            Box::pin(futures_util::stream::empty())
+        }
+    }
+
+    const ANSWER: usize = 50;
+
+    fn built(window: usize, sources: usize) -> Result<Context, TooLong> {
+        let sentence = "One two three four five six seven eight nine ten. ";
+        let texts: Vec<_> =
+            (1..=sources).map(|n| json!({ "text": format!("Source{n}. {}", sentence.repeat(6)) })).collect();
+        let parts = Parts {
+            task: "Answer.",
+            question: "Which is it?",
+            connections: &[],
+            goals: "Goal one is this. Goal two is that.",
+            history: "User: the first thing was said. Assistant: the last thing was said.",
+            answer: ANSWER,
+        };
+        let model = Model::new(Arc::new(Words(window)));
+        build(&model, &parts, Source::given(&json!(texts)).unwrap(), None)
+    }
+
+    #[test]
+    fn everything_is_there_where_there_is_room() {
+        let context = built(1000, 3).unwrap();
+        let [system, user] = context.messages.as_slice() else { panic!("two messages") };
+        assert!(system.text.starts_with("Answer.\n"));
+        assert_eq!(context.sources.len(), 3);
+        let parts =
+            ["[1] Source1.", "[2] Source2.", "[3] Source3.", "Goal two", "the first thing", "the last thing"];
+        let places: Vec<usize> = parts.iter().map(|part| user.text.find(part).expect(part)).collect();
+        assert!(places.is_sorted(), "{}", user.text);
+        assert!(user.text.ends_with("\n\nQuestion: Which is it?"));
+    }
+
+    #[test]
+    fn whatever_the_window_the_prompt_fits_and_is_cut_at_sentences() {
+        let smallest = (0..2000).find(|window| built(*window, 3).is_ok()).unwrap();
+        let mut sources_before = 0;
+        for window in smallest..smallest + 400 {
+            let context = built(window, 3).unwrap();
+            let words = context.messages.iter().map(|message| message.text.split_whitespace().count());
+            assert!(words.sum::<usize>() + ANSWER <= window, "{window}");
+            let user = &context.messages[1].text;
+            // Goals and conversation go before a source does.
+            let whole = user.matches(" nine ten.").count() == 18;
+            assert!(whole || !user.contains("Earlier conversation"), "{window}: {user}");
+            let sources = user.lines().filter(|line| line.starts_with('['));
+            assert!(sources.clone().all(|line| line.ends_with('.')), "{window}: {user}");
+            assert_eq!(sources.count(), context.sources.len());
+            assert!(context.sources.len() >= sources_before, "{window}");
+            sources_before = context.sources.len();
+        }
+        assert_eq!(sources_before, 3);
+        let error = built(smallest - 1, 3).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("tokens"), "{error}");
+    }
+
+    #[test]
+    fn a_sentence_without_end_is_cut_all_the_same() {
+        let model = Model::new(Arc::new(Words(1000)));
+        let endless = "word ".repeat(5000);
+        assert_eq!(cut(&model, &endless, 100, 1), None);
+        let kept = beginning(&model, &endless, 100);
+        assert!((50..=100).contains(&kept.split(' ').count()), "{}", kept.len());
+        assert_eq!(beginning(&model, &endless, 0), "");
+    }
+
+    #[test]
+    fn of_a_long_conversation_the_end_is_kept() {
+        let model = Model::new(Arc::new(Words(1000)));
+        let text = "First was this. Then came that. Last of all is here.";
+        assert_eq!(last(&model, text, 8).unwrap(), "Then came that. Last of all is here.");
+        assert_eq!(last(&model, text, 7).unwrap(), "Last of all is here.");
+        assert_eq!(last(&model, text, 2), None);
+        assert_eq!(last(&model, text, 100).unwrap(), text);
+    }
 }

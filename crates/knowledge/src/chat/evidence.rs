@@ -3,6 +3,7 @@
 //! A sentence counts by the words that it shares with the question, rare ones more, and a little by what stands
 //! around it: its passage, its headings. Questions for a number, a time or a name favour sentences that have one.
 
+use super::lens::Lens;
 use super::source::Source;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -42,15 +43,20 @@ impl Sentence {
         sources.get(self.source).and_then(|source| source.text.get(self.range.clone())).unwrap_or_default()
     }
 
-    /// In one line, without a list's mark.
+    /// In one line, without a list's mark; a title is set off from what it stands above.
     pub fn plain(&self, sources: &[Source]) -> String {
-        let words: Vec<&str> = self.text(sources).split_whitespace().collect();
-        words.join(" ").trim_start_matches(['-', '*', '•', ' ']).to_owned()
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let text = self.text(sources).trim_start_matches(['-', '*', '•', ' ']);
+        match text.split_once('\n') {
+            Some((title, rest)) if is_title(title) => format!("{}: {}", title.trim(), one_line(rest)),
+            _ => one_line(text),
+        }
     }
 }
 
 /// The best by their words, in order: the encoder reads no more.
-pub fn promising(mut sentences: Vec<Sentence>) -> Vec<Sentence> {
+pub fn promising(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
+    let mut sentences = sentences(question, sources, lens);
     let mut scores: Vec<f32> = sentences.iter().map(|sentence| sentence.score).collect();
     scores.sort_by(|one, other| other.total_cmp(one));
     let bar = scores.get(MOST_READ).copied().unwrap_or(f32::MIN);
@@ -106,8 +112,8 @@ pub fn weigh(sentences: &mut [Sentence], question: &[f32], vectors: &[Vec<f32>])
     }
 }
 
-/// All sentences of all sources, in their order.
-pub fn sentences(question: &str, sources: &[Source]) -> Vec<Sentence> {
+/// All sentences of all sources, in their order, each once.
+fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
     let asked: Vec<String> = stems(question).into_iter().collect();
     let ranges: Vec<Vec<Range<usize>>> = sources.iter().map(|source| units(&source.text)).collect();
     let words: Vec<Vec<HashSet<String>>> = sources
@@ -119,9 +125,14 @@ pub fn sentences(question: &str, sources: &[Source]) -> Vec<Sentence> {
     let total: f32 = weights.values().sum::<f32>().max(f32::EPSILON);
     let wanted = Wanted::of(question);
     let mut found = Vec::new();
+    let mut seen = HashSet::new();
     for (place, source) in sources.iter().enumerate() {
         let above = stems(&format!("{} {}", source.title, source.headings.join(" ")));
         for (index, range) in ranges[place].iter().enumerate() {
+            // The same document may be there twice.
+            if !seen.insert(&source.text[range.clone()]) {
+                continue;
+            }
             let own = &words[place][index];
             let near = |word: &String| {
                 let around = index.saturating_sub(1)..(index + 2).min(words[place].len());
@@ -140,7 +151,7 @@ pub fn sentences(question: &str, sources: &[Source]) -> Vec<Sentence> {
             let fits = if wanted.is_in(text) { ASKED_FOR } else { 0.0 };
             let news = own.iter().filter(|word| !asked.contains(word)).count();
             let empty = if news < LEAST_NEWS { SAYS_NOTHING } else { 0.0 };
-            let score = shared / total + fits - empty - place as f32 * PER_PLACE;
+            let score = shared / total + lens.bonus(text) + fits - empty - place as f32 * PER_PLACE;
             found.push(Sentence { source: place, range: range.clone(), score });
         }
     }
@@ -161,17 +172,17 @@ fn weights<'a>(asked: &'a [String], words: &[Vec<HashSet<String>>]) -> HashMap<&
 /// too short to say something goes with what follows it, and a sentence about "it" with the one before.
 fn units(text: &str) -> Vec<Range<usize>> {
     let mut units: Vec<Range<usize>> = Vec::new();
-    let mut is_title = false;
+    let mut after_title = false;
     for block in blocks(text) {
         for range in extract::sentences(&text[block.clone()]) {
             let range = block.start + range.start..block.start + range.end;
             match units.last_mut() {
-                Some(last) if is_title || leans_back(&text[range.clone()]) && last.end > block.start => {
+                Some(last) if after_title || leans_back(&text[range.clone()]) && last.end > block.start => {
                     last.end = range.end;
                 }
                 _ => units.push(range.clone()),
             }
-            is_title = text[range].split_whitespace().count() < SHORTEST;
+            after_title = is_title(&text[range]);
         }
     }
     units
@@ -211,6 +222,10 @@ fn goes_on(line: &str) -> bool {
 
 fn has_columns(line: &str) -> bool {
     line.trim_start().contains("   ")
+}
+
+fn is_title(text: &str) -> bool {
+    text.split_whitespace().count() < SHORTEST && !text.trim_end().ends_with(['.', ':', ';', ','])
 }
 
 /// Whether a sentence says what it is about only in the one before.

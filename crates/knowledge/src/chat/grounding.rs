@@ -79,14 +79,16 @@ impl Grounding {
     }
 
     fn bears_out(&self, shown: &Shown, words: &[String]) -> bool {
-        words.iter().enumerate().all(|(index, word)| {
-            if !is_number(word) {
-                return self.question.contains(word) || shown.words.contains(word);
-            }
-            let next = words.get(index + 1);
-            let same = |place: usize| shown.words[place] == *word && shown.words.get(place + 1) == next;
-            (0..shown.words.len()).any(same)
-        })
+        // What only repeats it adds nothing.
+        words != shown.words
+            && words.iter().enumerate().all(|(index, word)| {
+                if !is_number(word) {
+                    return self.question.contains(word) || shown.words.contains(word);
+                }
+                let next = words.get(index + 1);
+                let same = |place: usize| shown.words[place] == *word && shown.words.get(place + 1) == next;
+                (0..shown.words.len()).any(same)
+            })
     }
 }
 
@@ -144,6 +146,7 @@ mod tests {
         check("The gateway remembers 1.", false, "");
         check("The gateway remembers 5,000 tokens.", false, "");
         check("It is a gateway for Kubernetes.", false, "");
+        check(SENTENCE, false, "");
         check("The gateway remembers verified tokens.", false, "");
         check(
             "Nonsense follows. The gateway remembers 4,096 tokens. More nonsense.",

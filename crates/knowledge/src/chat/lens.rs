@@ -1,10 +1,11 @@
 //! What each agent looks for, where the model is too small to be told: an answer then is made of the sources' own
-//! sentences, chosen and laid out by the agent's lens.
+//! sentences, chosen by the agent's cues and laid out in its way.
 
 use super::agents::Agent;
 use super::evidence::Sentence;
 use super::source::Source;
 
+#[derive(Clone, Copy)]
 pub struct Lens {
     /// Stands above the sentences.
     heading: &'static str,
@@ -21,10 +22,13 @@ enum Layout {
     Bullets,
     Numbers,
     Boxes,
+    /// Those without a cue, then those with one.
+    Sides,
 }
 
-/// What a cue adds to a sentence, and what a figure does for an agent that has no cues.
-const CUE: f32 = 0.3;
+/// What a cue adds to a sentence.
+const CUE: f32 = 0.5;
+const HEDGED: &str = "Left open, or said with a reservation:";
 /// A sentence that is worth less than this part of the best is not shown.
 const LEAST: f32 = 0.7;
 const LEAST_IN_LISTS: f32 = 0.4;
@@ -77,27 +81,29 @@ impl Lens {
                 ],
             ),
             Agent::Critic => lens(
-                "What the documents bear out, and where they hedge:",
-                Layout::Bullets,
-                5,
-                &["but", "however", "may", "might", "only", "not ", "unless", "except", "although", "about"],
+                "Borne out:",
+                Layout::Sides,
+                6,
+                &[
+                    "but ", "however", "may ", "might", "not ", "unless", "except", "although", "unclear",
+                    "never ",
+                ],
             ),
         }
     }
 
+    /// What a sentence is worth to this agent beyond what it has to do with the question.
+    pub fn bonus(&self, text: &str) -> f32 {
+        if self.has_cue(text) { CUE } else { 0.0 }
+    }
+
     /// The sentences that this agent would show, best first.
-    pub fn choose<'a>(&self, sources: &[Source], evidence: &'a [Sentence]) -> Vec<&'a Sentence> {
-        let worth = |sentence: &Sentence| {
-            let text = sentence.text(sources).to_lowercase();
-            let has_cue = self.cues.iter().any(|cue| text.contains(cue));
-            sentence.score + if has_cue { CUE } else { 0.0 }
-        };
-        let mut ranked: Vec<(f32, &Sentence)> = evidence.iter().map(|one| (worth(one), one)).collect();
-        ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
-        let best = ranked.first().map_or(0.0, |(worth, _)| *worth);
+    pub fn choose<'a>(&self, evidence: &'a [Sentence]) -> Vec<&'a Sentence> {
+        let mut ranked: Vec<&Sentence> = evidence.iter().collect();
+        ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+        let best = ranked.first().map_or(0.0, |best| best.score);
         let least = best * if self.cues.is_empty() { LEAST } else { LEAST_IN_LISTS };
-        let worthy = ranked.into_iter().take(self.most).filter(|(worth, _)| *worth >= least);
-        worthy.map(|(_, sentence)| sentence).collect()
+        ranked.into_iter().take(self.most).filter(|sentence| sentence.score >= least).collect()
     }
 
     /// The sentences with their citations, in the agent's layout.
@@ -107,18 +113,32 @@ impl Lens {
             lines.push("Connections, the strongest first:".to_owned());
             lines.extend(connections.iter().map(|connection| format!("- {connection}")));
         }
-        if !self.heading.is_empty() {
+        let cited = |sentence: &Sentence| format!("{} [{}]", sentence.plain(sources), sentence.source + 1);
+        let (hedged, plain): (Vec<&Sentence>, Vec<&Sentence>) = match self.layout {
+            Layout::Sides => chosen.iter().partition(|sentence| self.has_cue(sentence.text(sources))),
+            _ => (Vec::new(), chosen.to_vec()),
+        };
+        if !self.heading.is_empty() && !plain.is_empty() {
             lines.push(self.heading.to_owned());
         }
-        for (index, sentence) in chosen.iter().enumerate() {
+        for (index, sentence) in plain.into_iter().enumerate() {
             let mark = match self.layout {
                 Layout::Lines => String::new(),
-                Layout::Bullets => "- ".to_owned(),
+                Layout::Bullets | Layout::Sides => "- ".to_owned(),
                 Layout::Numbers => format!("{}. ", index + 1),
                 Layout::Boxes => "- [ ] ".to_owned(),
             };
-            lines.push(format!("{mark}{} [{}]", sentence.plain(sources), sentence.source + 1));
+            lines.push(mark + &cited(sentence));
+        }
+        if !hedged.is_empty() {
+            lines.push(HEDGED.to_owned());
+            lines.extend(hedged.into_iter().map(|sentence| format!("- {}", cited(sentence))));
         }
         lines.join("\n")
+    }
+
+    fn has_cue(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.cues.iter().any(|cue| text.contains(cue))
     }
 }

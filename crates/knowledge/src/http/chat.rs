@@ -19,6 +19,8 @@ use llm::{ChatError, Usage};
 use serde_json::{Map, Value, json};
 
 pub const MAX_BODY: usize = 4 << 20;
+/// A longer text is a document, or belongs into `historyContext`.
+const LONGEST_QUERY: usize = 32 << 10;
 const MOST_ANSWER_TOKENS: usize = 1 << 20;
 
 pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Failure> {
@@ -52,7 +54,12 @@ fn wants_events(headers: &HeaderMap) -> bool {
 /// The request, field by field.
 fn ask(fields: &Map<String, Value>) -> Result<Ask, ApiError> {
     let query = text(fields, "query")?.map(str::trim).filter(|query| !query.is_empty());
-    let mut ask = Ask::new(query.ok_or_else(|| ApiError::invalid("`query` is missing: the question"))?);
+    let query = query.ok_or_else(|| ApiError::invalid("`query` is missing: the question"))?;
+    if query.len() > LONGEST_QUERY {
+        let message = format!("`query` has {} bytes: at most {LONGEST_QUERY}", query.len());
+        return Err(ApiError::invalid(message));
+    }
+    let mut ask = Ask::new(query);
     if let Some(name) = text(fields, "agentType")? {
         ask.agent = Agent::named(name).map_err(|error| ApiError::invalid(error.to_string()))?;
     }

@@ -1,0 +1,106 @@
+//! A vendor: a server that speaks the chat-completions protocol, remembers what it was asked, and says what the test
+//! wants to hear. Its model `hang` says one word and no more, `fail` refuses.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+
+pub struct Vendor {
+    pub address: SocketAddr,
+    asked: Arc<Mutex<Vec<Value>>>,
+    accepting: JoinHandle<()>,
+}
+
+type Body = StreamBody<UnboundedReceiverStream<Result<Frame<Bytes>, Infallible>>>;
+
+impl Vendor {
+    pub async fn start(answer: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound address");
+        let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let remembered = asked.clone();
+        let accepting = tokio::spawn(async move {
+            while let Ok((socket, _)) = listener.accept().await {
+                let remembered = remembered.clone();
+                let service = service_fn(move |request| respond(request, remembered.clone(), answer));
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
+            }
+        });
+        Self { address, asked, accepting }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The bodies of all requests so far.
+    pub fn asked(&self) -> Vec<Value> {
+        self.asked.lock().expect("no test panicked with it").clone()
+    }
+
+    /// The text of the last request's message of a role; empty where it has none.
+    pub fn last(&self, role: &str) -> String {
+        let asked = self.asked();
+        let messages = asked.last().expect("a request")["messages"].as_array().expect("messages").clone();
+        let found = messages.iter().filter(|message| message["role"] == role);
+        found.filter_map(|message| message["content"].as_str()).collect::<Vec<&str>>().join("\n---\n")
+    }
+}
+
+impl Drop for Vendor {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    asked: Arc<Mutex<Vec<Value>>>,
+    answer: &'static str,
+) -> Result<Response<Body>, hyper::Error> {
+    let key = request.headers().get("authorization").and_then(|value| value.to_str().ok());
+    let key = key.unwrap_or_default().to_owned();
+    let body: Value =
+        serde_json::from_slice(&request.into_body().collect().await?.to_bytes()).expect("a JSON body");
+    let model = body["model"].as_str().unwrap_or_default().to_owned();
+    asked.lock().expect("no test panicked with it").push(body);
+    let (pieces, stream) = mpsc::unbounded_channel();
+    let send = |text: String| drop(pieces.send(Ok(Frame::data(Bytes::from(text)))));
+    let mut response = Response::new(StreamBody::new(UnboundedReceiverStream::new(stream)));
+    if model == "fail" {
+        *response.status_mut() = hyper::StatusCode::BAD_REQUEST;
+        response.headers_mut().insert("content-type", "application/json".parse().expect("a header"));
+        send(json!({ "error": { "message": format!("no such model; you sent {key}") } }).to_string());
+        return Ok(response);
+    }
+    response.headers_mut().insert("content-type", "text/event-stream".parse().expect("a header"));
+    let chunk = |delta: Value, finish: Value| {
+        let choice = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+        format!("data: {}\n\n", json!({ "id": "x", "object": "chat.completion.chunk", "choices": choice }))
+    };
+    for word in answer.split_inclusive(' ') {
+        send(chunk(json!({ "content": word }), Value::Null));
+        if model == "hang" {
+            // Held open until the client goes.
+            tokio::spawn(async move { pieces.closed().await });
+            return Ok(response);
+        }
+    }
+    send(chunk(json!({}), json!("stop")));
+    let usage = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 });
+    send(format!("data: {}\n\n", json!({ "id": "x", "choices": [], "usage": usage })));
+    send("data: [DONE]\n\n".to_owned());
+    Ok(response)
+}
