@@ -122,7 +122,11 @@ fn harmless(text: &str) -> String {
 
 /// A text that is far too long is not read to the end to know it.
 fn tokens(model: &Model, text: &str, most: usize) -> usize {
-    if text.len() > most * LONGEST_TOKEN { text.len() / LONGEST_TOKEN } else { model.tokens(text) }
+    if text.len() > most * LONGEST_TOKEN {
+        (text.len() / LONGEST_TOKEN).max(most + 1)
+    } else {
+        model.tokens(text)
+    }
 }
 
 /// As many whole sentences as have room; none where that is less than `least`.
@@ -130,12 +134,14 @@ fn cut(model: &Model, text: &str, room: usize, least: usize) -> Option<String> {
     if tokens(model, text, room) <= room {
         return Some(text.to_owned());
     }
-    let text = &text[..text.floor_char_boundary(room * LONGEST_TOKEN)];
+    let whole = text;
+    let text = &whole[..whole.floor_char_boundary(room * LONGEST_TOKEN)];
     let mut end = 0;
     let mut used = 0;
     for range in extract::sentences(text) {
         used += model.tokens(&text[end..range.end]);
-        if used > room {
+        // What reaches the end of a part may go on behind it.
+        if used > room || (range.end == text.len() && text.len() < whole.len()) {
             break;
         }
         end = range.end;
@@ -162,12 +168,13 @@ fn last(model: &Model, text: &str, room: usize) -> Option<String> {
     if tokens(model, text, room) <= room {
         return Some(text.to_owned());
     }
-    let text = &text[text.ceil_char_boundary(text.len().saturating_sub(room * LONGEST_TOKEN))..];
+    let whole = text;
+    let text = &whole[whole.ceil_char_boundary(whole.len().saturating_sub(room * LONGEST_TOKEN))..];
     let mut start = text.len();
     let mut used = 0;
     for range in extract::sentences(text).into_iter().rev() {
         used += model.tokens(&text[range.start..start]);
-        if used > room {
+        if used > room || (range.start == 0 && text.len() < whole.len()) {
             break;
         }
         start = range.start;
@@ -253,7 +260,7 @@ mod tests {
             let sources = user.lines().filter(|line| line.starts_with('['));
             assert!(sources.clone().all(|line| line.ends_with('.')), "{window}: {user}");
             assert_eq!(sources.count(), context.sources.len());
-            assert!(context.sources.len() >= sources_before, "{window}");
+            assert!(context.sources.len() >= sources_before, "{window} {sources_before}: {user}");
             sources_before = context.sources.len();
         }
         assert_eq!(sources_before, 3);
