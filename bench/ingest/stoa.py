@@ -28,12 +28,12 @@ class Family(Contender):
 class Stoa:
     """`with Stoa(program, folder) as stoa`: serves the knowledge service on free ports until the end."""
 
-    def __init__(self, program, folder):
-        self.program, self.folder = program, pathlib.Path(folder)
+    def __init__(self, program, folder, **settings):
+        self.program, self.folder, self.settings = program, pathlib.Path(folder), settings
 
     def __enter__(self):
         settings = dict(STOA_DATA_DIR=str(self.folder), KNOWLEDGE_LISTEN="127.0.0.1:0", OPS_LISTEN="127.0.0.1:0",
-                        ADMIN_PASSWORD=PASSWORD, ACCESS_LOG="off")
+                        ADMIN_PASSWORD=PASSWORD, ACCESS_LOG="off", **self.settings)
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "log.txt", "ab") as log:
             self.process = subprocess.Popen([self.program, "serve", "--only", "knowledge"], env={**os.environ, **settings},
@@ -59,13 +59,17 @@ class Stoa:
     def client(self, username):
         return Client(self.addresses["knowledge"], username)
 
-    def stage_seconds(self):
-        """Of all documents so far, what each stage took, waiting included."""
+    def metrics(self):
         connection = http.client.HTTPConnection(self.addresses["ops"], timeout=60)
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
         connection.close()
-        return {stage: float(sum) for stage, sum in re.findall(r'knowledge_stage_seconds_sum\{stage="(\w+)"\} (\S+)', text)}
+        return text
+
+    def stage_seconds(self):
+        """Of all documents so far, what each stage took, waiting included."""
+        stages = re.findall(r'knowledge_stage_seconds_sum\{stage="(\w+)"\} (\S+)', self.metrics())
+        return {stage: float(sum) for stage, sum in stages}
 
 
 class Client:

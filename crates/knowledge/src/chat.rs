@@ -41,9 +41,10 @@ const READER_ANSWER: usize = 48;
 const WRITER_ANSWER: usize = 1024;
 /// A reader chooses its sources from so many times more passages, by their sentences.
 const READER_POOL: usize = 2;
-/// The score of a search below which a passage has nothing to do with the question; half of it is enough for those that
-/// come after a better one. How it was measured is in docs/decisions/0009.
-const RELEVANT: f32 = 0.2;
+/// The score of a search from which on a passage has to do with the question. Where a user has few passages, all scores
+/// are low, and a sentence that has this share of the question's words does as well.
+const RELEVANT_SCORE: f32 = 0.15;
+const RELEVANT_SHARE: f32 = 0.4;
 
 const NOTHING_FOUND: &str =
     "I found nothing about this in the documents. Try other words, or add a document that covers it.";
@@ -147,7 +148,7 @@ impl Chats {
         let writes = model.can_write() || ask.system_prompt.is_some();
         let (sources, most) = match ask.sources.take() {
             Some(given) => (given, usize::MAX),
-            None if writes => (self.find(user_id, &ask.query, ask.top_k).await?, ask.top_k),
+            None if writes => (self.find_relevant(user_id, &ask.query, ask.top_k).await?, ask.top_k),
             None => (self.find(user_id, &ask.query, ask.top_k * READER_POOL).await?, ask.top_k),
         };
         let (sources, spoken) = if sources.is_empty() {
@@ -185,14 +186,29 @@ impl Chats {
         }
     }
 
-    /// The passages that have to do with the question.
     async fn find(&self, user_id: &str, query: &str, limit: usize) -> Result<Vec<Source>, SearchError> {
         let question =
             Question { text: query.to_owned(), mode: Mode::Graph, limit, filters: Filters::default() };
         let found = self.search.ask(user_id, question).await?.found;
-        let relevant = found.first().is_some_and(|best| best.score >= RELEVANT);
-        let near = found.iter().filter(|found| relevant && found.score >= RELEVANT / 2.0);
-        Ok(near.map(Source::found).collect())
+        Ok(found.iter().map(Source::found).collect())
+    }
+
+    /// None where they have nothing to do with the question: a model would make something of them.
+    async fn find_relevant(
+        &self,
+        user_id: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<Source>, ChatFailure> {
+        let sources = self.find(user_id, query, limit).await?;
+        if sources.iter().any(|source| source.score() >= RELEVANT_SCORE) {
+            return Ok(sources);
+        }
+        let question = query.to_owned();
+        let looking = tokio::task::spawn_blocking(move || {
+            (evidence::largest_share(&question, &sources) >= RELEVANT_SHARE).then_some(sources)
+        });
+        Ok(looking.await.map_err(|_| StoreError::Stopping)?.unwrap_or_default())
     }
 
     /// The model answers from whole sources.
@@ -221,6 +237,9 @@ impl Chats {
     ) -> Result<(Vec<Source>, Speech), ChatFailure> {
         let lens = Lens::of(ask.agent);
         let evidence = self.evidence(&ask.query, &sources, lens).await?;
+        if !evidence::bears_on_question(&evidence) {
+            return Ok((Vec::new(), said(NOTHING_FOUND.to_owned())));
+        }
         let (sources, evidence) = evidence::best_sources(sources, evidence, most);
         let chosen = lens.choose(&evidence);
         let quoted = lens.lay_out(&sources, &chosen, connections);

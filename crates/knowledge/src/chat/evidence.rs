@@ -3,6 +3,7 @@
 //! A sentence counts by the words that it shares with the question, rare ones more, and a little by what stands
 //! around it: its passage, its headings. Questions for a number, a time or a name favour sentences that have one.
 
+use super::agents::Agent;
 use super::lens::Lens;
 use super::source::Source;
 use std::collections::{HashMap, HashSet};
@@ -23,6 +24,8 @@ const PER_PLACE: f32 = 0.03;
 const SHORTEST: usize = 4;
 /// A shorter line was not broken for want of room.
 const FULL_LINE: usize = 50;
+/// What the best sentence has at least to do with a question that the documents answer.
+const RELEVANT: f32 = 0.65;
 /// What the second best may be worth where the best stands out.
 const OUTSTANDING: f32 = 0.85;
 const MOST_READ: usize = 12;
@@ -36,9 +39,16 @@ pub struct Sentence {
     /// Within the source's text.
     pub range: Range<usize>,
     pub score: f32,
+    /// How much it has to do with the question, by words and meaning alone.
+    relevance: f32,
 }
 
 impl Sentence {
+    #[cfg(test)]
+    pub fn of(source: usize, range: Range<usize>) -> Self {
+        Self { source, range, score: 1.0, relevance: 1.0 }
+    }
+
     pub fn text<'a>(&self, sources: &'a [Source]) -> &'a str {
         sources.get(self.source).and_then(|source| source.text.get(self.range.clone())).unwrap_or_default()
     }
@@ -87,6 +97,17 @@ pub fn best_sources(
     (order.iter().map(|place| sources[*place].clone()).collect(), theirs)
 }
 
+/// The largest part of the question's words that one sentence has, rare ones counting more.
+pub fn largest_share(question: &str, sources: &[Source]) -> f32 {
+    let sentences = sentences(question, sources, &Lens::of(Agent::RagChat));
+    sentences.iter().map(|sentence| sentence.relevance).fold(0.0, f32::max)
+}
+
+/// Whether any of them has to do with the question.
+pub fn bears_on_question(sentences: &[Sentence]) -> bool {
+    sentences.iter().any(|sentence| sentence.relevance >= RELEVANT)
+}
+
 /// The first of some ranked sentences, where it is clearly the best.
 pub fn outstanding<'a, 'b>(ranked: &'a [&'b Sentence]) -> Option<&'a [&'b Sentence]> {
     let first = ranked.first()?;
@@ -108,6 +129,7 @@ pub fn embedded(sources: &[Source], sentences: &[Sentence]) -> Vec<String> {
 pub fn weigh(sentences: &mut [Sentence], question: &[f32], vectors: &[Vec<f32>]) {
     for (sentence, vector) in sentences.iter_mut().zip(vectors) {
         let nearness: f32 = question.iter().zip(vector).map(|(one, other)| one * other).sum();
+        sentence.relevance += MEANING * nearness;
         sentence.score += MEANING * nearness;
     }
 }
@@ -151,8 +173,9 @@ fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
             let fits = if wanted.is_in(text) { ASKED_FOR } else { 0.0 };
             let news = own.iter().filter(|word| !asked.contains(word)).count();
             let empty = if news < LEAST_NEWS { SAYS_NOTHING } else { 0.0 };
-            let score = shared / total + lens.bonus(text) + fits - empty - place as f32 * PER_PLACE;
-            found.push(Sentence { source: place, range: range.clone(), score });
+            let relevance = shared / total;
+            let score = relevance + lens.bonus(text) + fits - empty - place as f32 * PER_PLACE;
+            found.push(Sentence { source: place, range: range.clone(), score, relevance });
         }
     }
     found

@@ -113,7 +113,7 @@ mod tests {
     /// Whatever the pieces, the same passes.
     fn check(answer: &str, cut_off: bool, expected: &str) {
         let sources = Source::given(&json!([{ "text": "Other." }, { "text": SENTENCE }])).unwrap();
-        let sentence = Sentence { source: 1, range: 0..SENTENCE.len(), score: 1.0 };
+        let sentence = Sentence::of(1, 0..SENTENCE.len());
         for size in [1, 7, 1000] {
             let mut grounding = Grounding::new(QUESTION, &sources, &[&sentence], "In short: ");
             let letters: Vec<char> = answer.chars().collect();

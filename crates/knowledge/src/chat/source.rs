@@ -26,6 +26,11 @@ impl Source {
         }
     }
 
+    /// What the search gave it.
+    pub fn score(&self) -> f32 {
+        self.shown.get("score").and_then(Value::as_f64).unwrap_or_default() as f32
+    }
+
     /// Sources that a request brings along, kept as they are. Fails with what is wrong about them.
     pub fn given(value: &Value) -> Result<Vec<Self>, String> {
         let list = value.as_array().ok_or("`sources` is not an array")?;
