@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-vendor
+.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
@@ -14,7 +14,7 @@ test:
 	scripts/fetch-postgres
 	scripts/test
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-vendor
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -50,6 +50,17 @@ bench-search:
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-stores search
 	python3 bench/search/run.py
+
+# Fifty questions about the documents of this project, and some that they do not answer.
+bench-answers:
+	cargo build --release -p stoa
+	cargo run --quiet --release -- models pull
+	cargo run --quiet --release -- eval . --questions bench/answers/questions.jsonl
+
+bench-chat:
+	cargo build --release -p stoa
+	cargo run --quiet --release -- models pull
+	python3 bench/chat/run.py
 
 # llama.cpp's server comes from PyPI: a real peer for the protocol of vendor-a.
 bench-vendor:
