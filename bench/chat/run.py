@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How soon an answer begins, what the pipeline costs without a model, and whether fifty chats at once leave searches
 and memory alone. The last line holds the figures beside their aims."""
-import argparse, http.client, http.server, json, pathlib, random, re, statistics, sys, tempfile, threading, time
+import argparse, http.client, http.server, json, multiprocessing, pathlib, random, re, statistics, sys, tempfile, threading, time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / folder) for folder in ("embed", "search", "ingest")]
@@ -10,7 +10,7 @@ from contender import machine
 from stoa import PROGRAM, Stoa, form
 from words import zipf_text
 
-CONTEXT_WORDS = 200  # some 1,000 of the model's tokens
+CONTEXT_WORDS = 290  # some 1,000 of the model's tokens
 SENTENCE_WORDS = 14
 
 
@@ -130,28 +130,43 @@ def searches(client, question, seconds):
 
 
 def together(stoa, client, question, body, options):
-    """Searches while chats run all the time: their times, how many chats ended, and the most memory."""
-    over, ended, peak = threading.Event(), [], [resident(stoa)]
-
-    def talk(client):
-        while not over.is_set():
-            chat(client, body())
-            ended.append(1)
+    """Searches while chats run all the time, in a process of their own so that they do not hold up the clock: the
+    searches' times, how many chats ended, and the most memory."""
+    ended, over = multiprocessing.Value("i", 0), multiprocessing.Event()
+    talking = multiprocessing.Process(target=talk, args=(client, [body() for _ in range(1000)], options.chats, ended, over))
+    talking.start()
+    time.sleep(1)
+    peak, watched = [resident(stoa)], threading.Event()
 
     def watch():
-        while not over.wait(0.1):
+        while not watched.wait(0.1):
             peak.append(resident(stoa))
 
-    threads = [threading.Thread(target=talk, args=(client.another(),)) for _ in range(options.chats)]
-    threads.append(threading.Thread(target=watch))
+    watching = threading.Thread(target=watch)
+    watching.start()
+    before = ended.value
+    times = searches(client, question, options.seconds)
+    chats = ended.value - before
+    over.set()
+    talking.join()
+    watched.set()
+    watching.join()
+    return times, chats, max(peak)
+
+
+def talk(client, bodies, at_once, ended, over):
+    def one(client, number):
+        while not over.is_set():
+            chat(client, bodies[number % len(bodies)])
+            with ended.get_lock():
+                ended.value += 1
+            number += at_once
+
+    threads = [threading.Thread(target=one, args=(client.another(), number)) for number in range(at_once)]
     for thread in threads:
         thread.start()
-    time.sleep(1)
-    times, chats = searches(client, question, options.seconds), len(ended)
-    over.set()
     for thread in threads:
         thread.join()
-    return times, chats, max(peak)
 
 
 def resident(stoa):

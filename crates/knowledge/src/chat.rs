@@ -13,6 +13,7 @@ mod evidence;
 mod grounding;
 mod lens;
 mod source;
+mod units;
 
 pub use agents::Agent;
 pub use citations::cited;
@@ -32,6 +33,7 @@ use llm::{ChatError, Model, Piece, Providers, UnknownProvider, Usage};
 use retrieval::Mode;
 use std::sync::Arc;
 use store::StoreError;
+use tokio::sync::Semaphore;
 
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
 pub const DEFAULT_SOURCES: usize = 5;
@@ -126,6 +128,8 @@ pub struct Chats {
     search: Arc<Search>,
     indexes: Arc<Indexes>,
     random: Random,
+    /// Questions whose sentences are weighed at the same time: more would only hold up searches.
+    readers: Semaphore,
 }
 
 impl Chats {
@@ -135,7 +139,8 @@ impl Chats {
         indexes: Arc<Indexes>,
         random: Random,
     ) -> Self {
-        Self { providers, search, indexes, random }
+        let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+        Self { providers, search, indexes, random, readers: Semaphore::new(cores) }
     }
 
     pub fn providers(&self) -> &Providers {
@@ -146,6 +151,7 @@ impl Chats {
         let model = self.model(ask.choice.as_ref())?;
         // Whoever gives a prompt of their own wants the model's own words.
         let writes = model.can_write() || ask.system_prompt.is_some();
+        let _turn = if writes { None } else { self.readers.acquire().await.ok() };
         let (sources, most) = match ask.sources.take() {
             Some(given) => (given, usize::MAX),
             None if writes => (self.find_relevant(user_id, &ask.query, ask.top_k).await?, ask.top_k),
@@ -237,7 +243,9 @@ impl Chats {
     ) -> Result<(Vec<Source>, Speech), ChatFailure> {
         let lens = Lens::of(ask.agent);
         let evidence = self.evidence(&ask.query, &sources, lens).await?;
-        if !evidence::bears_on_question(&evidence) {
+        // What the caller gives is to be answered from, whatever the question.
+        let searched = most != usize::MAX;
+        if searched && !evidence::bears_on_question(&evidence) {
             return Ok((Vec::new(), said(NOTHING_FOUND.to_owned())));
         }
         let (sources, evidence) = evidence::best_sources(sources, evidence, most);

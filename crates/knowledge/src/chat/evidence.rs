@@ -6,24 +6,20 @@
 use super::agents::Agent;
 use super::lens::Lens;
 use super::source::Source;
+use super::units::{is_title, units};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// How much a word of the question counts that only the headings have, or only the neighbours.
-const IN_HEADINGS: f32 = 0.5;
-const NEARBY: f32 = 0.5;
+/// How much a word of the question counts that only the headings or the neighbours have.
+const BESIDE: f32 = 0.5;
 /// For what the question asks for, such as a number.
 const ASKED_FOR: f32 = 0.25;
 /// A sentence that adds fewer words to the question does not answer it.
-const LEAST_NEWS: usize = 2;
+const LEAST_NEWS: usize = 1;
 const SAYS_NOTHING: f32 = 0.5;
 /// How much less each place in the search counts.
 const PER_PLACE: f32 = 0.03;
 
-/// Fewer words are a title, not a sentence.
-const SHORTEST: usize = 4;
-/// A shorter line was not broken for want of room.
-const FULL_LINE: usize = 50;
 /// What the best sentence has at least to do with a question that the documents answer.
 const RELEVANT: f32 = 0.65;
 /// What the second best may be worth where the best stands out.
@@ -64,13 +60,11 @@ impl Sentence {
     }
 }
 
-/// The best by their words, in order: the encoder reads no more.
+/// The best by their words: the encoder reads no more.
 pub fn promising(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
     let mut sentences = sentences(question, sources, lens);
-    let mut scores: Vec<f32> = sentences.iter().map(|sentence| sentence.score).collect();
-    scores.sort_by(|one, other| other.total_cmp(one));
-    let bar = scores.get(MOST_READ).copied().unwrap_or(f32::MIN);
-    sentences.retain(|sentence| sentence.score > bar);
+    sentences.sort_by(|one, other| other.score.total_cmp(&one.score));
+    sentences.truncate(MOST_READ);
     sentences
 }
 
@@ -160,15 +154,11 @@ fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
                 let around = index.saturating_sub(1)..(index + 2).min(words[place].len());
                 words[place][around].iter().any(|words| words.contains(word))
             };
-            let shared: f32 = asked
-                .iter()
-                .map(|word| match () {
-                    () if own.contains(word) => weights[word],
-                    () if above.contains(word) => weights[word] * IN_HEADINGS,
-                    () if near(word) => weights[word] * NEARBY,
-                    () => 0.0,
-                })
-                .sum();
+            let part = |word: &String| {
+                let beside = if above.contains(word) || near(word) { BESIDE } else { 0.0 };
+                if own.contains(word) { 1.0 } else { beside }
+            };
+            let shared: f32 = asked.iter().map(|word| weights[word] * part(word)).sum();
             let text = &source.text[range.clone()];
             let fits = if wanted.is_in(text) { ASKED_FOR } else { 0.0 };
             let news = own.iter().filter(|word| !asked.contains(word)).count();
@@ -191,72 +181,6 @@ fn weights<'a>(asked: &'a [String], words: &[Vec<HashSet<String>>]) -> HashMap<&
     asked.iter().map(|word| (word, weight(word))).collect()
 }
 
-/// A text in parts that can be read alone: the sentences of its paragraphs, the rows of its tables and lists. What is
-/// too short to say something goes with what follows it, and a sentence about "it" with the one before.
-fn units(text: &str) -> Vec<Range<usize>> {
-    let mut units: Vec<Range<usize>> = Vec::new();
-    let mut after_title = false;
-    for block in blocks(text) {
-        for range in extract::sentences(&text[block.clone()]) {
-            let range = block.start + range.start..block.start + range.end;
-            match units.last_mut() {
-                Some(last) if after_title || leans_back(&text[range.clone()]) && last.end > block.start => {
-                    last.end = range.end;
-                }
-                _ => units.push(range.clone()),
-            }
-            after_title = is_title(&text[range]);
-        }
-    }
-    units
-}
-
-/// Lines that belong together: a paragraph may be broken into lines, a table's row or a list's entry is one line.
-fn blocks(text: &str) -> Vec<Range<usize>> {
-    let mut blocks: Vec<Range<usize>> = Vec::new();
-    let mut open = false;
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let range = start..start + line.len();
-        start = range.end;
-        let line = line.trim_end();
-        match blocks.last_mut() {
-            Some(last) if open && goes_on(line) => last.end = range.end,
-            _ => blocks.push(range),
-        }
-        open = is_broken(line);
-    }
-    blocks
-}
-
-/// Whether a line was broken because it was full.
-fn is_broken(line: &str) -> bool {
-    line.chars().count() >= FULL_LINE && !line.ends_with(['.', ':', '!', '?', ';', '|']) && !has_columns(line)
-}
-
-/// Whether a line can be the rest of the one before.
-fn goes_on(line: &str) -> bool {
-    let line = line.trim_start();
-    let is_labelled = line.split(' ').take(2).any(|word| word.ends_with(':'));
-    line.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit() || matches!(c, '(' | '"' | '`'))
-        && !is_labelled
-        && !has_columns(line)
-}
-
-fn has_columns(line: &str) -> bool {
-    line.trim_start().contains("   ")
-}
-
-fn is_title(text: &str) -> bool {
-    text.split_whitespace().count() < SHORTEST && !text.trim_end().ends_with(['.', ':', ';', ','])
-}
-
-/// Whether a sentence says what it is about only in the one before.
-fn leans_back(sentence: &str) -> bool {
-    let first = sentence.split_whitespace().next().unwrap_or_default();
-    ["It", "They", "He", "She", "This", "These", "Its", "Their"].contains(&first)
-}
-
 pub fn stems(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     retrieval::stems(text, |stem| {
@@ -274,21 +198,20 @@ enum Wanted {
 
 impl Wanted {
     fn of(question: &str) -> Self {
-        let question = question.to_lowercase();
+        let question = format!("{} ", question.to_lowercase());
         let has = |words: &[&str]| words.iter().any(|word| question.contains(word));
         if has(&[
-            "how many",
-            "how much",
-            "how long",
-            "how often",
-            "how large",
-            "how big",
-            "when",
-            "what year",
-            "port",
+            "how many ",
+            "how much ",
+            "how long ",
+            "how often ",
+            "how large ",
+            "how big ",
+            "when ",
+            "what year ",
         ]) {
             Self::Number
-        } else if has(&["who ", "whose ", "where ", "which company", "which city"]) {
+        } else if has(&["who ", "whose ", "where ", "which company ", "which city "]) {
             Self::Name
         } else {
             Self::Anything
@@ -301,5 +224,73 @@ impl Wanted {
             Self::Name => text.split(' ').skip(1).any(|word| word.starts_with(char::is_uppercase)),
             Self::Anything => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn sources(texts: &[&str]) -> Vec<Source> {
+        let texts: Vec<_> = texts.iter().map(|text| json!({ "text": text })).collect();
+        Source::given(&json!(texts)).unwrap()
+    }
+
+    fn best(question: &str, texts: &[&str]) -> String {
+        let sources = sources(texts);
+        promising(question, &sources, &Lens::of(Agent::RagChat))[0].plain(&sources)
+    }
+
+    #[test]
+    fn the_sentence_with_the_questions_words_comes_first() {
+        let texts = ["Bees fly. The seal is replaced every year.", "The pump is blue. Seals are grey."];
+        assert_eq!(best("How often is the seal replaced?", &texts), "The seal is replaced every year.");
+        assert_eq!(best("Which colour has the pump?", &texts), "The pump is blue.");
+    }
+
+    #[test]
+    fn a_question_for_a_number_or_a_name_prefers_a_sentence_with_one() {
+        let texts = [
+            "The pump was checked with care.",
+            "The pump was checked in 2021.",
+            "Then Ada Lopez checked the pump.",
+        ];
+        assert_eq!(best("When was the pump checked?", &texts), texts[1]);
+        assert_eq!(best("Who checked the pump?", &texts), texts[2]);
+    }
+
+    #[test]
+    fn what_only_repeats_the_question_answers_nothing() {
+        let texts =
+            ["The shaft seal of the pump.", "The shaft seal keeps glycol from the bearing of a motor."];
+        assert_eq!(best("What does the shaft seal of the pump do?", &texts), texts[1]);
+    }
+
+    #[test]
+    fn without_a_word_in_common_some_are_read_all_the_same_and_none_twice() {
+        let texts: Vec<String> = (0..40).map(|n| format!("Number{n} is a word of its own here.")).collect();
+        let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        texts.extend(texts.clone());
+        let sources = sources(&texts);
+        let found = promising("Pourquoi ?", &sources, &Lens::of(Agent::RagChat));
+        assert_eq!(found.len(), MOST_READ);
+        let distinct: HashSet<&str> = found.iter().map(|sentence| sentence.text(&sources)).collect();
+        assert_eq!(distinct.len(), MOST_READ);
+    }
+
+    #[test]
+    fn the_best_sources_are_kept_and_their_sentences_follow_them() {
+        let all = sources(&[
+            "Bees fly south now.",
+            "The seal is replaced every year.",
+            "The seal is grey and new.",
+        ]);
+        let found = promising("How often is the seal replaced?", &all, &Lens::of(Agent::RagChat));
+        let (kept, theirs) = best_sources(all, found, 2);
+        assert_eq!(kept[0].text, "The seal is replaced every year.");
+        assert_eq!(kept[1].text, "The seal is grey and new.");
+        assert_eq!(theirs[0].text(&kept), kept[0].text);
+        assert_eq!(theirs.len(), 2);
     }
 }
