@@ -13,6 +13,7 @@ mod graph;
 mod ingest;
 mod lifecycle;
 mod models;
+mod openai;
 mod search;
 mod tenancy;
 mod walk;
