@@ -11,6 +11,7 @@ mod form;
 mod graph;
 mod ingest;
 mod limit;
+mod mcp;
 mod openai;
 mod root;
 mod search;
@@ -54,6 +55,7 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/v1/models/{*id}", get(openai::get_model).fallback(openai::wrong_method))
         .route("/v1/chat/completions", post(openai::complete).fallback(openai::wrong_method))
         .route("/v1/{*path}", any(openai::unknown_path))
+        .route("/mcp", post(mcp::serve))
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));

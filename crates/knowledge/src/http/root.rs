@@ -22,6 +22,7 @@ pub async fn describe() -> Json<Value> {
             "graph": "/api/graph",
             "chat": "/api/chat",
             "completions": "/v1/chat/completions",
+            "mcp": "/mcp",
         },
     }))
 }
