@@ -12,6 +12,7 @@ run:
 
 test:
 	scripts/fetch-postgres
+	scripts/fetch-clients
 	scripts/test
 
 bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor

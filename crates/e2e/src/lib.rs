@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 pub mod client;
+pub mod clients;
 pub mod person;
 pub mod postgres;
 pub mod raw;
@@ -13,6 +14,7 @@ pub mod upstream;
 pub mod vendor;
 
 pub use client::{Reply, get, reply};
+pub use clients::run_client;
 pub use person::{Form, Person};
 pub use raw::Raw;
 pub use stoa::Stoa;

@@ -1,5 +1,5 @@
 //! A vendor: a server that speaks the chat-completions protocol, remembers what it was asked, and says what the test
-//! wants to hear. Its model `hang` says one word and no more, `fail` refuses.
+//! wants to hear. Its model `hang` says one word and no more, `break` breaks off after it, `fail` refuses.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, StreamBody};
@@ -95,6 +95,9 @@ async fn respond(
         if model == "hang" {
             // Held open until the client goes.
             tokio::spawn(async move { pieces.closed().await });
+            return Ok(response);
+        }
+        if model == "break" {
             return Ok(response);
         }
     }

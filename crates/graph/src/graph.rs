@@ -100,6 +100,11 @@ impl Graph {
         self.place(id).map(|place| &self.nodes[place as usize])
     }
 
+    /// The node of that id, or of that name however it is spelled.
+    pub fn find_named(&self, name: &str) -> Option<&Node> {
+        self.find(name).or_else(|| self.find(&key::id(&key::key_of_label(name))))
+    }
+
     /// Where a node stands, as edges name it.
     pub fn place(&self, id: &str) -> Option<u32> {
         self.places.get(id).copied()

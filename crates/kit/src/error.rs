@@ -30,6 +30,14 @@ impl ApiError {
         self
     }
 
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "INVALID_REQUEST", message)
     }
@@ -79,12 +87,19 @@ impl From<Refusal> for ApiError {
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let mut body = self.more;
-        body.insert("error".to_owned(), self.message.into());
+    fn into_response(mut self) -> Response {
+        let mut body = std::mem::take(&mut self.more);
+        body.insert("error".to_owned(), self.message.clone().into());
         body.insert("code".to_owned(), self.code.into());
         body.insert("success".to_owned(), false.into());
-        let mut response = (self.status, Json(Value::Object(body))).into_response();
+        self.respond_with(Value::Object(body))
+    }
+}
+
+impl ApiError {
+    /// With a body of another shape, where a protocol asks for its own.
+    pub fn respond_with(self, body: Value) -> Response {
+        let mut response = (self.status, Json(body)).into_response();
         if let Some(seconds) = self.retry_after_seconds {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

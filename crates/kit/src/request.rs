@@ -5,6 +5,7 @@ use crate::json::{self, MAX_BODY};
 use crate::serve::BodyFault;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -36,8 +37,12 @@ impl JsonObject {
 }
 
 pub async fn read_json<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, ApiError> {
+    json::parse(&read_whole(body, limit).await?).map_err(|fault| ApiError::invalid(fault.to_string()))
+}
+
+pub async fn read_whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     let whole = Limited::new(body, limit).collect().await.map_err(|error| body_error(&*error))?;
-    json::parse(&whole.to_bytes()).map_err(|fault| ApiError::invalid(fault.to_string()))
+    Ok(whole.to_bytes())
 }
 
 /// What broke while a body was read, found among the causes of an error.

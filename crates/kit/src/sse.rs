@@ -30,6 +30,15 @@ impl Event {
 }
 
 pub fn respond(events: impl Stream<Item = Event> + Send + 'static, drain: Drain) -> Response {
+    stream_of(events.map(|event| event.to_bytes()), drain)
+}
+
+/// Data lines alone, without names and ids, as OpenAI's protocol has them. A text has no line breaks.
+pub fn respond_data(texts: impl Stream<Item = String> + Send + 'static, drain: Drain) -> Response {
+    stream_of(texts.map(|text| format!("data: {text}\n\n").into()), drain)
+}
+
+fn stream_of(events: impl Stream<Item = Bytes> + Send + 'static, drain: Drain) -> Response {
     let mut every = interval(SIGN_OF_LIFE);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let lives = stream::unfold(every, |mut every| async {
@@ -39,22 +48,22 @@ pub fn respond(events: impl Stream<Item = Event> + Send + 'static, drain: Drain)
     let events = events.map(Piece::Event).chain(stream::once(async { Piece::End }));
     let both = stream::select(events, lives);
     let until_end = both.take_while(|piece| std::future::ready(!matches!(piece, Piece::End)));
-    let bytes = until_end.map(|piece| Ok::<Bytes, Infallible>(piece.to_bytes()));
+    let bytes = until_end.map(|piece| Ok::<Bytes, Infallible>(piece.into_bytes()));
     let body = Body::from_stream(bytes.take_until(async move { drain.started().await }));
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     (headers, [("x-accel-buffering", "no")], body).into_response()
 }
 
 enum Piece {
-    Event(Event),
+    Event(Bytes),
     Life,
     End,
 }
 
 impl Piece {
-    fn to_bytes(&self) -> Bytes {
+    fn into_bytes(self) -> Bytes {
         match self {
-            Self::Event(event) => event.to_bytes(),
+            Self::Event(bytes) => bytes,
             Self::Life | Self::End => Bytes::from_static(b":\n\n"),
         }
     }

@@ -74,6 +74,10 @@ pub struct Ask {
     pub history: String,
     pub goals: String,
     pub top_k: usize,
+    /// Where the model ends its own words; what is quoted of the sources stays whole.
+    pub stop: Vec<String>,
+    /// None: another one each time.
+    pub seed: Option<u64>,
 }
 
 impl Ask {
@@ -88,6 +92,8 @@ impl Ask {
             history: String::new(),
             goals: String::new(),
             top_k: DEFAULT_SOURCES,
+            stop: Vec::new(),
+            seed: None,
         }
     }
 }
@@ -113,7 +119,7 @@ pub enum Spoken {
     End(Usage),
 }
 
-type Speech = BoxStream<'static, Result<Spoken, ChatError>>;
+pub type Speech = BoxStream<'static, Result<Spoken, ChatError>>;
 
 /// An answer in the making. Dropping it ends the work on it.
 pub struct Answer {
@@ -286,8 +292,8 @@ impl Chats {
             messages,
             max_tokens,
             temperature: ask.temperature,
-            stop: Vec::new(),
-            seed: u64::from_le_bytes(self.random.bytes()),
+            stop: ask.stop.clone(),
+            seed: ask.seed.unwrap_or_else(|| u64::from_le_bytes(self.random.bytes())),
             urgent: true,
         }
     }
@@ -336,8 +342,16 @@ fn formatted(reply: llm::Reply, grounding: Option<Grounding>, citations: Citatio
                 };
                 (vec![Ok(Spoken::Text(citations.push(&text)))], Some((reply, grounding, citations)))
             }
-            Ok(Piece::End(usage)) => {
-                let rest = grounding.map(|grounding| grounding.finish(usage.cut_off)).unwrap_or_default();
+            Ok(Piece::End(mut usage)) => {
+                let rest = match grounding {
+                    Some(grounding) => {
+                        let rest = grounding.finish(usage.cut_off);
+                        // Only whole sentences pass, so what is shown is not cut off.
+                        usage.cut_off = false;
+                        rest
+                    }
+                    None => String::new(),
+                };
                 let text = citations.push(&rest) + &citations.finish();
                 (vec![Ok(Spoken::Text(text)), Ok(Spoken::End(usage))], None)
             }

@@ -6,10 +6,13 @@ mod chat;
 mod documents;
 mod error;
 mod events;
+mod fields;
 mod form;
 mod graph;
 mod ingest;
 mod limit;
+mod mcp;
+mod openai;
 mod root;
 mod search;
 mod signup;
@@ -19,7 +22,7 @@ use crate::Inner;
 use axum::Router;
 use axum::middleware::map_response;
 use axum::response::Response;
-use axum::routing::{delete, get, post};
+use axum::routing::{any, delete, get, post};
 use http::{HeaderValue, header};
 use kit::health::{Health, Reader};
 use kit::serve::AxumHandler;
@@ -48,6 +51,11 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/api/search", get(search::search))
         .route("/api/graph", get(graph::graph))
         .route("/api/chat", post(chat::chat))
+        .route("/v1/models", get(openai::list_models).fallback(openai::wrong_method))
+        .route("/v1/models/{*id}", get(openai::get_model).fallback(openai::wrong_method))
+        .route("/v1/chat/completions", post(openai::complete).fallback(openai::wrong_method))
+        .route("/v1/{*path}", any(openai::unknown_path))
+        .route("/mcp", post(mcp::serve))
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));

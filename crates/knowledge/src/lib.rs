@@ -86,6 +86,7 @@ pub(crate) struct Inner {
     pub tokens: Arc<Tokens>,
     pub engine: Option<Arc<Engine>>,
     pub clock: Clock,
+    pub random: Random,
     pub drain: Drain,
     pub settings: KnowledgeSettings,
 }
@@ -101,7 +102,14 @@ impl Knowledge {
         Ok(Self(Arc::new(Inner {
             chats: Chats::new(providers, search.clone(), indexes.clone(), random.clone()),
             search,
-            ingest: Ingest::new(db.clone(), blobs.clone(), clock.clone(), random, engine.clone(), extractor),
+            ingest: Ingest::new(
+                db.clone(),
+                blobs.clone(),
+                clock.clone(),
+                random.clone(),
+                engine.clone(),
+                extractor,
+            ),
             accounts,
             indexes,
             db,
@@ -109,6 +117,7 @@ impl Knowledge {
             tokens,
             engine,
             clock,
+            random,
             drain,
             settings,
         })))

@@ -30,11 +30,21 @@ impl Graph {
     /// A node and its strongest neighbours.
     pub fn around(&self, id: &str, limit: usize) -> View<'_> {
         let Some(&center) = self.places.get(id) else { return self.view(std::iter::empty()) };
+        let near = self.near(center).into_iter().map(|(_, place)| place);
+        self.view(std::iter::once(center as usize).chain(near).take(limit))
+    }
+
+    /// All that a node is connected to, and how strongly; the strongest first.
+    pub fn neighbours(&self, id: &str) -> Vec<(f32, &Node)> {
+        let near = self.place(id).map(|center| self.near(center)).unwrap_or_default();
+        near.into_iter().map(|(strength, place)| (strength, &self.nodes[place])).collect()
+    }
+
+    fn near(&self, center: u32) -> Vec<(f32, usize)> {
         let mut near: Vec<(f32, usize)> =
             self.edges.iter().filter_map(|edge| neighbour(edge, center)).collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let near = near.into_iter().map(|(_, place)| place);
-        self.view(std::iter::once(center as usize).chain(near).take(limit))
+        near
     }
 
     fn view(&self, places: impl Iterator<Item = usize>) -> View<'_> {

@@ -39,6 +39,16 @@ impl Source {
         }
         list.iter().enumerate().map(|(index, value)| one(index, value)).collect()
     }
+
+    /// As answers show them, with the numbers that they are cited by.
+    pub fn numbered(sources: &[Self]) -> Vec<Value> {
+        let number = |(place, source): (usize, &Self)| {
+            let mut shown = source.shown.clone();
+            shown.insert("number".to_owned(), (place + 1).into());
+            Value::Object(shown)
+        };
+        sources.iter().enumerate().map(number).collect()
+    }
 }
 
 fn one(index: usize, value: &Value) -> Result<Source, String> {

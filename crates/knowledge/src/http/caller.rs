@@ -16,6 +16,9 @@ const IDENTITY: &str = "x-gateway-identity";
 /// Somebody with a session, or an administrator whom the gateway has identified.
 pub struct Caller(pub User);
 
+/// A [`Caller`] that says who it is by itself: no cookie, which a browser adds to whatever page asks.
+pub struct Program(pub User);
+
 /// An administrator.
 pub struct Admin(pub User);
 
@@ -24,10 +27,8 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let headers = &parts.headers;
-        for token in [bearer(headers), plain(headers, API_KEY)].into_iter().flatten() {
-            if let Some(user) = app.accounts.of_session(token).await? {
-                return Ok(Self(user));
-            }
+        if let Some(user) = of_header(app, headers).await? {
+            return Ok(Self(user));
         }
         if let Some(token) = cookie(headers)
             && let Some(user) = app.accounts.of_session(token).await?
@@ -35,10 +36,19 @@ impl FromRequestParts<App> for Caller {
             refuse_other_sites(&parts.method, headers)?;
             return Ok(Self(user));
         }
-        if let Some(user) = identified(app, headers).await? {
-            return Ok(Self(user));
-        }
-        Err(ApiError::unauthorized("this needs a session: sign in at POST /api/auth/login").into())
+        identified(app, headers).await?.map(Self).ok_or_else(no_session)
+    }
+}
+
+impl FromRequestParts<App> for Program {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let found = match of_header(app, &parts.headers).await? {
+            Some(user) => Some(user),
+            None => identified(app, &parts.headers).await?,
+        };
+        found.map(Self).ok_or_else(no_session)
     }
 }
 
@@ -72,6 +82,20 @@ impl Caller {
             }
         }
     }
+}
+
+fn no_session() -> Failure {
+    ApiError::unauthorized("this needs a session: sign in at POST /api/auth/login").into()
+}
+
+/// By a session's token in a header of its own.
+async fn of_header(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {
+    for token in [bearer(headers), plain(headers, API_KEY)].into_iter().flatten() {
+        if let Some(user) = app.accounts.of_session(token).await? {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
 }
 
 async fn identified(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {

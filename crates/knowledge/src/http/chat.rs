@@ -3,6 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::error::Failure;
+use super::fields::{given, text, whole};
 use super::limit::Counted;
 use crate::accounts::User;
 use crate::chat::{Agent, Answer, Ask, Choice, Source, Spoken};
@@ -21,7 +22,7 @@ use serde_json::{Map, Value, json};
 pub const MAX_BODY: usize = 4 << 20;
 /// A longer text is a document, or belongs into `historyContext`.
 const LONGEST_QUERY: usize = 32 << 10;
-const MOST_ANSWER_TOKENS: usize = 1 << 20;
+pub const MOST_ANSWER_TOKENS: usize = 1 << 20;
 
 pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Failure> {
     let streams = wants_events(request.headers());
@@ -55,10 +56,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
 fn ask(fields: &Map<String, Value>) -> Result<Ask, ApiError> {
     let query = text(fields, "query")?.map(str::trim).filter(|query| !query.is_empty());
     let query = query.ok_or_else(|| ApiError::invalid("`query` is missing: the question"))?;
-    if query.len() > LONGEST_QUERY {
-        let message = format!("`query` has {} bytes: at most {LONGEST_QUERY}", query.len());
-        return Err(ApiError::invalid(message));
-    }
+    refuse_long("query", query)?;
     let mut ask = Ask::new(query);
     if let Some(name) = text(fields, "agentType")? {
         ask.agent = Agent::named(name).map_err(|error| ApiError::invalid(error.to_string()))?;
@@ -84,6 +82,14 @@ fn ask(fields: &Map<String, Value>) -> Result<Ask, ApiError> {
     Ok(ask)
 }
 
+/// A question of more bytes than one has, under the name that the request has for it.
+pub fn refuse_long(name: &str, question: &str) -> Result<(), ApiError> {
+    match question.len() {
+        0..=LONGEST_QUERY => Ok(()),
+        bytes => Err(ApiError::invalid(format!("`{name}` has {bytes} bytes: at most {LONGEST_QUERY}"))),
+    }
+}
+
 fn choice(config: &Value) -> Result<Choice, ApiError> {
     let config = config.as_object().ok_or_else(|| ApiError::invalid("`llmConfig` is not an object"))?;
     let required = |name: &str| {
@@ -95,29 +101,6 @@ fn choice(config: &Value) -> Result<Choice, ApiError> {
         model: Some(required("model")?.to_owned()),
         max_tokens: whole(config, "maxTokens", "llmConfig.maxTokens", MOST_ANSWER_TOKENS)?,
     })
-}
-
-/// A field that is there: null counts as absent.
-fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
-    fields.get(name).filter(|value| !value.is_null())
-}
-
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, ApiError> {
-    let wrong = || ApiError::invalid(format!("`{name}` is not a string"));
-    given(fields, name).map(|value| value.as_str().ok_or_else(wrong)).transpose()
-}
-
-fn whole(
-    fields: &Map<String, Value>,
-    name: &str,
-    shown: &str,
-    most: usize,
-) -> Result<Option<usize>, ApiError> {
-    let Some(value) = given(fields, name) else { return Ok(None) };
-    let number =
-        value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=most as f64).contains(number));
-    let wrong = || ApiError::invalid(format!("`{shown}` is not a whole number from 1 to {most}"));
-    number.map(|number| Some(number as usize)).ok_or_else(wrong)
 }
 
 async fn answer(app: &App, owner: &User, ask: Ask, streams: bool) -> Result<Response, Failure> {

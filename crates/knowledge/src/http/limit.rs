@@ -15,6 +15,11 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 /// A question that was counted.
 pub struct Counted(Decision);
 
+pub struct Excess {
+    pub message: String,
+    pub wait: Duration,
+}
+
 impl Counted {
     pub async fn question(app: &App, user_id: &str) -> Result<Self, Failure> {
         let most = i64::from(app.settings.chat_requests_per_minute);
@@ -23,19 +28,22 @@ impl Counted {
 
     /// Fails where it was one too many.
     pub fn allowed(&self, app: &App) -> Result<(), ApiError> {
+        let Some(Excess { message, wait }) = self.excess(app) else { return Ok(()) };
+        let error = ApiError::too_many_requests("rate limit exceeded", wait);
+        Err(error.with("message", message).with("resetAt", self.0.reset_at_ms))
+    }
+
+    /// What there is to say where it was one too many.
+    pub fn excess(&self, app: &App) -> Option<Excess> {
         if self.0.allowed {
-            return Ok(());
+            return None;
         }
         let wait = Duration::from_millis(
             self.0.reset_at_ms.saturating_sub(app.clock.now_ms()).max(0).unsigned_abs(),
         );
         let most = app.settings.chat_requests_per_minute;
-        let message = format!(
-            "at most {most} questions a minute: try again in {} s",
-            wait.as_millis().div_ceil(1000).max(1)
-        );
-        let error = ApiError::too_many_requests("rate limit exceeded", wait);
-        Err(error.with("message", message).with("resetAt", self.0.reset_at_ms))
+        let seconds = wait.as_millis().div_ceil(1000).max(1);
+        Some(Excess { message: format!("at most {most} questions a minute: try again in {seconds} s"), wait })
     }
 
     /// The answer with what is left of the minute.

@@ -21,6 +21,8 @@ pub async fn describe() -> Json<Value> {
             "search": "/api/search",
             "graph": "/api/graph",
             "chat": "/api/chat",
+            "completions": "/v1/chat/completions",
+            "mcp": "/mcp",
         },
     }))
 }

@@ -3,7 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::error::Failure;
-use crate::search::{Filters, Found, MOST_RESULTS, Question};
+use crate::search::{Filters, Found, MOST_RESULTS, Question, SearchError};
 use axum::Json;
 use axum::extract::State;
 use kit::error::ApiError;
@@ -11,7 +11,7 @@ use kit::request::Params;
 use retrieval::Mode;
 use serde_json::{Value, json};
 
-const DEFAULT_RESULTS: usize = 5;
+pub const DEFAULT_RESULTS: usize = 5;
 
 pub async fn search(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
     let text = params.get("query").map(str::trim).filter(|text| !text.is_empty());
@@ -25,7 +25,12 @@ pub async fn search(State(app): State<App>, caller: Caller, params: Params) -> R
         category: params.get("category").map(str::to_owned),
         tags: tags.filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
     };
-    let answer = app.search.ask(&owner.id, Question { text, mode, limit, filters }).await?;
+    Ok(Json(found(&app, &owner.id, Question { text, mode, limit, filters }).await?))
+}
+
+/// What a search answers, whichever way it was asked.
+pub async fn found(app: &App, user_id: &str, question: Question) -> Result<Value, SearchError> {
+    let answer = app.search.ask(user_id, question).await?;
     let mut body = json!({ "results": answer.found.iter().map(Found::to_json).collect::<Vec<Value>>() });
     if answer.reindex_due > 0 {
         body["reindexDue"] = answer.reindex_due.into();
@@ -38,10 +43,10 @@ pub async fn search(State(app): State<App>, caller: Caller, params: Params) -> R
         body["notice"] =
             "the embedding model is missing, so only words were compared: run `stoa models pull`".into();
     }
-    Ok(Json(body))
+    Ok(body)
 }
 
-fn mode(given: Option<&str>) -> Result<Mode, ApiError> {
+pub fn mode(given: Option<&str>) -> Result<Mode, ApiError> {
     match given {
         None | Some("graph") => Ok(Mode::Graph),
         Some("hybrid") => Ok(Mode::Hybrid),

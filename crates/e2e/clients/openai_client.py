@@ -1,0 +1,88 @@
+"""The official OpenAI client against a started program. Fails by an assertion; prints what it has shown."""
+
+import sys
+
+import openai
+
+url, gateway, token, gateway_token, model = sys.argv[1:6]
+QUESTION = [{"role": "user", "content": "What does the pump P-204 circulate?"}]
+
+
+def whole(client, name, headers=None):
+    answer = client.chat.completions.create(
+        model=name, messages=QUESTION, seed=1, temperature=0, extra_headers=headers
+    )
+    assert answer.object == "chat.completion", answer
+    assert answer.id.startswith("chatcmpl-"), answer
+    assert answer.choices[0].message.role == "assistant", answer
+    assert answer.choices[0].finish_reason in ("stop", "length"), answer
+    usage = answer.usage
+    assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens, answer
+    return answer
+
+
+client = openai.OpenAI(base_url=f"{url}/v1", api_key=token, max_retries=0)
+
+names = [one.id for one in client.models.list()]
+for name in (f"stoa/edge-ai/{model}", f"edge-ai/{model}", "stoa/rag-chat", "stoa/critic"):
+    assert name in names, names
+    assert client.models.retrieve(name).id == name
+print("models")
+
+answer = whole(client, "stoa/rag-chat")
+assert "coolant" in answer.choices[0].message.content, answer
+assert "[1]" in answer.choices[0].message.content, answer
+first = answer.citations[0]
+assert first["number"] == 1 and "coolant" in first["text"], answer
+assert answer.model == f"stoa/edge-ai/{model}", answer
+print("grounded")
+
+answer = whole(client, f"edge-ai/{model}")
+assert answer.citations == [] and answer.usage.completion_tokens > 0, answer
+print("plain")
+
+text, reasons, used, citations = "", [], None, None
+stream = client.chat.completions.create(
+    model="stoa", messages=QUESTION, stream=True, stream_options={"include_usage": True}
+)
+for chunk in stream:
+    assert chunk.object == "chat.completion.chunk", chunk
+    if not chunk.choices:
+        used = chunk.usage
+        continue
+    text += chunk.choices[0].delta.content or ""
+    if chunk.choices[0].finish_reason:
+        reasons.append(chunk.choices[0].finish_reason)
+        citations = chunk.citations
+assert "coolant" in text and reasons == ["stop"], (text, reasons)
+assert used is not None and used.total_tokens == used.prompt_tokens + used.completion_tokens, used
+assert citations[0]["number"] == 1, citations
+print("streamed")
+
+try:
+    client.chat.completions.create(model="gpt-nothing", messages=QUESTION)
+    raise SystemExit("an unknown model answered")
+except openai.NotFoundError as error:
+    assert error.code == "model_not_found" and error.param == "model", error
+try:
+    openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0).models.list()
+    raise SystemExit("a wrong key was let in")
+except openai.AuthenticationError as error:
+    assert error.code == "invalid_api_key", error
+print("refused")
+
+# The gateway takes `Authorization` for its own tokens: a session's token there is one that does not verify.
+own = {"X-Api-Key": token}
+try:
+    openai.OpenAI(base_url=f"{gateway}/core/v1", api_key=token, default_headers=own, max_retries=0).models.list()
+    raise SystemExit("the gateway verified a token that is not its own")
+except openai.PermissionDeniedError:
+    pass
+for name, key, headers in [
+    ("without Authorization", "unused", {"Authorization": openai.Omit()}),
+    ("with a gateway token", gateway_token, None),
+]:
+    through = openai.OpenAI(base_url=f"{gateway}/core/v1", api_key=key, default_headers=own, max_retries=0)
+    assert "coolant" in whole(through, "stoa/rag-chat", headers).choices[0].message.content, name
+    assert through.models.retrieve("stoa/rag-chat", extra_headers=headers).id == "stoa/rag-chat", name
+    print("gateway", name)

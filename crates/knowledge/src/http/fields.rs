@@ -1,0 +1,28 @@
+//! The fields of a JSON object that a request brings, each with its fault by name.
+
+use kit::error::ApiError;
+use serde_json::{Map, Value};
+
+/// A field that is there: null counts as absent.
+pub fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    fields.get(name).filter(|value| !value.is_null())
+}
+
+pub fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, ApiError> {
+    let wrong = || ApiError::invalid(format!("`{name}` is not a string"));
+    given(fields, name).map(|value| value.as_str().ok_or_else(wrong)).transpose()
+}
+
+/// A whole number from 1; `shown` is how a fault names the field.
+pub fn whole(
+    fields: &Map<String, Value>,
+    name: &str,
+    shown: &str,
+    most: usize,
+) -> Result<Option<usize>, ApiError> {
+    let Some(value) = given(fields, name) else { return Ok(None) };
+    let number =
+        value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=most as f64).contains(number));
+    let wrong = || ApiError::invalid(format!("`{shown}` is not a whole number from 1 to {most}"));
+    number.map(|number| Some(number as usize)).ok_or_else(wrong)
+}

@@ -1,0 +1,80 @@
+//! What a model's name means: `stoa/…` answers from documents, `{provider}/{model}` does not.
+
+use crate::chat::Agent;
+use llm::{EDGE_AI, Model, Providers, VENDOR_A, VENDOR_B, VENDOR_C};
+
+const GROUNDED: &str = "stoa";
+
+pub struct Named {
+    /// Who answers from the documents; none where nothing is retrieved.
+    pub agent: Option<Agent>,
+    pub model: Model,
+    /// As the name has it, in our own words for it.
+    provider: &'static str,
+}
+
+impl Named {
+    /// None where there is no such model. A vendor's own names, with slashes and colons in them, are left to the vendor.
+    pub fn parse(name: &str, providers: &Providers) -> Option<Self> {
+        let (agent, rest) = match name.split_once('/') {
+            Some((GROUNDED, rest)) => (Some(Agent::default()), rest),
+            None if name == GROUNDED => return Some(Self::by_default(Agent::default(), providers)),
+            _ => (None, name),
+        };
+        if agent.is_some()
+            && let Ok(agent) = Agent::named(rest)
+        {
+            return Some(Self::by_default(agent, providers));
+        }
+        let (provider, model) = match rest.split_once('/') {
+            Some((_, "")) => return None,
+            Some((provider, model)) => (provider, Some(model)),
+            None => (rest, None),
+        };
+        let provider = canonical(provider)?;
+        let picked = providers.pick(provider, model).ok()?;
+        // The embedded model is the only one of its provider.
+        let is_another = provider == EDGE_AI && model.is_some_and(|model| model != picked.model());
+        (!is_another).then_some(Self { agent, model: picked, provider })
+    }
+
+    fn by_default(agent: Agent, providers: &Providers) -> Self {
+        Self { agent: Some(agent), model: providers.edge().clone(), provider: EDGE_AI }
+    }
+
+    /// The provider that the name asks for, where that is the one that answers.
+    pub fn owner(&self) -> Option<&'static str> {
+        (self.model.provider() == self.provider).then_some(self.provider)
+    }
+}
+
+fn canonical(provider: &str) -> Option<&'static str> {
+    match provider {
+        EDGE_AI => Some(EDGE_AI),
+        VENDOR_A | "openai" => Some(VENDOR_A),
+        VENDOR_B | "anthropic" => Some(VENDOR_B),
+        VENDOR_C | "gemini" => Some(VENDOR_C),
+        _ => None,
+    }
+}
+
+/// Every name worth choosing from, and whose model it is: each provider's with and without documents, and the agents.
+pub fn all(providers: &Providers) -> Vec<(String, &'static str)> {
+    let models = providers.all();
+    let of_model = |model: &Model| {
+        let (provider, id) = (model.provider(), of(model.provider(), model.model()));
+        [(format!("{GROUNDED}/{id}"), provider), (id, provider)]
+    };
+    let agents = Agent::ALL.map(|agent| (format!("{GROUNDED}/{}", agent.name()), EDGE_AI));
+    models.iter().flat_map(of_model).chain(agents).collect()
+}
+
+fn of(provider: &str, model: &str) -> String {
+    format!("{provider}/{model}")
+}
+
+/// The name of what answered.
+pub fn answered(retrieves: bool, provider: &str, model: &str) -> String {
+    let id = of(provider, model);
+    if retrieves { format!("{GROUNDED}/{id}") } else { id }
+}
