@@ -280,9 +280,12 @@ impl Chats {
         let mut evidence = reading.await.map_err(|_| StoreError::Stopping)?;
         let mut texts = evidence::embedded(sources, &evidence);
         texts.push(query.to_owned());
-        if let Some(mut vectors) = self.search.embed_all(texts).await? {
-            let question = vectors.pop().unwrap_or_default();
-            evidence::weigh(&mut evidence, &question, &vectors);
+        match self.search.embed_all(texts).await? {
+            Some(mut vectors) => {
+                let question = vectors.pop().unwrap_or_default();
+                evidence::weigh(&mut evidence, &question, &vectors);
+            }
+            None => evidence::weigh_by_words(&mut evidence),
         }
         Ok(evidence)
     }

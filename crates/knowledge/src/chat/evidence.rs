@@ -27,6 +27,7 @@ const OUTSTANDING: f32 = 0.85;
 const MOST_READ: usize = 12;
 /// How much meaning counts beside words.
 const MEANING: f32 = 1.5;
+const NEAR_BY_WORDS: f32 = 0.5;
 
 /// A sentence of a source, and how much it says about the question: 0 to about 1.
 #[derive(Clone, Debug)]
@@ -43,6 +44,11 @@ impl Sentence {
     #[cfg(test)]
     pub fn of(source: usize, range: Range<usize>) -> Self {
         Self { source, range, score: 1.0, relevance: 1.0 }
+    }
+
+    fn is_near(&mut self, nearness: f32) {
+        self.relevance += MEANING * nearness;
+        self.score += MEANING * nearness;
     }
 
     pub fn text<'a>(&self, sources: &'a [Source]) -> &'a str {
@@ -122,9 +128,14 @@ pub fn embedded(sources: &[Source], sentences: &[Sentence]) -> Vec<String> {
 /// Adds how near each sentence is to the question in meaning. Vectors have length 1.
 pub fn weigh(sentences: &mut [Sentence], question: &[f32], vectors: &[Vec<f32>]) {
     for (sentence, vector) in sentences.iter_mut().zip(vectors) {
-        let nearness: f32 = question.iter().zip(vector).map(|(one, other)| one * other).sum();
-        sentence.relevance += MEANING * nearness;
-        sentence.score += MEANING * nearness;
+        sentence.is_near(question.iter().zip(vector).map(|(one, other)| one * other).sum());
+    }
+}
+
+/// Without an encoder, what shares words is taken to be near.
+pub fn weigh_by_words(sentences: &mut [Sentence]) {
+    for sentence in sentences {
+        sentence.is_near(NEAR_BY_WORDS * sentence.relevance);
     }
 }
 

@@ -103,7 +103,8 @@ async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Resul
 fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
     let conversation = asked.conversation()?;
     let mut ask = Ask::new(conversation.question);
-    ask.system_prompt = conversation.instructions;
+    // Clients send instructions as a matter of course; a model that cannot follow them stays with the documents.
+    ask.system_prompt = conversation.instructions.filter(|_| named.model.can_write());
     ask.history = conversation.history;
     ask.choice = Some(Choice {
         provider: named.model.provider().to_owned(),
