@@ -30,15 +30,22 @@ impl Event {
 }
 
 pub fn respond(events: impl Stream<Item = Event> + Send + 'static, drain: Drain) -> Response {
-    stream_of(events.map(|event| event.to_bytes()), drain)
+    let bytes = lively(events.map(|event| event.to_bytes()));
+    body_of(bytes.take_until(async move { drain.started().await }))
 }
 
-/// Data lines alone, without names and ids, as OpenAI's protocol has them. A text has no line breaks.
-pub fn respond_data(texts: impl Stream<Item = String> + Send + 'static, drain: Drain) -> Response {
-    stream_of(texts.map(|text| format!("data: {text}\n\n").into()), drain)
+/// Events that come to an end by themselves: when the process ends they get the time that every request gets.
+pub fn respond_to_end(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    body_of(lively(events.map(|event| event.to_bytes())))
 }
 
-fn stream_of(events: impl Stream<Item = Bytes> + Send + 'static, drain: Drain) -> Response {
+/// The same as data lines alone, without names and ids, as OpenAI's protocol has them. A text has no line breaks.
+pub fn respond_data(texts: impl Stream<Item = String> + Send + 'static) -> Response {
+    body_of(lively(texts.map(|text| format!("data: {text}\n\n").into())))
+}
+
+/// With a sign of life in between.
+fn lively(events: impl Stream<Item = Bytes> + Send + 'static) -> impl Stream<Item = Bytes> + Send + 'static {
     let mut every = interval(SIGN_OF_LIFE);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let lives = stream::unfold(every, |mut every| async {
@@ -48,8 +55,11 @@ fn stream_of(events: impl Stream<Item = Bytes> + Send + 'static, drain: Drain) -
     let events = events.map(Piece::Event).chain(stream::once(async { Piece::End }));
     let both = stream::select(events, lives);
     let until_end = both.take_while(|piece| std::future::ready(!matches!(piece, Piece::End)));
-    let bytes = until_end.map(|piece| Ok::<Bytes, Infallible>(piece.into_bytes()));
-    let body = Body::from_stream(bytes.take_until(async move { drain.started().await }));
+    until_end.map(Piece::into_bytes)
+}
+
+fn body_of(bytes: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let body = Body::from_stream(bytes.map(Ok::<Bytes, Infallible>));
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     (headers, [("x-accel-buffering", "no")], body).into_response()
 }

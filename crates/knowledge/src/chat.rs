@@ -42,7 +42,7 @@ pub const DEFAULT_SOURCES: usize = 5;
 const READER_ANSWER: usize = 48;
 const WRITER_ANSWER: usize = 1024;
 /// A reader chooses its sources from so many times more passages, by their sentences.
-const READER_POOL: usize = 2;
+const READER_POOL: usize = 3;
 /// The score of a search from which on a passage has to do with the question. Where a user has few passages, all scores
 /// are low, and a sentence that has this share of the question's words does as well.
 const RELEVANT_SCORE: f32 = 0.15;
@@ -158,23 +158,26 @@ impl Chats {
         // Whoever gives a prompt of their own wants the model's own words.
         let writes = model.can_write() || ask.system_prompt.is_some();
         let _turn = if writes { None } else { self.readers.acquire().await.ok() };
-        let (sources, most) = match ask.sources.take() {
-            Some(given) => (given, usize::MAX),
-            None if writes => (self.find_relevant(user_id, &ask.query, ask.top_k).await?, ask.top_k),
-            None => (self.find(user_id, &ask.query, ask.top_k * READER_POOL).await?, ask.top_k),
+        let (sources, searched) = match ask.sources.take() {
+            Some(given) => (given, None),
+            None if writes => (self.find_relevant(user_id, &ask.query, ask.top_k).await?, Some(ask.top_k)),
+            None => (self.find(user_id, &ask.query, ask.top_k * READER_POOL).await?, Some(ask.top_k)),
         };
         let (sources, spoken) = if sources.is_empty() {
             (sources, said(NOTHING_FOUND.to_owned()))
         } else {
             let connections = match ask.agent {
                 Agent::GraphAnalyst => {
-                    connections::among(&*self.indexes.graph(user_id).await?, &ask.query, &sources)
+                    let (graph, query) = (self.indexes.graph(user_id).await?, ask.query.clone());
+                    let named = sources.clone();
+                    let following = move || connections::among(&graph, &query, &named);
+                    tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?
                 }
                 _ => Vec::new(),
             };
             match writes {
                 true => self.write(&model, &ask, sources, &connections)?,
-                false => self.read(&model, &ask, sources, most, &connections).await?,
+                false => self.read(&model, &ask, sources, searched, &connections).await?,
             }
         };
         Ok(Answer { sources, provider: model.provider(), model: model.model().to_owned(), spoken })
@@ -244,17 +247,16 @@ impl Chats {
         model: &Model,
         ask: &Ask,
         sources: Vec<Source>,
-        most: usize,
+        searched: Option<usize>,
         connections: &[String],
     ) -> Result<(Vec<Source>, Speech), ChatFailure> {
         let lens = Lens::of(ask.agent);
         let evidence = self.evidence(&ask.query, &sources, lens).await?;
         // What the caller gives is to be answered from, whatever the question.
-        let searched = most != usize::MAX;
-        if searched && !evidence::bears_on_question(&evidence) {
+        if searched.is_some() && !evidence::bears_on_question(&evidence) {
             return Ok((Vec::new(), said(NOTHING_FOUND.to_owned())));
         }
-        let (sources, evidence) = evidence::best_sources(sources, evidence, most);
+        let (sources, evidence) = evidence::best_sources(sources, evidence, searched.unwrap_or(usize::MAX));
         let chosen = lens.choose(&evidence);
         let quoted = lens.lay_out(&sources, &chosen, connections);
         let Some(best) = evidence::outstanding(&chosen) else { return Ok((sources, said(quoted))) };

@@ -1,7 +1,7 @@
-//! Stoa's knowledge service: accounts, document ingestion, search and the knowledge graph.
+//! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` is the front door; behind it each module owns one thing: `accounts`, `documents`, `ingest` (a file to chunks),
-//! `indexes` (chunks in memory), `search`. SQL is in `tables`. Other services are reached over HTTP only.
+//! `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;

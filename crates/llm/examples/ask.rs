@@ -30,6 +30,7 @@ async fn main() {
         api_key: key.parse().expect("a key"),
         base_url: base_url.parse().expect("an address"),
         model: model.clone(),
+        window: 128_000,
     };
     let mut vendors = Vendors { timeout: Duration::from_secs(120), ..Vendors::none() };
     match provider.as_str() {

@@ -12,7 +12,7 @@ mod vendor;
 pub use edge::Edge;
 pub use error::{Cause, ChatError};
 pub use metered::Model;
-pub use providers::{EDGE_AI, NoClient, Providers, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C};
+pub use providers::{EDGE_AI, NoClient, Providers, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
 pub use vendor::{ApiKey, BaseUrl, VendorSettings, Vendors};
 
 use futures_util::stream::Stream;
@@ -96,6 +96,6 @@ pub trait ChatModel: Send + Sync {
         true
     }
 
-    /// Text pieces and then `Piece::End`; or an error, which is the last item. Nothing happens before the first poll.
+    /// Text pieces and then `Piece::End`; or an error, which is the last item. A vendor is not asked before the first poll.
     fn chat(&self, chat: Chat) -> Reply;
 }

@@ -56,16 +56,21 @@ impl Providers {
 
     /// The model that answers where `provider` and `model` are asked for: without a vendor's secret, the embedded one.
     pub fn pick(&self, provider: &str, model: Option<&str>) -> Result<Model, UnknownProvider> {
-        let provider = match provider {
-            EDGE_AI => EDGE_AI,
-            VENDOR_A | "openai" => VENDOR_A,
-            VENDOR_B | "anthropic" => VENDOR_B,
-            VENDOR_C | "gemini" => VENDOR_C,
-            other => return Err(UnknownProvider(other.to_owned())),
-        };
+        let provider = canonical(provider).ok_or_else(|| UnknownProvider(provider.to_owned()))?;
         let endpoint = self.vendors.iter().find(|endpoint| endpoint.provider == provider);
         let model = model.filter(|model| !model.is_empty());
         Ok(endpoint.map_or_else(|| self.edge.clone(), |endpoint| vendor_model(endpoint, model)))
+    }
+}
+
+/// A provider's name in our own words: requests may name a vendor by its protocol.
+pub fn canonical(provider: &str) -> Option<&'static str> {
+    match provider {
+        EDGE_AI => Some(EDGE_AI),
+        VENDOR_A | "openai" => Some(VENDOR_A),
+        VENDOR_B | "anthropic" => Some(VENDOR_B),
+        VENDOR_C | "gemini" => Some(VENDOR_C),
+        _ => None,
     }
 }
 

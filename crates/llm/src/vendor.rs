@@ -36,9 +36,6 @@ const LONGEST_MESSAGE: usize = 300;
 
 /// How a vendor is spoken to.
 pub trait Protocol: Send + Sync {
-    /// Tokens that question and answer may have together, in the smallest of its models that are in use.
-    fn window(&self) -> usize;
-
     fn url(&self, base: &BaseUrl, model: &str) -> Url;
 
     /// With the key, which goes nowhere else.
@@ -152,7 +149,7 @@ impl ChatModel for Vendor {
     }
 
     fn window(&self) -> usize {
-        self.endpoint.protocol.window()
+        self.endpoint.settings.window
     }
 
     fn tokens(&self, text: &str) -> usize {

@@ -161,7 +161,13 @@ fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
     let api_key = layers.read(&format!("vendor_{which}_api_key"), api_key);
     let base_url = layers.read(&format!("vendor_{which}_base_url"), |text| text.parse().map(Some));
     let model = layers.read(&format!("vendor_{which}_model"), not_empty);
-    Some(VendorSettings { api_key: api_key?, base_url: base_url?, model })
+    let window = layers.read(&format!("vendor_{which}_window"), window);
+    Some(VendorSettings { api_key: api_key?, base_url: base_url?, model, window })
+}
+
+fn window(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1024..=100_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number of tokens: expected 1024 or more"))
 }
 
 fn api_key(text: &str) -> Result<Option<ApiKey>, String> {

@@ -1,7 +1,7 @@
 //! Citations in an answer on its way: `[2]` stays where there is a second source, and goes where there is none.
 
 /// No citation is longer; more is other text in brackets.
-const LONGEST: usize = 24;
+const LONGEST: usize = 500;
 
 /// Takes an answer piece by piece. What might become a citation is held back until it is one, or is not.
 pub struct Citations {
@@ -30,7 +30,8 @@ impl Citations {
                 }
                 break;
             };
-            if !inside[end..].starts_with(']') || end == 0 {
+            let has_number = inside[..end].contains(|c: char| c.is_ascii_digit());
+            if !inside[end..].starts_with(']') || !has_number {
                 self.show(open + 1, &mut shown);
                 continue;
             }
@@ -92,6 +93,12 @@ impl Citations {
     }
 }
 
+/// A text without citations.
+pub fn uncited(text: &str) -> String {
+    let mut citations = Citations::new(0);
+    citations.push(text) + &citations.finish()
+}
+
 /// The sources that a text cites, by their numbers, each once and in order.
 pub fn cited(text: &str) -> Vec<usize> {
     let mut numbers = Vec::new();
@@ -133,9 +140,18 @@ mod tests {
     #[test]
     fn other_brackets_stay() {
         check("see [the manual] and a[i] [] [1", "see [the manual] and a[i] [] [1");
-        check("[[1]] [x] [ ] 東京 [2]", "[[1]] [x] 東京 [2]");
-        check("[1111111111111111111111111111111111111", "[1111111111111111111111111111111111111");
+        check("[[1]] [x] 東京 [2]", "[[1]] [x] 東京 [2]");
+        check("- [ ] a task [-] [,]", "- [ ] a task [-] [,]");
+        let open = format!("[{}", "1".repeat(1000));
+        check(&open, &open);
+        check("[1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 99] end", "[1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2] end");
         check("", "");
+    }
+
+    #[test]
+    fn what_a_document_cites_is_not_ours() {
+        assert_eq!(uncited("It was built in 1901.[12] See [2]."), "It was built in 1901. See.");
+        assert_eq!(uncited("- [ ] replace the seal"), "- [ ] replace the seal");
     }
 
     #[test]

@@ -5,6 +5,8 @@ use graph::{Graph, names_in};
 use std::collections::HashSet;
 
 const MOST: usize = 12;
+/// Of a source.
+const MOST_BYTES: usize = 2 << 10;
 
 /// The strongest connections of what the question names; where it names nothing, of what the sources do.
 pub fn among(graph: &Graph, question: &str, sources: &[Source]) -> Vec<String> {
@@ -12,8 +14,9 @@ pub fn among(graph: &Graph, question: &str, sources: &[Source]) -> Vec<String> {
         let ids = names_in(text).into_iter().map(|key| key.replace(' ', "-"));
         ids.filter_map(|id| graph.place(&id)).collect()
     };
+    let beginning = |text: &'_ str| text[..text.floor_char_boundary(MOST_BYTES)].to_owned();
     let asked = places(question);
-    let named: HashSet<u32> = sources.iter().flat_map(|source| places(&source.text)).collect();
+    let named: HashSet<u32> = sources.iter().flat_map(|source| places(&beginning(&source.text))).collect();
     let touches = |source: u32, target: u32| match asked.is_empty() {
         true => named.contains(&source) && named.contains(&target),
         false => asked.contains(&source) || asked.contains(&target),

@@ -4,9 +4,10 @@
 //! around it: its passage, its headings. Questions for a number, a time or a name favour sentences that have one.
 
 use super::agents::Agent;
+use super::citations::uncited;
 use super::lens::Lens;
 use super::source::Source;
-use super::units::{is_title, units};
+use super::units::{is_drawing, is_title, units};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -19,12 +20,17 @@ const LEAST_NEWS: usize = 1;
 const SAYS_NOTHING: f32 = 0.5;
 /// How much less each place in the search counts.
 const PER_PLACE: f32 = 0.03;
+const MOST_PLACES: usize = 10;
+/// Words of a question, bytes of a source and its parts that are looked at: a caller may send megabytes of each.
+const MOST_ASKED: usize = 64;
+const MOST_BYTES: usize = 64 << 10;
+const MOST_PARTS: usize = 400;
 
 /// What the best sentence has at least to do with a question that the documents answer.
 const RELEVANT: f32 = 0.65;
 /// What the second best may be worth where the best stands out.
 const OUTSTANDING: f32 = 0.85;
-const MOST_READ: usize = 12;
+const MOST_READ: usize = 16;
 /// How much meaning counts beside words.
 const MEANING: f32 = 1.5;
 const NEAR_BY_WORDS: f32 = 0.5;
@@ -63,6 +69,11 @@ impl Sentence {
             Some((title, rest)) if is_title(title) => format!("{}: {}", title.trim(), one_line(rest)),
             _ => one_line(text),
         }
+    }
+
+    /// With its citation, and without what looks like one of ours in the document's own words.
+    pub fn cited(&self, sources: &[Source]) -> String {
+        format!("{} [{}]", uncited(&self.plain(sources)), self.source + 1)
     }
 }
 
@@ -141,8 +152,8 @@ pub fn weigh_by_words(sentences: &mut [Sentence]) {
 
 /// All sentences of all sources, in their order, each once.
 fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
-    let asked: Vec<String> = stems(question).into_iter().collect();
-    let ranges: Vec<Vec<Range<usize>>> = sources.iter().map(|source| units(&source.text)).collect();
+    let asked: Vec<String> = stems(question).into_iter().take(MOST_ASKED).collect();
+    let ranges: Vec<Vec<Range<usize>>> = sources.iter().map(|source| parts(&source.text)).collect();
     let words: Vec<Vec<HashSet<String>>> = sources
         .iter()
         .zip(&ranges)
@@ -173,13 +184,20 @@ fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
             let text = &source.text[range.clone()];
             let fits = if wanted.is_in(text) { ASKED_FOR } else { 0.0 };
             let news = own.iter().filter(|word| !asked.contains(word)).count();
-            let empty = if news < LEAST_NEWS { SAYS_NOTHING } else { 0.0 };
+            let empty = if news < LEAST_NEWS || is_drawing(text) { SAYS_NOTHING } else { 0.0 };
             let relevance = shared / total;
-            let score = relevance + lens.bonus(text) + fits - empty - place as f32 * PER_PLACE;
+            let score =
+                relevance + lens.bonus(text) + fits - empty - place.min(MOST_PLACES) as f32 * PER_PLACE;
             found.push(Sentence { source: place, range: range.clone(), score, relevance });
         }
     }
     found
+}
+
+fn parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts = units(&text[..text.floor_char_boundary(MOST_BYTES)]);
+    parts.truncate(MOST_PARTS);
+    parts
 }
 
 /// Rare words say more: those of few sentences weigh more.

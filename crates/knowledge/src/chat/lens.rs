@@ -102,8 +102,12 @@ impl Lens {
         let mut ranked: Vec<&Sentence> = evidence.iter().collect();
         ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
         let best = ranked.first().map_or(0.0, |best| best.score);
-        let least = best * if self.cues.is_empty() { LEAST } else { LEAST_IN_LISTS };
-        ranked.into_iter().take(self.most).filter(|sentence| sentence.score >= least).collect()
+        // Of sentences that all have little to do with the question, one is shown.
+        let least = best.abs() * if self.cues.is_empty() { LEAST } else { LEAST_IN_LISTS };
+        let mut chosen: Vec<&Sentence> = ranked.into_iter().take(self.most).collect();
+        let worthy = chosen.iter().take_while(|sentence| sentence.score >= least).count();
+        chosen.truncate(worthy.max(1));
+        chosen
     }
 
     /// The sentences with their citations, in the agent's layout.
@@ -113,7 +117,6 @@ impl Lens {
             lines.push("Connections, the strongest first:".to_owned());
             lines.extend(connections.iter().map(|connection| format!("- {connection}")));
         }
-        let cited = |sentence: &Sentence| format!("{} [{}]", sentence.plain(sources), sentence.source + 1);
         let (hedged, plain): (Vec<&Sentence>, Vec<&Sentence>) = match self.layout {
             Layout::Sides => chosen.iter().partition(|sentence| self.has_cue(sentence.text(sources))),
             _ => (Vec::new(), chosen.to_vec()),
@@ -128,11 +131,11 @@ impl Lens {
                 Layout::Numbers => format!("{}. ", index + 1),
                 Layout::Boxes => "- [ ] ".to_owned(),
             };
-            lines.push(mark + &cited(sentence));
+            lines.push(mark + &sentence.cited(sources));
         }
         if !hedged.is_empty() {
             lines.push(HEDGED.to_owned());
-            lines.extend(hedged.into_iter().map(|sentence| format!("- {}", cited(sentence))));
+            lines.extend(hedged.into_iter().map(|sentence| format!("- {}", sentence.cited(sources))));
         }
         lines.join("\n")
     }

@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 
 /// More than this would not fit into any window.
 const MOST_SOURCES: usize = 100;
+const MOST_HEADINGS: usize = 8;
+/// In bytes.
+const LONGEST_TITLE: usize = 200;
 
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -73,10 +76,15 @@ fn one(index: usize, value: &Value) -> Result<Source, String> {
     let headings = metadata.get("headings").and_then(Value::as_array).into_iter().flatten();
     Ok(Source {
         text: text.to_owned(),
-        title: metadata.get("documentTitle").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        headings: headings.filter_map(Value::as_str).map(str::to_owned).collect(),
+        title: short(metadata.get("documentTitle").and_then(Value::as_str).unwrap_or_default()),
+        headings: headings.filter_map(Value::as_str).take(MOST_HEADINGS).map(short).collect(),
         shown,
     })
+}
+
+/// A title of more is none.
+fn short(title: &str) -> String {
+    title[..title.floor_char_boundary(LONGEST_TITLE)].to_owned()
 }
 
 fn object(value: Value) -> Map<String, Value> {

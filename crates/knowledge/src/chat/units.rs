@@ -34,8 +34,10 @@ fn pieces(text: &str, mut range: Range<usize>) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     while range.len() > LONGEST {
         let end = text.floor_char_boundary(range.start + LONGEST);
-        let end =
-            text[range.start..end].rfind(char::is_whitespace).map_or(end, |space| range.start + space + 1);
+        let kept = text[range.start..end].rsplit_once(char::is_whitespace);
+        let kept = kept.map_or(end, |(kept, _)| range.start + kept.len());
+        // A blank at the very beginning would leave nothing.
+        let end = if kept > range.start { kept } else { end };
         pieces.push(range.start..end);
         range.start = end;
     }
@@ -83,6 +85,12 @@ pub fn is_title(text: &str) -> bool {
     text.split_whitespace().count() < SHORTEST && !text.trim_end().ends_with(['.', ':', ';', ','])
 }
 
+/// Whether it is a part of a picture made of letters.
+pub fn is_drawing(text: &str) -> bool {
+    text.contains(|c: char| ('\u{2500}'..='\u{257f}').contains(&c))
+        || has_columns(text) && text.ends_with(',')
+}
+
 /// Whether a sentence says what it is about only in the one before.
 fn leans_back(sentence: &str) -> bool {
     let first = sentence.split_whitespace().next().unwrap_or_default();
@@ -124,11 +132,22 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_known_by_their_lines() {
+        assert!(is_drawing("strict framing,             request id,"));
+        assert!(is_drawing("a ─ b"));
+        assert!(!is_drawing("stoa completions SHELL     completions for bash, zsh, fish"));
+    }
+
+    #[test]
     fn what_has_no_end_is_cut_between_words() {
         let endless = "wörter ohne ende ".repeat(1000);
         let found = units(&endless);
         assert!(found.len() > 10 && found.iter().all(|range| range.len() <= LONGEST));
         assert_eq!(found.iter().map(|range| &endless[range.clone()]).collect::<String>(), endless.trim_end());
-        assert!(units(&"ö".repeat(5000)).iter().all(|range| range.len() <= LONGEST));
+        for blank in ["", "\u{a0}", "\u{3000}", " "] {
+            let text = format!("ö{blank}").repeat(5000);
+            let found = units(&text);
+            assert!(found.iter().all(|range| range.len() <= LONGEST && text.get(range.clone()).is_some()));
+        }
     }
 }

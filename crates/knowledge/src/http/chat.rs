@@ -22,6 +22,8 @@ use serde_json::{Map, Value, json};
 pub const MAX_BODY: usize = 4 << 20;
 /// A longer text is a document, or belongs into `historyContext`.
 const LONGEST_QUERY: usize = 32 << 10;
+/// Of a model, in bytes.
+pub const LONGEST_NAME: usize = 200;
 pub const MOST_ANSWER_TOKENS: usize = 1 << 20;
 
 pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Failure> {
@@ -96,9 +98,13 @@ fn choice(config: &Value) -> Result<Choice, ApiError> {
         let found = config.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         found.ok_or_else(|| ApiError::invalid(format!("`llmConfig.{name}` is missing: a string")))
     };
+    let model = required("model")?;
+    if model.len() > LONGEST_NAME || model.contains(char::is_control) {
+        return Err(ApiError::invalid("`llmConfig.model` is no name of a model"));
+    }
     Ok(Choice {
         provider: required("provider")?.to_owned(),
-        model: Some(required("model")?.to_owned()),
+        model: Some(model.to_owned()),
         max_tokens: whole(config, "maxTokens", "llmConfig.maxTokens", MOST_ANSWER_TOKENS)?,
     })
 }
@@ -106,7 +112,7 @@ fn choice(config: &Value) -> Result<Choice, ApiError> {
 async fn answer(app: &App, owner: &User, ask: Ask, streams: bool) -> Result<Response, Failure> {
     let answer = app.chats.answer(&owner.id, ask).await?;
     if streams {
-        return Ok(sse::respond(events(answer), app.drain.clone()));
+        return Ok(sse::respond_to_end(events(answer)));
     }
     let shown = Shown::of(&answer);
     let (text, usage) = collect(answer).await?;

@@ -87,6 +87,10 @@ impl From<ChatFailure> for Failure {
         match error {
             ChatFailure::UnknownProvider(error) => ApiError::invalid(error.to_string()).into(),
             ChatFailure::TooLong(error) => ApiError::invalid(error.to_string()).into(),
+            // 429 is for those who ask too often.
+            ChatFailure::Search(SearchError::Busy) => {
+                ApiError::unavailable(SearchError::Busy.to_string()).into()
+            }
             ChatFailure::Search(error) => error.into(),
             ChatFailure::Store(error) => error.into(),
             ChatFailure::Model(error) => error.into(),

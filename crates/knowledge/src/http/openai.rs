@@ -94,7 +94,7 @@ async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Resul
     };
     let completion = Completion::new(&answer, retrieves, &app.random, seconds(app));
     match streams {
-        true => Ok(completion.stream(answer, with_usage, app.drain.clone())),
+        true => Ok(completion.stream(answer, with_usage)),
         false => Ok(completion.whole(answer).await?),
     }
 }

@@ -14,10 +14,6 @@ const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 pub struct Anthropic;
 
 impl Protocol for Anthropic {
-    fn window(&self) -> usize {
-        200_000
-    }
-
     fn url(&self, base: &BaseUrl, _model: &str) -> Url {
         base.join(["v1", "messages"])
     }

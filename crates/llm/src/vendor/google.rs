@@ -13,10 +13,6 @@ const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 pub struct Google;
 
 impl Protocol for Google {
-    fn window(&self) -> usize {
-        1_000_000
-    }
-
     fn url(&self, base: &BaseUrl, model: &str) -> Url {
         let method = format!("{}:streamGenerateContent", model.strip_prefix("models/").unwrap_or(model));
         let mut url = base.join(["v1beta", "models", &method]);

@@ -12,10 +12,6 @@ use serde_json::Value;
 pub struct OpenAi;
 
 impl Protocol for OpenAi {
-    fn window(&self) -> usize {
-        128_000
-    }
-
     fn url(&self, base: &BaseUrl, _model: &str) -> Url {
         base.join(["chat", "completions"])
     }

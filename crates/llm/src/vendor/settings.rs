@@ -31,6 +31,8 @@ pub struct VendorSettings {
     pub base_url: BaseUrl,
     /// Who answers where no model is asked for by name.
     pub model: String,
+    /// Tokens that question and answer may have together.
+    pub window: usize,
 }
 
 /// A vendor's secret. It is shown nowhere.
@@ -109,8 +111,8 @@ mod tests {
     fn a_key_is_trimmed_checked_and_never_shown() {
         let key: ApiKey = " sk-secret-1\n".parse().unwrap();
         assert_eq!(key.header("Bearer ").unwrap().to_str().unwrap(), "Bearer sk-secret-1");
-        let settings =
-            VendorSettings { api_key: key, base_url: "https://host".parse().unwrap(), model: "m".to_owned() };
+        let base_url = "https://host".parse().unwrap();
+        let settings = VendorSettings { api_key: key, base_url, model: "m".to_owned(), window: 1 };
         let shown = format!("{settings:?} {:?}", Vendors { a: Some(settings.clone()), ..Vendors::none() });
         assert!(shown.contains("ApiKey(…)") && !shown.contains("secret"), "{shown}");
         for text in ["", "  ", "two words", "line\nfeed", "schlüssel"] {

@@ -18,7 +18,7 @@ const KEY: &str = "sk-test-0123456789abcdef";
 
 fn settings(base_url: &str) -> VendorSettings {
     let (api_key, base_url) = (KEY.parse().unwrap(), base_url.parse().unwrap());
-    VendorSettings { api_key, base_url, model: "default-model".to_owned() }
+    VendorSettings { api_key, base_url, model: "default-model".to_owned(), window: 128_000 }
 }
 
 /// The providers with one vendor at `peer`; for vendor-a below `/v1`, as its public address is.

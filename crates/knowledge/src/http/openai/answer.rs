@@ -8,7 +8,6 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, StreamExt};
 use kit::Random;
-use kit::serve::Drain;
 use kit::sse;
 use llm::{ChatError, Usage};
 use serde_json::{Value, json};
@@ -52,10 +51,10 @@ impl Completion {
         Ok(Json(body).into_response())
     }
 
-    pub fn stream(self, answer: Answer, with_usage: bool, drain: Drain) -> Response {
+    pub fn stream(self, answer: Answer, with_usage: bool) -> Response {
         let first = self.chunk(json!({ "role": "assistant", "content": "" }), None, with_usage);
         let rest = answer.spoken.flat_map(move |spoken| stream::iter(self.chunks(spoken, with_usage)));
-        sse::respond_data(stream::once(async move { first.to_string() }).chain(rest), drain)
+        sse::respond_data(stream::once(async move { first.to_string() }).chain(rest))
     }
 
     fn chunks(&self, spoken: Result<Spoken, ChatError>, with_usage: bool) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What a model's name means: `stoa/…` answers from documents, `{provider}/{model}` does not.
 
 use crate::chat::Agent;
-use llm::{EDGE_AI, Model, Providers, VENDOR_A, VENDOR_B, VENDOR_C};
+use llm::{EDGE_AI, Model, Providers, canonical};
 
 const GROUNDED: &str = "stoa";
 
@@ -45,16 +45,6 @@ impl Named {
     /// The provider that the name asks for, where that is the one that answers.
     pub fn owner(&self) -> Option<&'static str> {
         (self.model.provider() == self.provider).then_some(self.provider)
-    }
-}
-
-fn canonical(provider: &str) -> Option<&'static str> {
-    match provider {
-        EDGE_AI => Some(EDGE_AI),
-        VENDOR_A | "openai" => Some(VENDOR_A),
-        VENDOR_B | "anthropic" => Some(VENDOR_B),
-        VENDOR_C | "gemini" => Some(VENDOR_C),
-        _ => None,
     }
 }
 
