@@ -107,6 +107,24 @@ async fn given_sources_are_used_as_they_are_without_a_search() {
 }
 
 #[tokio::test]
+async fn what_a_document_cites_is_not_taken_for_a_citation_of_ours() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = Person::admin(&stoa).await;
+    let title = "x".repeat(2 << 20);
+    let sources = json!([
+        { "text": "The tower of Bergen was built in 1901.[12] See also [2].", "metadata": { "documentTitle": title } },
+        { "text": "Bees fly south in the autumn." },
+    ]);
+    let answer =
+        ask(&admin, json!({ "query": "When was the tower of Bergen built?", "sources": sources })).await;
+    assert!(
+        text(&answer).starts_with("The tower of Bergen was built in 1901. See also. [1]"),
+        "{}",
+        text(&answer)
+    );
+}
+
+#[tokio::test]
 async fn nobody_elses_documents_are_in_an_answer() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = Person::admin(&stoa).await;

@@ -222,6 +222,28 @@ async fn whoever_goes_away_ends_the_writing_at_once() {
 }
 
 #[tokio::test]
+async fn an_answer_on_its_way_is_finished_when_the_process_ends() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = Person::admin(&stoa).await;
+    let body = json!({
+        "query": "Tell a story.", "systemPrompt": "You tell long stories.",
+        "sources": [{ "text": "Once upon a time there was a pump." }],
+        "llmConfig": { "provider": "edge-ai", "model": "m", "maxTokens": 60 },
+    });
+    let request = admin.request(Method::POST, "/api/chat").json(&body);
+    let mut stream = request.header("accept", "text/event-stream").send().await.unwrap().bytes_stream();
+    let mut seen = String::new();
+    while let Some(bytes) = stream.next().await {
+        if seen.is_empty() {
+            stoa.signal("TERM");
+        }
+        seen += std::str::from_utf8(&bytes.unwrap()).unwrap();
+    }
+    assert!(seen.contains("event: done"), "{seen}");
+    assert_eq!(stoa.wait().0, Some(0));
+}
+
+#[tokio::test]
 async fn vendors_answer_where_they_have_a_key_and_the_embedded_model_where_not() {
     let vendor = Vendor::start("The seal is changed every year [1], or not [7].").await;
     let stoa = Stoa::start_knowledge()

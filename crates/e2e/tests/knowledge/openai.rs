@@ -292,7 +292,8 @@ async fn an_open_stream_ends_when_the_process_does() {
     stoa.signal("TERM");
     let (code, took) = stoa.wait();
     assert_eq!(code, Some(0));
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    // It gets the time that every running request gets.
+    assert!(took < Duration::from_secs(15), "{took:?}");
     while let Ok(Some(chunk)) = response.chunk().await {
         read += &String::from_utf8_lossy(&chunk);
     }
