@@ -5,10 +5,16 @@ use tokio::process::Command;
 
 /// Runs one of `crates/e2e/clients` to its end, which must be a good one: what it printed.
 pub async fn run_client(script: &str, arguments: &[&str]) -> String {
-    let python = environment().join("bin/python");
-    assert!(python.exists(), "{} is missing: run `scripts/fetch-clients` first", python.display());
+    let packages = packages();
+    assert!(
+        packages.join("installed").exists(),
+        "{} is missing: run `scripts/fetch-clients`",
+        packages.display()
+    );
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(script);
-    let output = Command::new(python).arg(script).args(arguments).output().await.expect("python starts");
+    let mut python = Command::new("python3");
+    python.arg(script).args(arguments).env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = python.output().await.expect("python starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (printed, complaint) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{}: {printed}\n{complaint}", output.status);
@@ -16,7 +22,7 @@ pub async fn run_client(script: &str, arguments: &[&str]) -> String {
 }
 
 /// Beside the test's own program: `target/debug/deps/x` and `target/clients`.
-fn environment() -> PathBuf {
+fn packages() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     test.ancestors().nth(3).expect("tests are in target/PROFILE/deps").join("clients")
 }
