@@ -2,7 +2,7 @@
 
 use crate::peer::{Peer, error};
 use crate::{KEY, settings};
-use llm::{EDGE_AI, Edge, Providers, VENDOR_A, VENDOR_B, VENDOR_C, Vendors};
+use llm::{EDGE_AI, Edge, Providers, VENDOR_A, VENDOR_B, VENDOR_C, VendorSettings, Vendors};
 
 const NAMES: [(&str, &str); 6] = [
     (VENDOR_A, VENDOR_A),
@@ -18,8 +18,8 @@ fn providers(vendors: Vendors) -> Providers {
 }
 
 fn every_vendor() -> Vendors {
-    let settings = settings("https://127.0.0.1:9/v1");
-    Vendors { a: Some(settings.clone()), b: Some(settings.clone()), c: Some(settings), ..Vendors::none() }
+    let settings = |window| Some(VendorSettings { window, ..settings("https://127.0.0.1:9/v1") });
+    Vendors { a: settings(8_000), b: settings(200_000), c: settings(1_000_000), ..Vendors::none() }
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn a_vendor_with_a_key_answers_under_both_its_names() {
         assert_eq!(providers.pick(name, Some("")).unwrap().model(), "default-model");
     }
     let windows = [VENDOR_A, VENDOR_B, VENDOR_C].map(|name| providers.pick(name, None).unwrap().window());
-    assert_eq!(windows, [128_000, 200_000, 1_000_000]);
+    assert_eq!(windows, [8_000, 200_000, 1_000_000]);
     assert_eq!(providers.pick(VENDOR_A, None).unwrap().tokens("four"), 2);
 }
 
