@@ -146,7 +146,7 @@ impl Chats {
         random: Random,
     ) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-        Self { providers, search, indexes, random, readers: Semaphore::new(cores) }
+        Self { providers, search, indexes, random, readers: Semaphore::new((cores / 2).max(1)) }
     }
 
     pub fn providers(&self) -> &Providers {
