@@ -1,10 +1,10 @@
 //! Somebody's goals in two sentences: as the model puts them, where it stays with the text, or else the two sentences
 //! of the text that are nearest to the middle of all of them.
 
+use crate::chat::stems;
 use futures_util::StreamExt;
 use inference::{Engine, Priority};
 use llm::{Chat, Message, Model, Piece};
-use std::collections::HashSet;
 use std::time::Duration;
 
 const PROMPT: &str = include_str!("../prompts/goals-summary.md");
@@ -65,13 +65,6 @@ async fn written(model: &Model, text: &str) -> Option<String> {
 }
 
 fn is_faithful(summary: &str, text: &str) -> bool {
-    let stems = |text: &str| {
-        let mut stems = HashSet::new();
-        retrieval::stems(text, |stem| {
-            stems.insert(stem.to_owned());
-        });
-        stems
-    };
     let (said, known) = (stems(summary), stems(text));
     let shared = said.intersection(&known).count();
     shared > 0 && shared as f32 >= FAITHFUL * said.len() as f32

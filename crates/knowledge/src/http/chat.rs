@@ -23,7 +23,7 @@ pub const MAX_BODY: usize = 4 << 20;
 /// A longer text is a document, or belongs into `historyContext`.
 const LONGEST_QUERY: usize = 32 << 10;
 /// Of a model, in bytes.
-pub const LONGEST_NAME: usize = 200;
+const LONGEST_NAME: usize = 200;
 pub const MOST_ANSWER_TOKENS: usize = 1 << 20;
 
 pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Failure> {
@@ -92,6 +92,11 @@ pub fn refuse_long(name: &str, question: &str) -> Result<(), ApiError> {
     }
 }
 
+/// Whatever a vendor may call a model: it is sent, logged and remembered.
+pub fn is_model_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && !name.contains(char::is_control)
+}
+
 fn choice(config: &Value) -> Result<Choice, ApiError> {
     let config = config.as_object().ok_or_else(|| ApiError::invalid("`llmConfig` is not an object"))?;
     let required = |name: &str| {
@@ -99,7 +104,7 @@ fn choice(config: &Value) -> Result<Choice, ApiError> {
         found.ok_or_else(|| ApiError::invalid(format!("`llmConfig.{name}` is missing: a string")))
     };
     let model = required("model")?;
-    if model.len() > LONGEST_NAME || model.contains(char::is_control) {
+    if !is_model_name(model) {
         return Err(ApiError::invalid("`llmConfig.model` is no name of a model"));
     }
     Ok(Choice {

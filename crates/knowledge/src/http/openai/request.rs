@@ -2,7 +2,7 @@
 //! several answers, JSON by a schema. Fields that we do not know are ignored.
 
 use super::fault::Fault;
-use crate::http::chat::{MOST_ANSWER_TOKENS, refuse_long};
+use crate::http::chat::{MOST_ANSWER_TOKENS, is_model_name, refuse_long};
 use crate::http::fields::{given, text, whole};
 use llm::{Message, Role};
 use serde_json::{Map, Value};
@@ -38,6 +38,9 @@ impl Asked {
         let model = text(fields, "model")?.filter(|model| !model.is_empty());
         let model =
             model.ok_or_else(|| Fault::of_field("model", "`model` is missing: the name of a model"))?;
+        if !is_model_name(model) {
+            return Err(Fault::of_field("model", "`model` is no name of a model"));
+        }
         let options = given(fields, "stream_options").and_then(Value::as_object);
         Ok(Self {
             model: model.to_owned(),
