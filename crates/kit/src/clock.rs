@@ -1,4 +1,5 @@
-//! The one source of wall-clock time. Services hold a [`Clock`]; tests hold one that they move.
+//! The one source of wall-clock time, and how times are written. Services hold a [`Clock`]; tests hold one that they
+//! move.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -42,6 +43,27 @@ pub fn iso8601(ms: i64) -> String {
         .to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
+/// `250ms`, `30s`, `15m`, `1h`, `7d`; never zero.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wanted = || {
+        format!(
+            "`{text}` is not a time: expected a whole number and a unit, such as `250ms`, `30s`, `15m`, `1h`, `7d`"
+        )
+    };
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let number: u64 = text[..digits].parse().ok().filter(|number| *number > 0).ok_or_else(wanted)?;
+    let unit_ms: u64 = match &text[digits..] {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(wanted()),
+    };
+    let within_a_century = |ms: &u64| *ms <= 36_525 * 86_400_000;
+    number.checked_mul(unit_ms).filter(within_a_century).map(Duration::from_millis).ok_or_else(wanted)
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
 fn system_ms() -> i64 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -68,5 +90,17 @@ mod tests {
     #[test]
     fn iso8601_has_milliseconds_and_z() {
         assert_eq!(iso8601(1_794_709_061_250), "2026-11-15T02:17:41.250Z");
+    }
+
+    #[test]
+    fn times_need_a_number_and_a_unit() {
+        for (text, ms) in
+            [("250ms", 250), ("30s", 30_000), ("15m", 900_000), ("1h", 3_600_000), ("7d", 604_800_000)]
+        {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
+        }
+        for text in ["", "1", "h", "0s", "-1s", "1.5h", "1 h", "1y", "99999999999999999999s", "40000d"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
     }
 }

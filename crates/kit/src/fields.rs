@@ -1,6 +1,6 @@
 //! The fields of a JSON object that a request brings, each with its fault by name.
 
-use kit::error::ApiError;
+use crate::error::ApiError;
 use serde_json::{Map, Value};
 
 /// A field that is there: null counts as absent.
@@ -9,8 +9,12 @@ pub fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value
 }
 
 pub fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, ApiError> {
-    let wrong = || ApiError::invalid(format!("`{name}` is not a string"));
-    given(fields, name).map(|value| value.as_str().ok_or_else(wrong)).transpose()
+    let Some(value) = given(fields, name) else { return Ok(None) };
+    match value.as_str() {
+        None => Err(ApiError::invalid(format!("`{name}` is not a string"))),
+        Some(text) if text.contains('\0') => Err(ApiError::invalid(format!("`{name}` has a NUL character"))),
+        text => Ok(text),
+    }
 }
 
 /// A whole number from 1; `shown` is how a fault names the field.

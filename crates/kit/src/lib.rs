@@ -2,6 +2,8 @@
 
 mod clock;
 pub mod error;
+pub mod fields;
+pub mod headers;
 pub mod health;
 pub mod json;
 pub mod log;
@@ -13,5 +15,5 @@ pub mod serve;
 pub mod sse;
 pub mod token;
 
-pub use clock::{Clock, iso8601};
+pub use clock::{Clock, duration, iso8601};
 pub use random::{Random, hex};

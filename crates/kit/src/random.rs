@@ -7,10 +7,15 @@ use uuid::Uuid;
 
 use crate::Clock;
 
+/// What an id that sorts has for its place within a millisecond.
+const TICK_BITS: u32 = 12;
+
 /// A cryptographically secure generator, or one with a fixed seed for tests.
 #[derive(Clone, Default)]
 pub struct Random {
     seeded: Option<Arc<Mutex<StdRng>>>,
+    /// Time and place within its millisecond of the last id that sorts.
+    last_tick: Arc<Mutex<u64>>,
 }
 
 impl Random {
@@ -19,7 +24,7 @@ impl Random {
     }
 
     pub fn seeded(seed: u64) -> Self {
-        Self { seeded: Some(Arc::new(Mutex::new(StdRng::seed_from_u64(seed)))) }
+        Self { seeded: Some(Arc::new(Mutex::new(StdRng::seed_from_u64(seed)))), ..Self::default() }
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
@@ -40,9 +45,19 @@ impl Random {
         uuid::Builder::from_random_bytes(self.bytes()).into_uuid()
     }
 
-    /// An id that sorts by the time of its making.
+    /// An id that sorts by the time of its making, and after every earlier one of this generator.
     pub fn uuid_v7(&self, clock: &Clock) -> Uuid {
-        uuid::Builder::from_unix_timestamp_millis(clock.now_ms().unsigned_abs(), &self.bytes()).into_uuid()
+        let tick = self.next_tick(clock);
+        let [.., high, low] = tick.to_be_bytes();
+        let mut bytes: [u8; 10] = self.bytes();
+        bytes[..2].copy_from_slice(&[high & 0x0f, low]);
+        uuid::Builder::from_unix_timestamp_millis(tick >> TICK_BITS, &bytes).into_uuid()
+    }
+
+    fn next_tick(&self, clock: &Clock) -> u64 {
+        let mut last = self.last_tick.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = (clock.now_ms().unsigned_abs() << TICK_BITS).max(*last + 1);
+        *last
     }
 
     /// 2 × `N` hexadecimal digits.
@@ -83,6 +98,15 @@ mod tests {
         let earlier = random.uuid_v7(&clock);
         clock.advance(std::time::Duration::from_millis(1));
         assert!(earlier < random.uuid_v7(&clock));
+    }
+
+    #[test]
+    fn version_7_sorts_within_a_millisecond_and_when_the_clock_goes_back() {
+        let random = Random::system();
+        let (now, earlier) = (Clock::fixed(1_794_709_061_250), Clock::fixed(1_794_709_061_000));
+        let ids: Vec<Uuid> =
+            (0..10_000).map(|n| random.uuid_v7(if n < 5_000 { &now } else { &earlier })).collect();
+        assert!(ids.is_sorted_by(|one, next| one < next));
     }
 
     #[test]

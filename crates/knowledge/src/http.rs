@@ -6,7 +6,6 @@ mod chat;
 mod documents;
 mod error;
 mod events;
-mod fields;
 mod form;
 mod graph;
 mod ingest;

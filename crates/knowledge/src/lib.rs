@@ -35,6 +35,7 @@ use llm::Providers;
 use search::Search;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use store::{Blobs, Db};
 
 /// The service's interface, as OpenAPI.
@@ -57,6 +58,8 @@ pub struct KnowledgeSettings {
     pub trusted_proxies: TrustedProxies,
     /// For large uploads on their way.
     pub spool_folder: PathBuf,
+    /// How long a document waits for a worker that has died.
+    pub job_lease: Duration,
 }
 
 /// What the service shares with the rest of the process.
@@ -126,7 +129,7 @@ impl Knowledge {
     /// Indexes documents until the process is asked to stop.
     pub async fn work(self) {
         let shutdown = self.0.drain.token();
-        ingest::worker(self.0.ingest.clone()).run(shutdown).await;
+        ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease).run(shutdown).await;
     }
 
     pub fn handler(&self, health: Health) -> AxumHandler {

@@ -11,6 +11,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         ("database".to_owned(), database(&config).await),
         ("objects".to_owned(), objects(&config).await),
         ("models".to_owned(), crate::models::state(&config)),
+        ("workflow".to_owned(), crate::workflow::state(&config)),
     ];
     let routes =
         [("build", &config.build_targets), ("kv", &config.kv_targets), ("core", &config.core_targets)];
@@ -27,6 +28,8 @@ pub async fn run(config: Config) -> Result<(), String> {
             Ok(detail) => ("ok    ", detail),
             Err(reason) => ("FAILED", reason),
         };
+        // A workflow may have several faults, each in its own line.
+        let detail = detail.replace('\n', &format!("\n{:24}", ""));
         writeln!(out, "{word}  {name:<14} {detail}").map_err(|error| error.to_string())?;
     }
     match findings.iter().filter(|(_, finding)| finding.is_err()).count() {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The services that this program can run.
-pub const ROLES: [&str; 2] = ["gateway", "knowledge"];
+pub const ROLES: [&str; 3] = ["gateway", "knowledge", "supervisor"];
 
 /// Not for people: a child that reads untrusted files for its parent.
 pub const EXTRACT: &str = "extract-worker";
@@ -70,6 +70,13 @@ pub fn command() -> Command {
                         .help("Ask these questions of the documents in DIR, and count the right answers"),
                 ),
         ))
+        .subcommand(
+            Command::new("workflow")
+                .about("Write the built-in workflow and its prompts into a folder, to start your own from")
+                .arg(
+                    Arg::new("folder").value_name("DIR").required(true).value_parser(value_parser!(PathBuf)),
+                ),
+        )
         .subcommand(Command::new(EXTRACT).hide(true))
         .subcommand(
             Command::new("completions")
@@ -124,18 +131,22 @@ pub fn print_completions(matches: &ArgMatches) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+pub fn folder(matches: &ArgMatches) -> PathBuf {
+    matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default()
+}
+
 pub fn questions(matches: &ArgMatches) -> Option<PathBuf> {
     matches.get_one::<PathBuf>("questions").cloned()
 }
 
 pub fn eval(matches: &ArgMatches) -> (PathBuf, String) {
-    let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
-    (folder, matches.get_one::<String>("mode").cloned().unwrap_or_default())
+    (folder(matches), matches.get_one::<String>("mode").cloned().unwrap_or_default())
 }
 
 pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
     let document = match matches.get_one::<String>("service").map(String::as_str) {
         Some("knowledge") => knowledge::OPENAPI,
+        Some("supervisor") => supervisor::OPENAPI,
         _ => gateway::OPENAPI,
     };
     match std::io::stdout().write_all(document.as_bytes()) {

@@ -8,12 +8,13 @@ pub use layers::settings;
 pub use secrets::Secrets;
 
 use gateway::{Cors, TargetUrl, is_username};
+use kit::duration;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
 use knowledge::CookieSecure;
 use layers::Layers;
 use llm::{ApiKey, VendorSettings, Vendors};
-use parse::{duration, folder, list, listen_address, one_of};
+use parse::{folder, list, listen_address, one_of};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub struct Config {
     pub s3: S3Settings,
     pub gateway_listen: String,
     pub knowledge_listen: String,
+    pub supervisor_listen: String,
     pub ops_listen: String,
     pub build_targets: Targets,
     pub kv_targets: Targets,
@@ -44,6 +46,10 @@ pub struct Config {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
     pub vendors: Vendors,
+    pub supervisor_token: Option<String>,
+    /// Who works in which phase; the built-in workflow where absent.
+    pub workflow: Option<PathBuf>,
+    pub job_lease: Duration,
     pub cors: Cors,
     pub trusted_proxies: TrustedProxies,
     pub limits: Limits,
@@ -103,6 +109,7 @@ impl Config {
             },
             gateway_listen: layers.read("gateway_listen", listen_address),
             knowledge_listen: layers.read("knowledge_listen", listen_address),
+            supervisor_listen: layers.read("supervisor_listen", listen_address),
             ops_listen: layers.read("ops_listen", listen_address),
             build_targets: layers.read("build_service_url", targets),
             kv_targets: layers.read("kv_service_url", targets),
@@ -123,6 +130,9 @@ impl Config {
                 c: vendor(&mut layers, "c"),
                 timeout: layers.read("vendor_timeout", duration),
             },
+            supervisor_token: layers.optional("supervisor_token"),
+            workflow: layers.read("workflow", optional_file),
+            job_lease: layers.read("job_lease", lease),
             cors: layers.read("cors_origins", |text| text.parse()),
             trusted_proxies: layers.read("trusted_proxies", |text| text.parse()),
             limits: Limits {
@@ -228,6 +238,12 @@ fn not_empty(text: &str) -> Result<String, String> {
 fn at_least_a_second(text: &str) -> Result<Duration, String> {
     let long_enough = |ttl: &Duration| *ttl >= Duration::from_secs(1);
     duration(text).ok().filter(long_enough).ok_or(format!("`{text}` is no time of at least 1s: such as `1h`"))
+}
+
+/// Shorter, and a pause of the machine would look like a death.
+fn lease(text: &str) -> Result<Duration, String> {
+    let sensible = |lease: &Duration| (Duration::from_millis(500)..=Duration::from_secs(600)).contains(lease);
+    duration(text).ok().filter(sensible).ok_or(format!("`{text}` is no time from 500ms to 10m: such as `6s`"))
 }
 
 fn connections(text: &str) -> Result<usize, String> {

@@ -95,6 +95,7 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         cookie_secure: CookieSecure::Auto,
         trusted_proxies: TrustedProxies::default(),
         spool_folder: place.to_owned(),
+        job_lease: config.job_lease,
     };
     Knowledge::open(shared, settings).await.map_err(text)
 }

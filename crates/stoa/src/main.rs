@@ -8,6 +8,7 @@ mod config;
 mod eval;
 mod models;
 mod serve;
+mod workflow;
 
 use config::{Config, Faults};
 use std::io::Write;
@@ -25,6 +26,10 @@ fn main() -> ExitCode {
     match name {
         "completions" => cli::print_completions(matches),
         "openapi" => cli::print_openapi(matches),
+        "workflow" => match workflow::write(&cli::folder(matches)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(reason) => failed(&reason),
+        },
         cli::EXTRACT => extract_worker(),
         _ => with_config(name, matches),
     }

@@ -2,7 +2,8 @@
 
 use crate::banner::{self, Addresses};
 use crate::config::{Config, Secrets, Targets};
-use crate::{admin, cli, models, say};
+use crate::models::Loaded;
+use crate::{admin, cli, models, say, workflow};
 use gateway::{Gateway, GatewaySettings, TargetUrl};
 use kit::health::Health;
 use kit::log::Log;
@@ -11,12 +12,14 @@ use kit::ops;
 use kit::serve::{Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
-use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings, Shared};
+use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings};
+use llm::Providers;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Blobs, Db};
+use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -47,11 +50,21 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     make_data_dir(&config)?;
     banner::remove_listen_json(&config);
 
+    let workflow = workflow::load(&config)?;
     let mut process = Process::open(config, log).await?;
     let runs = |name: &str| roles.iter().any(|role| role == name);
-    // Before the gateway, which has to know where it is.
-    if runs("knowledge") {
-        process.start_knowledge().await?;
+    // Before the gateway, which has to know where they are.
+    if runs("knowledge") || runs("supervisor") {
+        let models = models::load(&process.config).await;
+        let state = models.state();
+        process.health.add_open("models", move || std::future::ready(state.clone()));
+        let providers = models.providers(process.config.vendors.clone())?;
+        if runs("knowledge") {
+            process.start_knowledge(models, providers.clone()).await?;
+        }
+        if runs("supervisor") {
+            process.start_supervisor(workflow, providers).await?;
+        }
     }
     if runs("gateway") {
         process.start_gateway().await?;
@@ -153,15 +166,13 @@ impl Process {
         }
     }
 
-    async fn start_knowledge(&mut self) -> Result<(), String> {
-        let loaded = models::load(&self.config).await;
-        let models = loaded.state();
-        let shared = Shared {
+    async fn start_knowledge(&mut self, models: Loaded, providers: Arc<Providers>) -> Result<(), String> {
+        let shared = knowledge::Shared {
             db: self.db.clone(),
             blobs: self.blobs.clone(),
             tokens: self.tokens.clone(),
-            providers: loaded.providers(self.config.vendors.clone())?,
-            engine: loaded.engine,
+            providers,
+            engine: models.engine,
             extractor: extractor()?,
             clock: self.clock.clone(),
             random: self.random.clone(),
@@ -173,13 +184,41 @@ impl Process {
             cookie_secure: self.config.cookie_secure,
             trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             spool_folder: self.config.data_dir.clone(),
+            job_lease: self.config.job_lease,
         };
         let knowledge = Knowledge::open(shared, settings).await;
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
-        self.health.add_open("models", move || std::future::ready(models.clone()));
         self.services.spawn(knowledge.clone().work());
         let address = self.config.knowledge_listen.clone();
         self.start("knowledge", &address, knowledge.handler(self.health.clone()), None).await
+    }
+
+    async fn start_supervisor(
+        &mut self,
+        workflow: Workflow,
+        providers: Arc<Providers>,
+    ) -> Result<(), String> {
+        let core = self.targets(&self.config.core_targets, "knowledge");
+        let knowledge =
+            KnowledgeSearch::new(core.iter().map(TargetUrl::to_string).collect(), self.tokens.clone());
+        let shared = supervisor::Shared {
+            db: self.db.clone(),
+            tokens: self.tokens.clone(),
+            providers,
+            knowledge: knowledge.map_err(|error| format!("agents cannot search: {error}"))?,
+            drain: self.drain.clone(),
+        };
+        let settings = SupervisorSettings {
+            workflow,
+            token: self.config.supervisor_token.clone(),
+            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
+            job_lease: self.config.job_lease,
+        };
+        let supervisor = Supervisor::open(shared, settings).await;
+        let supervisor = supervisor.map_err(|error| format!("cannot start the supervisor: {error}"))?;
+        self.services.spawn(supervisor.clone().work());
+        let address = self.config.supervisor_listen.clone();
+        self.start("supervisor", &address, supervisor.handler(self.health.clone()), None).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {

@@ -30,3 +30,10 @@ pub enum StoreError {
     #[error("the process is stopping: whether the transaction was committed is unknown")]
     Stopping,
 }
+
+/// What the database says is for the log, never for the client.
+impl From<StoreError> for kit::error::ApiError {
+    fn from(error: StoreError) -> Self {
+        Self::internal(error)
+    }
+}

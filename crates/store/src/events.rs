@@ -3,14 +3,15 @@
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
 use serde_json::Value;
-use sqlx::Row;
 use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::{Db, StoreError, Tx, Wakeup};
 
 const PAGE: i64 = 256;
+const INSERT_BATCH: usize = 64;
 /// For the case that a wake-up is lost all the same: a notification server that restarts, a paused machine.
 const FALLBACK_POLL: Duration = Duration::from_secs(3);
 
@@ -25,16 +26,52 @@ pub struct Event {
 /// Adds an event and returns its number. The stream is locked for other writers until `tx` ends, so whoever
 /// reads number n has seen or can see all before it.
 pub async fn append(tx: &mut Tx, stream: &str, kind: &str, data: &Value) -> Result<i64, StoreError> {
-    let now = tx.now_ms();
-    let count = "INSERT INTO event_streams (stream, last_seq) VALUES ($1, 1)
-        ON CONFLICT (stream) DO UPDATE SET last_seq = event_streams.last_seq + 1 RETURNING last_seq";
-    let seq: i64 = sqlx::query(count).bind(stream).fetch_one(tx.conn()).await?.try_get(0)?;
+    append_all(tx, stream, &[(kind, data.clone())]).await
+}
 
-    let insert = "INSERT INTO events (stream, seq, kind, data, created_at) VALUES ($1, $2, $3, $4, $5)";
-    let event = sqlx::query(insert).bind(stream).bind(seq).bind(kind).bind(data.to_string()).bind(now);
-    event.execute(tx.conn()).await?;
+/// Adds events in their order, and returns the number of the last.
+pub async fn append_all(tx: &mut Tx, stream: &str, events: &[(&str, Value)]) -> Result<i64, StoreError> {
+    let now = tx.now_ms();
+    let count = "INSERT INTO event_streams (stream, last_seq) VALUES ($1, $2)
+        ON CONFLICT (stream) DO UPDATE SET last_seq = event_streams.last_seq + $2 RETURNING last_seq";
+    let query = sqlx::query(count).bind(stream).bind(events.len() as i64);
+    let last: i64 = query.fetch_one(tx.conn()).await?.try_get(0)?;
+    let first = last - events.len() as i64 + 1;
+    for batch in events.chunks(INSERT_BATCH).enumerate() {
+        insert(tx, stream, first + (batch.0 * INSERT_BATCH) as i64, batch.1, now).await?;
+    }
     tx.wake(&topic(stream));
-    Ok(seq)
+    Ok(last)
+}
+
+async fn insert(
+    tx: &mut Tx,
+    stream: &str,
+    first: i64,
+    events: &[(&str, Value)],
+    now: i64,
+) -> Result<(), StoreError> {
+    let rows: Vec<String> = (0..events.len())
+        .map(|row| format!("($1, ${}, ${}, ${}, $2)", row * 3 + 3, row * 3 + 4, row * 3 + 5))
+        .collect();
+    let sql = format!("INSERT INTO events (stream, seq, kind, data, created_at) VALUES {}", rows.join(", "));
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(stream).bind(now);
+    for (seq, (kind, data)) in (first..).zip(events) {
+        query = query.bind(seq).bind(*kind).bind(data.to_string());
+    }
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// The number of the last event; 0 where there is none yet.
+pub async fn last(tx: &mut Tx, stream: &str) -> Result<i64, StoreError> {
+    let select = sqlx::query("SELECT last_seq FROM event_streams WHERE stream = $1").bind(stream);
+    select.fetch_optional(tx.conn()).await?.map_or(Ok(0), |row| Ok(row.try_get(0)?))
+}
+
+/// Wakes up with every event of the stream.
+pub fn watch(db: &Db, stream: &str) -> Wakeup {
+    db.subscribe(&topic(stream))
 }
 
 /// At most `limit` events with a number above `after`, in order.
@@ -49,7 +86,7 @@ pub async fn read(db: &Db, stream: &str, after: i64, limit: i64) -> Result<Vec<E
 pub fn follow(db: &Db, stream: &str, after: i64) -> impl Stream<Item = Result<Event, StoreError>> + use<> {
     let follower = Follower {
         // Before the first read: what is committed in between wakes us.
-        wakeup: db.subscribe(&topic(stream)),
+        wakeup: watch(db, stream),
         db: db.clone(),
         stream: stream.to_owned(),
         after,

@@ -4,14 +4,13 @@ use super::App;
 use super::error::Failure;
 use crate::accounts::{AccountError, User};
 use axum::extract::FromRequestParts;
-use http::header::{self, HeaderMap};
 use http::request::Parts;
-use http::{Method, Uri};
+use http::{HeaderMap, Method};
 use kit::error::ApiError;
+use kit::headers::{self, IDENTITY, bearer, cookie};
 
 pub const COOKIE: &str = "service_session";
 const API_KEY: &str = "x-api-key";
-const IDENTITY: &str = "x-gateway-identity";
 
 /// Somebody with a session, or an administrator whom the gateway has identified.
 pub struct Caller(pub User);
@@ -30,7 +29,7 @@ impl FromRequestParts<App> for Caller {
         if let Some(user) = of_header(app, headers).await? {
             return Ok(Self(user));
         }
-        if let Some(token) = cookie(headers)
+        if let Some(token) = cookie(headers, COOKIE)
             && let Some(user) = app.accounts.of_session(token).await?
         {
             refuse_other_sites(&parts.method, headers)?;
@@ -90,7 +89,7 @@ fn no_session() -> Failure {
 
 /// By a session's token in a header of its own.
 async fn of_header(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {
-    for token in [bearer(headers), plain(headers, API_KEY)].into_iter().flatten() {
+    for token in [bearer(headers), headers::text(headers, API_KEY)].into_iter().flatten() {
         if let Some(user) = app.accounts.of_session(token).await? {
             return Ok(Some(user));
         }
@@ -99,7 +98,7 @@ async fn of_header(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failu
 }
 
 async fn identified(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {
-    let Some(identity) = plain(headers, IDENTITY) else { return Ok(None) };
+    let Some(identity) = headers::text(headers, IDENTITY) else { return Ok(None) };
     let Ok(verified) = app.tokens.verify_identity(identity) else { return Ok(None) };
     if !verified.claims.has_scope("admin") {
         return Ok(None);
@@ -114,35 +113,13 @@ async fn identified(app: &App, headers: &HeaderMap) -> Result<Option<User>, Fail
 
 /// The tokens that a request carries, wherever they stand.
 pub fn session_tokens(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    [bearer(headers), plain(headers, API_KEY), cookie(headers)].into_iter().flatten()
+    [bearer(headers), headers::text(headers, API_KEY), cookie(headers, COOKIE)].into_iter().flatten()
 }
 
-fn plain<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = plain(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let lists = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
-}
-
-/// A page of another site can make a browser send the cookie, but not hide where it comes from.
+/// Refuses what a page of another site asks with the browser's cookie.
 pub fn refuse_other_sites(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
-    if method.is_safe() {
+    if method.is_safe() || !headers::is_of_another_site(headers) {
         return Ok(());
     }
-    let Some(origin) = plain(headers, header::ORIGIN.as_str()) else { return Ok(()) };
-    let ours = plain(headers, "x-forwarded-host").or_else(|| plain(headers, header::HOST.as_str()));
-    let origin: Option<Uri> = origin.parse().ok();
-    let origin = origin.as_ref().and_then(|origin| origin.authority()).map(|authority| authority.as_str());
-    match origin.zip(ours).is_some_and(|(origin, ours)| origin.eq_ignore_ascii_case(ours)) {
-        true => Ok(()),
-        false => Err(ApiError::forbidden("this request comes from a page of another site").into()),
-    }
+    Err(ApiError::forbidden("this request comes from a page of another site").into())
 }

@@ -3,7 +3,6 @@
 use super::App;
 use super::caller::Caller;
 use super::error::Failure;
-use super::fields::{given, text, whole};
 use super::limit::Counted;
 use crate::accounts::User;
 use crate::chat::{Agent, Answer, Ask, Choice, Source, Spoken};
@@ -14,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderMap, header};
 use kit::error::ApiError;
+use kit::fields::{given, text, whole};
 use kit::request::read_json;
 use kit::sse::{self, Event};
 use llm::{ChatError, Usage};

@@ -15,16 +15,14 @@ use tokio_util::sync::CancellationToken;
 const CONCURRENCY: usize = 16;
 /// What has failed so often is not tried again. Killed processes do not count.
 const MOST_FAILURES: i64 = 10;
-/// How long a document waits for a worker that has died.
-const LEASE: Duration = Duration::from_secs(6);
 
-pub fn worker(ingest: Ingest) -> Worker {
+pub fn worker(ingest: Ingest, lease: Duration) -> Worker {
     let db = ingest.db.clone();
     // Without an encoder, documents are left to a process that has one.
     let has_encoder = ingest.engine.as_ref().is_some_and(|engine| engine.encoder().is_some());
     let kinds: &[&str] = if has_encoder { &[JOB, DISCARD] } else { &[DISCARD] };
     let worker = Worker::new(db, kinds, Arc::new(ingest));
-    Worker { concurrency: CONCURRENCY, lease: LEASE, ..worker }
+    Worker { concurrency: CONCURRENCY, lease, ..worker }
 }
 
 impl Handler for Ingest {

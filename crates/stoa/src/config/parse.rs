@@ -2,28 +2,6 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
-
-/// `250ms`, `30s`, `15m`, `1h`, `7d`; never zero.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let wanted = || {
-        format!(
-            "`{text}` is not a time: expected a whole number and a unit, such as `250ms`, `30s`, `15m`, `1h`, `7d`"
-        )
-    };
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let number: u64 = text[..digits].parse().ok().filter(|number| *number > 0).ok_or_else(wanted)?;
-    let unit_ms: u64 = match &text[digits..] {
-        "ms" => 1,
-        "s" => 1000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return Err(wanted()),
-    };
-    let within_a_century = |ms: &u64| *ms <= 36_525 * 86_400_000;
-    number.checked_mul(unit_ms).filter(within_a_century).map(Duration::from_millis).ok_or_else(wanted)
-}
 
 /// Absolute, so that what is derived from it means the same wherever it is used. `~/` is the person's own folder,
 /// which no shell has filled in for a default or for `stoa.toml`.
@@ -57,18 +35,6 @@ pub fn list<T: FromStr<Err = String>>(text: &str) -> Result<Vec<T>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_need_a_number_and_a_unit() {
-        for (text, ms) in
-            [("250ms", 250), ("30s", 30_000), ("15m", 900_000), ("1h", 3_600_000), ("7d", 604_800_000)]
-        {
-            assert_eq!(duration(text), Ok(Duration::from_millis(ms)));
-        }
-        for text in ["", "1", "h", "0s", "-1s", "1.5h", "1 h", "1y", "99999999999999999999s", "40000d"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn addresses_need_host_and_port() {

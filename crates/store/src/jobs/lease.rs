@@ -69,6 +69,19 @@ pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat,
     }
 }
 
+/// Fails with [`StoreError::LeaseLost`] where the job is not ours any more. Where it is, it stays ours until `tx`
+/// ends: what is written meanwhile is written by its only worker.
+pub async fn hold(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
+    let lock = match tx.db().dialect() {
+        Dialect::Sqlite => "",
+        Dialect::Postgres => "FOR SHARE",
+    };
+    let sql = format!("SELECT 1 FROM jobs WHERE id = $1 AND attempt = $2 AND state = 'running' {lock}");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(job.id).bind(job.attempt);
+    let found = query.fetch_optional(tx.conn()).await?;
+    must_be_ours(job, u64::from(found.is_some()))
+}
+
 /// Ends a job in the transaction of its results. [`StoreError::LeaseLost`] must undo them: let `tx` drop.
 pub async fn complete(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     let now = tx.now_ms();

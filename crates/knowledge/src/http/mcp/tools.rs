@@ -9,13 +9,13 @@ use crate::documents::{Document, Status};
 use crate::http::App;
 use crate::http::chat::{collect, refuse_long};
 use crate::http::error::Failure;
-use crate::http::fields::{given, text, whole};
 use crate::http::limit::Counted;
 use crate::http::search::{self, DEFAULT_RESULTS};
 use crate::search::{Filters, MOST_RESULTS, Question};
 use crate::tables;
 use graph::Node;
 use kit::error::ApiError;
+use kit::fields::{given, text, whole};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,

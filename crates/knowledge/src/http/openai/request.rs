@@ -3,7 +3,7 @@
 
 use super::fault::Fault;
 use crate::http::chat::{MOST_ANSWER_TOKENS, is_model_name, refuse_long};
-use crate::http::fields::{given, text, whole};
+use kit::fields::{given, text, whole};
 use llm::{Message, Role};
 use serde_json::{Map, Value};
 

@@ -1,0 +1,70 @@
+//! What workers read from a request's headers: who says to call, and from which page.
+
+use http::header::{self, HeaderMap};
+use http::{HeaderName, Uri};
+
+/// Who called the gateway, in its own signed words.
+pub const IDENTITY: HeaderName = HeaderName::from_static("x-gateway-identity");
+
+pub fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The token of `Authorization: Bearer`.
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = text(headers, header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lists = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = lists.flat_map(|list| list.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
+}
+
+/// Whether a page of another site asks. It can make a browser ask, but not hide where it comes from.
+pub fn is_of_another_site(headers: &HeaderMap) -> bool {
+    let Some(origin) = text(headers, header::ORIGIN) else { return false };
+    let ours = text(headers, "x-forwarded-host").or_else(|| text(headers, header::HOST));
+    let origin: Option<Uri> = origin.parse().ok();
+    let origin = origin.as_ref().and_then(|origin| origin.authority()).map(|authority| authority.as_str());
+    !origin.zip(ours).is_some_and(|(origin, ours)| origin.eq_ignore_ascii_case(ours))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), header::HeaderValue::from_static(value)));
+        pairs.collect()
+    }
+
+    #[test]
+    fn a_page_is_ours_when_its_origin_is_the_host_that_was_asked() {
+        for (pairs, other) in [
+            (vec![("host", "a:1")], false),
+            (vec![("host", "a:1"), ("origin", "http://a:1")], false),
+            (
+                vec![("host", "10.0.0.7:8082"), ("x-forwarded-host", "A.org"), ("origin", "https://a.org")],
+                false,
+            ),
+            (vec![("host", "a:1"), ("origin", "http://a:2")], true),
+            (vec![("host", "a:1"), ("origin", "http://b:1")], true),
+            (vec![("host", "a:1"), ("origin", "null")], true),
+            (vec![("origin", "http://a:1")], true),
+        ] {
+            assert_eq!(is_of_another_site(&headers(&pairs)), other, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn tokens_and_cookies_are_found_where_they_belong() {
+        let found = headers(&[("authorization", "bEARER  x "), ("cookie", "a=1; session=2=3")]);
+        assert_eq!((bearer(&found), cookie(&found, "session")), (Some("x"), Some("2=3")));
+        let none = headers(&[("authorization", "Basic x"), ("cookie", "sessions=2")]);
+        assert_eq!((bearer(&none), cookie(&none, "session")), (None, None));
+    }
+}

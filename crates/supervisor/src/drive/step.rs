@@ -1,0 +1,269 @@
+//! One agent at work: what it reads, the model's answer to it, and the tries that this takes. Writes nothing: what it
+//! has to say goes to the one who drives the run.
+
+mod knowledge;
+mod output;
+mod prompt;
+
+pub use knowledge::KnowledgeSearch;
+
+use super::board::Feedback;
+use crate::records::{Artifact, Run};
+use crate::tables;
+use crate::workflow::Agent;
+use futures_util::StreamExt;
+use llm::{Cause, Chat, Model, Piece, Providers, Usage};
+use prompt::Material;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::{Db, StoreError};
+use tokio::sync::{Semaphore, mpsc};
+
+/// The embedded model is the faster the more it writes at a time, up to here; more would be refused.
+const EDGE_AT_ONCE: usize = 4;
+/// Progress is told when it has grown by this much, and not more often than every so often.
+const PROGRESS_STEP: i64 = 5;
+const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
+/// Before an answer ends nobody knows how long it is.
+const MOST_UNFINISHED: i64 = 99;
+const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+
+#[derive(Clone)]
+pub struct Stepper {
+    db: Db,
+    providers: Arc<Providers>,
+    knowledge: Option<KnowledgeSearch>,
+    edge_turns: Arc<Semaphore>,
+}
+
+/// What an agent has brought.
+#[derive(Debug)]
+pub struct Written {
+    pub content: String,
+    pub provider: String,
+    pub model: String,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    /// What somebody should know of it.
+    pub note: Option<String>,
+}
+
+/// What an agent says while it is at work.
+pub enum Report {
+    Progress { place: usize, percent: i64 },
+    Trouble { place: usize, message: String },
+}
+
+/// Why a try came to nothing, and whether another one may do better.
+struct Failure {
+    message: String,
+    final_: bool,
+    wait: Option<Duration>,
+}
+
+impl Failure {
+    fn again(message: impl Into<String>) -> Self {
+        Self { message: message.into(), final_: false, wait: None }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::again(error.to_string())
+    }
+}
+
+impl Stepper {
+    pub fn new(db: Db, providers: Arc<Providers>, knowledge: Option<KnowledgeSearch>) -> Self {
+        Self { db, providers, knowledge, edge_turns: Arc::new(Semaphore::new(EDGE_AT_ONCE)) }
+    }
+
+    /// The model that answers for an agent.
+    pub fn model(&self, agent: &Agent) -> Model {
+        let picked = self.providers.pick(&agent.provider, agent.model.as_deref());
+        // The workflow's providers were checked when it was read.
+        picked.unwrap_or_else(|_| self.providers.edge().clone())
+    }
+
+    /// Tries as often as the agent may. `own_inputs` are artifacts of this run.
+    pub async fn work(
+        &self,
+        place: usize,
+        agent: &Agent,
+        run: &Run,
+        own_inputs: Vec<String>,
+        feedback: Option<Feedback>,
+        reports: mpsc::Sender<Report>,
+    ) -> Result<Written, String> {
+        let say = async |message: String| drop(reports.send(Report::Trouble { place, message }).await);
+        let mut tried = 0;
+        loop {
+            // Waiting for a turn is not part of the try.
+            let turn = match self.model(agent).provider() {
+                llm::EDGE_AI => self.edge_turns.acquire().await.ok(),
+                _ => None,
+            };
+            let attempt = async {
+                let (material, trouble) = self.gather(agent, run, &own_inputs, feedback.as_ref()).await?;
+                if tried == 0
+                    && let Some(trouble) = trouble
+                {
+                    say(trouble).await;
+                }
+                self.ask(place, agent, &material, tried, &reports).await
+            };
+            let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
+                Ok(Ok(written)) => return Ok(written),
+                Ok(Err(failure)) => failure,
+                Err(_) => Failure::again(format!("took longer than {} s", agent.time_limit.as_secs_f32())),
+            };
+            let tries = agent.retries + 1;
+            tried += 1;
+            if failure.final_ || tried >= tries {
+                return Err(failure.message);
+            }
+            let wait = failure.wait.unwrap_or_else(|| backoff(tried, self.db.random().fraction()));
+            let wait_s = wait.as_secs_f32();
+            drop(turn);
+            say(format!("try {tried} of {tries} failed, the next is in {wait_s:.1} s: {}", failure.message))
+                .await;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// What the agent reads, and what could not be had for it.
+    async fn gather(
+        &self,
+        agent: &Agent,
+        run: &Run,
+        own_inputs: &[String],
+        feedback: Option<&Feedback>,
+    ) -> Result<(Material, Option<String>), Failure> {
+        let gone = || Failure { message: "the project is gone".into(), final_: true, wait: None };
+        let project = tables::projects::get(&self.db, &run.project_id).await?.ok_or_else(gone)?;
+        let mut inputs = Vec::new();
+        for name in &agent.inputs {
+            inputs.extend(self.input(run, name, own_inputs).await?);
+        }
+        let (mut passages, mut trouble) = (Vec::new(), None);
+        if agent.search {
+            match &self.knowledge {
+                Some(knowledge) => match knowledge.search(&project, run.caller.as_deref()).await {
+                    Ok(found) => passages = found,
+                    Err(why) => trouble = Some(format!("it works without the documents: {why}")),
+                },
+                None => {
+                    trouble = Some("it works without the documents: no knowledge service is known".into())
+                }
+            }
+        }
+        let rejected = match feedback.and_then(|feedback| feedback.rejected_artifact.as_deref()) {
+            Some(id) => tables::artifacts::get(&self.db, id).await?.map(|artifact| artifact.content),
+            None => None,
+        };
+        let feedback = feedback.map(|feedback| (rejected.unwrap_or_default(), feedback.text.clone()));
+        Ok((Material { project, inputs, passages, feedback }, trouble))
+    }
+
+    /// The artifact of this run, or else the project's current one.
+    async fn input(&self, run: &Run, agent: &str, own: &[String]) -> Result<Option<Artifact>, StoreError> {
+        for id in own {
+            let artifact = tables::artifacts::get(&self.db, id).await?;
+            if let Some(artifact) = artifact.filter(|artifact| artifact.agent == agent) {
+                return Ok(Some(artifact));
+            }
+        }
+        tables::artifacts::current(&self.db, &run.project_id, agent).await
+    }
+
+    async fn ask(
+        &self,
+        place: usize,
+        agent: &Agent,
+        material: &Material,
+        tried: u32,
+        reports: &mpsc::Sender<Report>,
+    ) -> Result<Written, Failure> {
+        let model = self.model(agent);
+        let mut reply = model.chat(Chat {
+            messages: prompt::messages(agent, material, &model),
+            max_tokens: agent.max_tokens,
+            temperature: agent.temperature,
+            stop: Vec::new(),
+            // Another try should not come to the same end.
+            seed: u64::from(tried),
+            urgent: false,
+        });
+        let mut text = String::new();
+        let mut teller = Teller { place, told: 0, at: Instant::now(), reports };
+        while let Some(piece) = reply.next().await {
+            match piece {
+                Ok(Piece::Text(more)) => {
+                    text.push_str(&more);
+                    teller.tell(&text, agent).await;
+                }
+                Ok(Piece::End(usage)) => return written(agent, &model, text, usage),
+                Err(error) => {
+                    let (final_, wait) = prospects(&error.cause);
+                    return Err(Failure { message: error.to_string(), final_, wait });
+                }
+            }
+        }
+        Err(Failure::again("the model's answer has no end"))
+    }
+}
+
+fn written(agent: &Agent, model: &Model, text: String, usage: Usage) -> Result<Written, Failure> {
+    let (content, note) = output::artifact(agent.output, &text, usage.cut_off).map_err(Failure::again)?;
+    Ok(Written {
+        content,
+        provider: model.provider().to_owned(),
+        model: model.model().to_owned(),
+        input_tokens: usage.input_tokens as i64,
+        output_tokens: usage.output_tokens as i64,
+        note,
+    })
+}
+
+/// Tells how far an answer is, as it grows.
+struct Teller<'a> {
+    place: usize,
+    told: i64,
+    at: Instant,
+    reports: &'a mpsc::Sender<Report>,
+}
+
+impl Teller<'_> {
+    async fn tell(&mut self, text: &str, agent: &Agent) {
+        // Four bytes to a token, which is near enough.
+        let percent = (text.len() as i64 * 25 / agent.max_tokens as i64).min(MOST_UNFINISHED);
+        if percent < self.told + PROGRESS_STEP || self.at.elapsed() < PROGRESS_PAUSE {
+            return;
+        }
+        self.told = percent;
+        self.at = Instant::now();
+        // Where the driver is gone, this step is about to be.
+        let _ = self.reports.send(Report::Progress { place: self.place, percent }).await;
+    }
+}
+
+/// Whether a failure is the last word, and how long its provider wants to be left alone.
+fn prospects(cause: &Cause) -> (bool, Option<Duration>) {
+    match cause {
+        Cause::NoModel | Cause::TooLong { .. } | Cause::Declined(_) => (true, None),
+        Cause::Refused { status, retry_after, .. } => {
+            let passes = matches!(status, 408 | 409 | 425 | 429 | 500..);
+            (!passes, retry_after.map(|wait| wait.min(LONGEST_BACKOFF)))
+        }
+        Cause::Busy | Cause::Unreachable(_) | Cause::Silent(_) | Cause::Broken(_) | Cause::Failed(_) => {
+            (false, None)
+        }
+    }
+}
+
+/// Doubles with each try; half of it is random, so that runs that failed together do not come back together.
+fn backoff(tried: u32, fraction: f64) -> Duration {
+    let longest = FIRST_BACKOFF.saturating_mul(1 << tried.min(10)).min(LONGEST_BACKOFF);
+    longest.mul_f64(0.5 + fraction / 2.0)
+}

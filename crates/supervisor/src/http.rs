@@ -1,0 +1,38 @@
+//! The front door: every route of the service, and which file answers it.
+
+mod caller;
+mod control;
+mod error;
+mod events;
+mod execute;
+mod projects;
+
+use crate::Inner;
+use axum::Router;
+use axum::routing::{get, post};
+use kit::health::{Health, Reader};
+use kit::serve::AxumHandler;
+use std::sync::Arc;
+
+pub type App = Arc<Inner>;
+
+pub fn handler(app: App, health: Health) -> AxumHandler {
+    let routes = Router::new()
+        .route("/api/projects", get(projects::list).post(projects::create))
+        .route("/api/projects/{id}", get(projects::get).delete(projects::remove))
+        .route("/api/projects/{id}/runs", get(projects::runs))
+        .route("/api/hydrate/{id}", get(projects::hydrate))
+        .route("/api/artifacts/{id}", get(projects::artifacts))
+        .route("/api/traces/{id}", get(projects::traces))
+        .route("/api/workflow", get(projects::workflow))
+        .route("/api/execute", get(execute::execute).post(execute::execute))
+        .route("/api/runs/{id}", get(events::run))
+        .route("/api/runs/{id}/events", get(events::of_run))
+        .route("/api/state/{id}", get(control::state))
+        .route("/api/interrupt", post(control::interrupt))
+        .route("/api/resume", post(control::resume))
+        .route("/api/cancel", post(control::cancel))
+        .with_state(app)
+        .merge(health.routes(Reader::Anybody));
+    AxumHandler::new(routes)
+}

@@ -1,0 +1,117 @@
+//! Who calls: a handler's signature says whom it lets in.
+//!
+//! Through the gateway comes its signed identity. Without one, only this machine is let in, and no web page that its
+//! browser shows, or whoever has the token.
+
+use super::App;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use axum::extract::FromRequestParts;
+use http::header;
+use http::request::Parts;
+use kit::error::ApiError;
+use kit::headers::{self, IDENTITY, bearer};
+use kit::serve::RequestContext;
+use kit::token::Claims;
+
+/// Somebody who may read, create and execute.
+pub struct Caller {
+    /// As the gateway has it; none for whoever came without it.
+    pub claims: Option<Claims>,
+}
+
+/// Somebody who may also interrupt, resume, cancel and delete.
+pub struct Admin(pub Caller);
+
+impl Caller {
+    fn is_admin(&self) -> bool {
+        self.claims.as_ref().is_none_or(|claims| claims.has_scope("admin"))
+    }
+
+    /// By whom a decision was made.
+    pub fn name(&self) -> &str {
+        self.claims.as_ref().map_or("local", |claims| &claims.project_id)
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        if let Some(identity) = headers::text(&parts.headers, IDENTITY) {
+            let verified = app.tokens.verify_identity(identity);
+            let verified =
+                verified.map_err(|_| ApiError::forbidden("the gateway's identity does not verify"))?;
+            return Ok(Self { claims: Some(verified.claims) });
+        }
+        if let Some((token, given)) = app.token.as_deref().zip(bearer(&parts.headers)) {
+            let equal = verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok();
+            return if equal {
+                Ok(Self { claims: None })
+            } else {
+                Err(ApiError::forbidden("the token is wrong"))
+            };
+        }
+        let context = parts.extensions.get::<RequestContext>();
+        let proxies = &app.trusted_proxies;
+        let client = context.map(|context| proxies.client(&context.connection, &parts.headers));
+        if !client.is_some_and(|ip| ip.is_loopback()) {
+            return Err(ApiError::unauthorized("come through the gateway, or with the token as bearer"));
+        }
+        refuse_pages(parts)?;
+        Ok(Self { claims: None })
+    }
+}
+
+/// A page of anywhere can make a browser of this machine ask: it then says so in `Origin`, or has made a name of its
+/// own point here and says that in `Host`.
+fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
+    let host = headers::text(&parts.headers, header::HOST)
+        .or_else(|| parts.uri.authority().map(|host| host.as_str()));
+    if !host.is_some_and(is_loopback_name) {
+        return Err(ApiError::forbidden("`Host` is not a name of this machine"));
+    }
+    if headers::is_of_another_site(&parts.headers) {
+        return Err(ApiError::forbidden("this request comes from a page of another site"));
+    }
+    Ok(())
+}
+
+/// `localhost`, `127.0.0.1`, `[::1]`, each with or without a port.
+fn is_loopback_name(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+impl FromRequestParts<App> for Admin {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        if caller.is_admin() {
+            Ok(Self(caller))
+        } else {
+            Err(ApiError::forbidden("this needs the scope `admin`"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback_name;
+
+    #[test]
+    fn names_of_this_machine() {
+        for name in ["localhost", "LOCALHOST:8082", "127.0.0.1:80", "127.9.9.9", "[::1]:8082", "[::1]"] {
+            assert!(is_loopback_name(name), "{name}");
+        }
+        for name in
+            ["", "example.org", "localhost.example.org", "127.0.0.1.example.org", "10.0.0.1:8082", "[::2]"]
+        {
+            assert!(!is_loopback_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Domain errors as answers.
+
+use crate::runs::RunError;
+use kit::error::ApiError;
+
+impl From<RunError> for ApiError {
+    fn from(error: RunError) -> Self {
+        let message = error.to_string();
+        match error {
+            RunError::Invalid(_) => Self::invalid(message),
+            RunError::NoProject(_) => Self::not_found(message),
+            RunError::Conflict(_) => Self::conflict(message),
+            RunError::Store(error) => Self::internal(error),
+        }
+    }
+}

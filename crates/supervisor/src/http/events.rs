@@ -1,0 +1,131 @@
+//! The events of a run: what has happened, then what happens, then the end.
+//!
+//! A reader has at most a page of events in memory, without the artifacts that they tell of: those are read one by one
+//! as they are sent. However slow it is, it costs no more, and the run does not know of it.
+
+use super::App;
+use super::caller::Caller;
+use crate::records::{Project, Run};
+use crate::tables;
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use futures_util::stream as streams;
+use http::{HeaderMap, HeaderValue};
+use kit::error::ApiError;
+use kit::headers;
+use kit::request::{Params, PathId};
+use kit::sse::{self, Event};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::time::Duration;
+use store::{Db, StoreError, Wakeup, events};
+
+const PAGE: i64 = 64;
+/// For the case that a wake-up is lost.
+const FALLBACK_POLL: Duration = Duration::from_secs(3);
+
+pub async fn run(State(app): State<App>, _: Caller, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
+    Ok(Json(find(&app, &id).await?.to_json()))
+}
+
+pub async fn of_run(
+    State(app): State<App>,
+    _: Caller,
+    PathId(id): PathId,
+    params: Params,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let run = find(&app, &id).await?;
+    let seen = last_event_id(&headers, &params)?.unwrap_or(0).max(run.first_event - 1);
+    Ok(stream(&app, run, seen))
+}
+
+async fn find(app: &App, id: &str) -> Result<Run, ApiError> {
+    let run = tables::runs::get(&app.db, id).await?;
+    run.ok_or_else(|| ApiError::not_found(format!("no run `{id}`")))
+}
+
+/// What a reader says to have seen; 0 is nothing.
+pub fn last_event_id(headers: &HeaderMap, params: &Params) -> Result<Option<i64>, ApiError> {
+    let given = headers::text(headers, "last-event-id").filter(|id| !id.is_empty());
+    let Some(text) = given.or(params.get("lastEventId")) else { return Ok(None) };
+    let id = text.trim().parse::<i64>().ok().filter(|id| *id >= 0);
+    let id =
+        id.ok_or_else(|| ApiError::invalid(format!("`Last-Event-ID` is `{text}`: expected an event's id")))?;
+    Ok(Some(id).filter(|id| *id > 0))
+}
+
+/// The run's events after `seen`.
+pub fn stream(app: &App, run: Run, seen: i64) -> Response {
+    let name = Project::stream(&run.project_id);
+    let follower = Follower {
+        // Before the first look: what is committed in between wakes us.
+        wakeup: events::watch(&app.db, &name),
+        db: app.db.clone(),
+        stream: name,
+        run_id: run.id.clone(),
+        seen,
+        page: VecDeque::new(),
+    };
+    let events = streams::unfold(follower, |mut follower| async move {
+        match follower.next().await {
+            Ok(event) => event.map(|event| (event, follower)),
+            Err(error) => {
+                tracing::error!(%error, "an event stream breaks off");
+                None
+            }
+        }
+    });
+    let mut response = sse::respond(events, app.drain.clone());
+    if let Ok(id) = HeaderValue::from_str(&run.id) {
+        response.headers_mut().insert("x-run-id", id);
+    }
+    response
+}
+
+struct Follower {
+    db: Db,
+    stream: String,
+    run_id: String,
+    wakeup: Wakeup,
+    seen: i64,
+    page: VecDeque<events::Event>,
+}
+
+impl Follower {
+    /// None when the run is over and all is told.
+    async fn next(&mut self) -> Result<Option<Event>, StoreError> {
+        loop {
+            if let Some(event) = self.page.pop_front() {
+                self.seen = event.seq;
+                return self.whole(event).await.map(Some);
+            }
+            self.page = events::read(&self.db, &self.stream, self.seen, PAGE).await?.into();
+            // In this order: of a run that is open after the reading, these are all its own.
+            let Some(run) = tables::runs::get(&self.db, &self.run_id).await? else { return Ok(None) };
+            if let Some(last) = run.last_event {
+                self.page.retain(|event| event.seq <= last);
+                if self.seen >= last {
+                    return Ok(None);
+                }
+            }
+            if self.page.is_empty() {
+                let _ = tokio::time::timeout(FALLBACK_POLL, self.wakeup.notified()).await;
+            }
+        }
+    }
+
+    /// With the artifact that it tells of, as it was then.
+    async fn whole(&self, event: events::Event) -> Result<Event, StoreError> {
+        let events::Event { seq, kind, mut data, .. } = event;
+        if let Some(id) = data.as_object_mut().and_then(|data| data.remove("artifactId")) {
+            let artifact = tables::artifacts::get(&self.db, id.as_str().unwrap_or_default()).await?;
+            data["artifact"] = artifact.map_or(Value::Null, |mut artifact| {
+                artifact.superseded = false;
+                artifact.to_json()
+            });
+        }
+        Ok(Event { id: seq, name: kind, data })
+    }
+}

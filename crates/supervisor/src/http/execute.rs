@@ -1,0 +1,97 @@
+//! `POST` and `GET /api/execute`: starts the run of a phase or joins it, and tells what happens.
+
+use super::App;
+use super::caller::Caller;
+use super::events::{last_event_id, stream};
+use super::projects::find;
+use crate::tables;
+use crate::words::Word;
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, StatusCode};
+use kit::error::ApiError;
+use kit::fields;
+use kit::headers;
+use kit::json::{self, MAX_BODY};
+use kit::request::{Params, read_whole};
+use serde_json::{Map, Value, json};
+
+pub async fn execute(
+    State(app): State<App>,
+    caller: Caller,
+    params: Params,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let (parts, body) = request.into_parts();
+    let body = match parts.method {
+        Method::POST => body_fields(&read_whole(body, MAX_BODY).await?)?,
+        _ => Map::new(),
+    };
+    let project_id = agreed(
+        "projectId",
+        [
+            fields::text(&body, "projectId")?,
+            params.get("projectId"),
+            headers::text(&parts.headers, "x-project-id").map(str::trim),
+        ],
+    )?;
+    let project_id =
+        project_id.ok_or_else(|| ApiError::invalid("`projectId` is missing: in the body or in the query"))?;
+    let phase = agreed("phase", [fields::text(&body, "phase")?, params.get("phase"), None])?;
+    if let Some(seen) = last_event_id(&parts.headers, &params)? {
+        return follow_on(&app, project_id, phase, seen).await;
+    }
+    let caller = caller.claims.as_ref().and_then(|claims| serde_json::to_string(claims).ok());
+    let (run, after) = app.runs.execute(project_id, phase, caller).await?;
+    if prefers_no_stream(&parts.headers) {
+        let told =
+            json!({ "success": true, "runId": run.id, "phase": run.phase, "status": run.status.as_str() });
+        return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
+    }
+    Ok(stream(&app, run, after))
+}
+
+/// Whoever has seen events before wants those that followed, and never a run that nobody asked for: a browser comes
+/// back by itself when a stream has ended.
+async fn follow_on(
+    app: &App,
+    project_id: &str,
+    phase: Option<&str>,
+    seen: i64,
+) -> Result<Response, ApiError> {
+    find(app, project_id).await?;
+    let run = tables::runs::after_event(&app.db, project_id, seen).await?;
+    match run.filter(|run| phase.is_none_or(|phase| run.phase == phase)) {
+        Some(run) => Ok(stream(app, run, seen)),
+        // The answer that ends a browser's attempts.
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
+    }
+}
+
+fn body_fields(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Map::new());
+    }
+    match json::parse(body) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(ApiError::invalid("the body is not a JSON object")),
+        Err(fault) => Err(ApiError::invalid(fault.to_string())),
+    }
+}
+
+/// A value that may stand in several places, and is the same in all of them.
+fn agreed<'a>(name: &str, places: [Option<&'a str>; 3]) -> Result<Option<&'a str>, ApiError> {
+    let mut given = places.into_iter().flatten().filter(|text| !text.is_empty());
+    let Some(first) = given.next() else { return Ok(None) };
+    match given.all(|other| other == first) {
+        true => Ok(Some(first)),
+        false => Err(ApiError::invalid(format!(
+            "`{name}` is given more than once and not the same: body, query and `X-Project-ID` have to agree"
+        ))),
+    }
+}
+
+fn prefers_no_stream(headers: &HeaderMap) -> bool {
+    headers::text(headers, "prefer").is_some_and(|prefer| prefer.contains("respond-async"))
+}

@@ -1,0 +1,101 @@
+//! Stoa's supervisor: projects, their phases, and the agents that carry them through.
+//!
+//! `http` is the front door; `runs` is what people ask of a run, `drive` what it does by itself, `halt` how it stops.
+//! `workflow` says who works in which phase. SQL is in `tables`. Other services are reached over HTTP only.
+
+mod drive;
+mod entry;
+mod halt;
+mod http;
+mod projects;
+mod records;
+mod runs;
+mod tables;
+mod words;
+mod workflow;
+
+pub use drive::KnowledgeSearch;
+pub use workflow::{Fault, Faults, Workflow};
+
+use kit::health::Health;
+use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::token::Tokens;
+use llm::Providers;
+use projects::Projects;
+use runs::Runs;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Db, StoreError};
+
+/// The service's interface, as OpenAPI.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+pub struct SupervisorSettings {
+    pub workflow: Workflow,
+    /// Lets in whoever has it, from wherever.
+    pub token: Option<String>,
+    pub trusted_proxies: TrustedProxies,
+    /// How long a run stays with a process that gives no sign of life.
+    pub job_lease: Duration,
+}
+
+/// What the service shares with the rest of the process.
+pub struct Shared {
+    pub db: Db,
+    pub tokens: Arc<Tokens>,
+    pub providers: Arc<Providers>,
+    /// What agents search, where the service is known.
+    pub knowledge: Option<KnowledgeSearch>,
+    pub drain: Drain,
+}
+
+#[derive(Clone)]
+pub struct Supervisor(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub db: Db,
+    pub workflow: Arc<Workflow>,
+    pub projects: Projects,
+    pub runs: Runs,
+    pub tokens: Arc<Tokens>,
+    pub providers: Arc<Providers>,
+    pub knowledge: Option<KnowledgeSearch>,
+    pub drain: Drain,
+    pub token: Option<String>,
+    pub trusted_proxies: TrustedProxies,
+    pub job_lease: Duration,
+}
+
+impl Supervisor {
+    pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
+        let Shared { db, tokens, providers, knowledge, drain } = shared;
+        let SupervisorSettings { workflow, token, trusted_proxies, job_lease } = settings;
+        db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
+        let workflow = Arc::new(workflow);
+        Ok(Self(Arc::new(Inner {
+            projects: Projects::new(db.clone(), workflow.clone()),
+            runs: Runs::new(db.clone(), workflow.clone()),
+            db,
+            workflow,
+            tokens,
+            providers,
+            knowledge,
+            drain,
+            token,
+            trusted_proxies,
+            job_lease,
+        })))
+    }
+
+    /// Carries on runs until the process is asked to stop.
+    pub async fn work(self) {
+        let Inner { db, workflow, providers, knowledge, job_lease, drain, .. } = &*self.0;
+        let worker =
+            drive::worker(db.clone(), workflow.clone(), providers.clone(), knowledge.clone(), *job_lease);
+        worker.run(drain.token()).await;
+    }
+
+    pub fn handler(&self, health: Health) -> AxumHandler {
+        http::handler(self.0.clone(), health)
+    }
+}

@@ -1,0 +1,111 @@
+//! Projects: made, shown whole, removed.
+
+use crate::entry::Entry;
+use crate::records::{Artifact, Checkpoint, Log, Project, Run, Trace};
+use crate::tables;
+use crate::words::{Mark, ProjectStatus, Signal, Word};
+use crate::workflow::Workflow;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use store::{Db, StoreError, events, jobs};
+
+#[derive(Clone)]
+pub struct Projects {
+    db: Db,
+    workflow: Arc<Workflow>,
+}
+
+impl Projects {
+    pub fn new(db: Db, workflow: Arc<Workflow>) -> Self {
+        Self { db, workflow }
+    }
+
+    pub async fn create(&self, name: &str, product_seed: &str) -> Result<Project, StoreError> {
+        let now = self.db.clock().now_ms();
+        let project = Project {
+            id: self.db.random().uuid_v7(self.db.clock()).to_string(),
+            name: name.to_owned(),
+            product_seed: product_seed.to_owned(),
+            current_phase: self.workflow.first().to_owned(),
+            status: ProjectStatus::Active,
+            created_at: now,
+            updated_at: now,
+        };
+        let mut tx = self.db.begin().await?;
+        tables::projects::insert(&mut tx, &project).await?;
+        tx.commit().await?;
+        Ok(project)
+    }
+
+    /// With everything that was made in it. A run that is under way ends. False where there is no such project.
+    pub async fn delete(&self, id: &str) -> Result<bool, StoreError> {
+        let Some(mut entry) = Entry::begin(&self.db, id).await? else { return Ok(false) };
+        let run = tables::runs::latest_locked(entry.tx(), id).await?;
+        if let Some(job) = run.and_then(|run| run.job_id) {
+            jobs::cancel(entry.tx(), job).await?;
+        }
+        tables::projects::delete(entry.tx(), id).await?;
+        events::delete_stream(entry.tx(), &Project::stream(id)).await?;
+        entry.commit().await?;
+        Ok(true)
+    }
+
+    /// The project's `system_state`, and what it waits for.
+    pub async fn state(&self, project: &Project) -> Result<Value, StoreError> {
+        let run = tables::runs::latest(&self.db, &project.id).await?;
+        let run = run.filter(|run| run.last_event.is_none());
+        let mut approvals = Vec::new();
+        if let Some(run) = &run {
+            let checkpoints = tables::checkpoints::of_run(&self.db, &run.id).await?;
+            let waiting = checkpoints.iter().filter(|checkpoint| checkpoint.mark == Mark::Waiting);
+            approvals.extend(waiting.map(|checkpoint| {
+                json!({ "approvalId": checkpoint.id, "agent": checkpoint.agent, "artifactId": checkpoint.artifact_id })
+            }));
+        }
+        let is_signalled = run.as_ref().is_some_and(|run| run.signal == Some(Signal::Interrupt));
+        Ok(json!({
+            "interrupt_signal": is_signalled,
+            "status": project.status.as_str(),
+            "projectId": project.id,
+            "phase": run.as_ref().map_or(&project.current_phase, |run| &run.phase),
+            "runId": run.as_ref().map(|run| &run.id),
+            "reason": run.as_ref().map(|run| &run.reason).filter(|reason| !reason.is_empty()),
+            "approvals": approvals,
+        }))
+    }
+
+    /// The project with its history: of what grows without end the newest `limit`, log lines older than `before`.
+    pub async fn hydrate(
+        &self,
+        project: &Project,
+        before: Option<&str>,
+        limit: usize,
+    ) -> Result<Value, StoreError> {
+        let (db, id) = (&self.db, project.id.as_str());
+        // One more than is shown tells whether there are more.
+        let mut logs = tables::logs::page(db, id, before, limit + 1).await?;
+        let has_more = logs.len() > limit;
+        logs.truncate(limit);
+        let artifacts = tables::artifacts::of_project(db, id, false).await?;
+        let checkpoints = tables::checkpoints::page(db, id, None, limit).await?;
+        let traces = tables::traces::page(db, id, None, limit).await?;
+        let runs = tables::runs::page(db, id, limit).await?;
+        let next = logs.last().filter(|_| has_more).map(|log| log.id.clone());
+        Ok(json!({
+            "project": project.to_json(),
+            "system_state": self.state(project).await?,
+            "history": {
+                "logs": shown(&logs, Log::to_json),
+                "artifacts": shown(&artifacts, Artifact::to_json),
+                "checkpoints": shown(&checkpoints, Checkpoint::to_json),
+                "traces": shown(&traces, Trace::to_json),
+                "runs": shown(&runs, Run::to_json),
+                "next": next,
+            },
+        }))
+    }
+}
+
+fn shown<T>(records: &[T], show: impl Fn(&T) -> Value) -> Vec<Value> {
+    records.iter().map(show).collect()
+}

@@ -1,0 +1,79 @@
+//! Artifacts in all their versions.
+
+use crate::records::Artifact;
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+const COLUMNS: &str =
+    "id, project_id, run_id, phase, agent, type, content, version, superseded, edited_by, created_at";
+
+/// As the agent's next version, which supersedes the one before it. `version` is what the database says.
+pub async fn insert(tx: &mut Tx, artifact: &mut Artifact) -> Result<(), StoreError> {
+    let update = "UPDATE artifacts SET superseded = 1 WHERE project_id = $1 AND phase = $2 AND agent = $3
+        AND superseded = 0";
+    let query = sqlx::query(update).bind(&artifact.project_id).bind(&artifact.phase).bind(&artifact.agent);
+    query.execute(tx.conn()).await?;
+
+    let sql = format!(
+        "INSERT INTO artifacts ({COLUMNS}) SELECT $1, $2, $3, $4, $5, $6, $7, COALESCE(MAX(version), 0) + 1, 0, $8, $9
+         FROM artifacts WHERE project_id = $2 AND phase = $4 AND agent = $5 RETURNING version"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(&artifact.id).bind(&artifact.project_id);
+    let query = query.bind(&artifact.run_id).bind(&artifact.phase).bind(&artifact.agent).bind(&artifact.kind);
+    let query = query.bind(&artifact.content).bind(&artifact.edited_by).bind(artifact.created_at);
+    artifact.version = query.fetch_one(tx.conn()).await?.try_get(0)?;
+    Ok(())
+}
+
+pub async fn supersede(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    sqlx::query("UPDATE artifacts SET superseded = 1 WHERE id = $1").bind(id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn get(db: &Db, id: &str) -> Result<Option<Artifact>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
+    let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;
+    row.as_ref().map(artifact_of).transpose()
+}
+
+pub async fn get_locked(tx: &mut Tx, id: &str) -> Result<Option<Artifact>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
+    let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(artifact_of).transpose()
+}
+
+/// An agent's current one.
+pub async fn current(db: &Db, project_id: &str, agent: &str) -> Result<Option<Artifact>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM artifacts WHERE project_id = $1 AND agent = $2 AND superseded = 0
+         ORDER BY id DESC LIMIT 1"
+    ));
+    let row = sqlx::query(sql).bind(project_id).bind(agent).fetch_optional(db.read()).await?;
+    row.as_ref().map(artifact_of).transpose()
+}
+
+/// In the order of their making: the current ones, or all versions.
+pub async fn of_project(db: &Db, project_id: &str, all_versions: bool) -> Result<Vec<Artifact>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM artifacts WHERE project_id = $1 AND superseded <= $2 ORDER BY id"
+    ));
+    let rows = sqlx::query(sql).bind(project_id).bind(i64::from(all_versions)).fetch_all(db.read()).await?;
+    rows.iter().map(artifact_of).collect()
+}
+
+fn artifact_of(row: &AnyRow) -> Result<Artifact, StoreError> {
+    Ok(Artifact {
+        id: row.try_get("id")?,
+        project_id: row.try_get("project_id")?,
+        run_id: row.try_get("run_id")?,
+        phase: row.try_get("phase")?,
+        agent: row.try_get("agent")?,
+        kind: row.try_get("type")?,
+        content: row.try_get("content")?,
+        version: row.try_get("version")?,
+        superseded: row.try_get::<i64, _>("superseded")? != 0,
+        edited_by: row.try_get("edited_by")?,
+        created_at: row.try_get("created_at")?,
+    })
+}

@@ -1,0 +1,74 @@
+//! Checkpoints, and the approvals among them.
+
+use super::AFTER_ALL;
+use crate::records::Checkpoint;
+use crate::words::{Mark, Word};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+const COLUMNS: &str =
+    "id, project_id, run_id, phase, agent, step, status, artifact_id, feedback, decided_by, created_at";
+
+pub async fn insert(tx: &mut Tx, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+    let sql =
+        format!("INSERT INTO checkpoints ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(&checkpoint.id).bind(&checkpoint.project_id);
+    let query = query.bind(&checkpoint.run_id).bind(&checkpoint.phase).bind(&checkpoint.agent);
+    let query = query.bind(checkpoint.step).bind(checkpoint.mark.as_str()).bind(&checkpoint.artifact_id);
+    let query = query.bind(&checkpoint.feedback).bind(&checkpoint.decided_by).bind(checkpoint.created_at);
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// A person's answer to an approval. False where it has been answered before.
+pub async fn decide(tx: &mut Tx, decided: &Checkpoint) -> Result<bool, StoreError> {
+    let update = "UPDATE checkpoints SET status = $2, artifact_id = $3, feedback = $4, decided_by = $5
+        WHERE id = $1 AND status = 'waiting'";
+    let query = sqlx::query(update).bind(&decided.id).bind(decided.mark.as_str()).bind(&decided.artifact_id);
+    let query = query.bind(&decided.feedback).bind(&decided.decided_by);
+    Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
+}
+
+/// In their order.
+pub async fn of_run(db: &Db, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY id"));
+    let rows = sqlx::query(sql).bind(run_id).fetch_all(db.read()).await?;
+    rows.iter().map(checkpoint_of).collect()
+}
+
+pub async fn of_run_locked(tx: &mut Tx, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY id"));
+    let rows = sqlx::query(sql).bind(run_id).fetch_all(tx.conn()).await?;
+    rows.iter().map(checkpoint_of).collect()
+}
+
+/// The newest first: those older than `before`.
+pub async fn page(
+    db: &Db,
+    project_id: &str,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Checkpoint>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM checkpoints WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    ));
+    let query = sqlx::query(sql).bind(project_id).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
+    query.fetch_all(db.read()).await?.iter().map(checkpoint_of).collect()
+}
+
+fn checkpoint_of(row: &AnyRow) -> Result<Checkpoint, StoreError> {
+    Ok(Checkpoint {
+        id: row.try_get("id")?,
+        project_id: row.try_get("project_id")?,
+        run_id: row.try_get("run_id")?,
+        phase: row.try_get("phase")?,
+        agent: row.try_get("agent")?,
+        step: row.try_get("step")?,
+        mark: <Mark as Word>::parse(&row.try_get::<String, _>("status")?)?,
+        artifact_id: row.try_get("artifact_id")?,
+        feedback: row.try_get("feedback")?,
+        decided_by: row.try_get("decided_by")?,
+        created_at: row.try_get("created_at")?,
+    })
+}

@@ -1,0 +1,51 @@
+//! What happened to a project, in words.
+
+use super::AFTER_ALL;
+use crate::records::Log;
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+pub async fn insert_all(tx: &mut Tx, project_id: &str, logs: &[Log]) -> Result<(), StoreError> {
+    let row = |row: usize| {
+        let places: Vec<String> = (row * 6 + 2..row * 6 + 8).map(|place| format!("${place}")).collect();
+        format!("($1, {})", places.join(", "))
+    };
+    let rows: Vec<String> = (0..logs.len()).map(row).collect();
+    let sql = format!(
+        "INSERT INTO logs (project_id, id, level, message, agent, phase, created_at) VALUES {}",
+        rows.join(", ")
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(project_id);
+    for log in logs {
+        query = query.bind(&log.id).bind(&log.level).bind(&log.message).bind(&log.agent).bind(&log.phase);
+        query = query.bind(log.created_at);
+    }
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// The newest first: those older than `before`.
+pub async fn page(
+    db: &Db,
+    project_id: &str,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Log>, StoreError> {
+    let select =
+        "SELECT id, level, message, agent, phase, created_at FROM logs WHERE project_id = $1 AND id < $2
+        ORDER BY id DESC LIMIT $3";
+    let query = sqlx::query(select).bind(project_id).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
+    query.fetch_all(db.read()).await?.iter().map(log_of).collect()
+}
+
+fn log_of(row: &AnyRow) -> Result<Log, StoreError> {
+    Ok(Log {
+        id: row.try_get("id")?,
+        level: row.try_get("level")?,
+        message: row.try_get("message")?,
+        agent: row.try_get("agent")?,
+        phase: row.try_get("phase")?,
+        created_at: row.try_get("created_at")?,
+    })
+}

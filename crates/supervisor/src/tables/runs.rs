@@ -1,0 +1,105 @@
+//! Runs of phases.
+
+use crate::records::Run;
+use crate::words::{RunStatus, Signal, Word};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+const COLUMNS: &str = "id, project_id, phase, status, signal, reason, caller, job_id, first_event, last_event, \
+                       created_at, ended_at";
+
+pub async fn insert(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
+    let sql =
+        format!("INSERT INTO runs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(&run.id).bind(&run.project_id).bind(&run.phase);
+    let query = query.bind(run.status.as_str()).bind(run.signal.map(Word::as_str)).bind(&run.reason);
+    let query = query.bind(&run.caller).bind(run.job_id).bind(run.first_event).bind(run.last_event);
+    query.bind(run.created_at).bind(run.ended_at).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// All that changes in the life of a run.
+pub async fn update(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
+    let update =
+        "UPDATE runs SET status = $2, signal = $3, reason = $4, caller = $5, job_id = $6, last_event = $7,
+        ended_at = $8 WHERE id = $1";
+    let query = sqlx::query(update).bind(&run.id).bind(run.status.as_str());
+    let query = query.bind(run.signal.map(Word::as_str)).bind(&run.reason).bind(&run.caller).bind(run.job_id);
+    query.bind(run.last_event).bind(run.ended_at).execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn get(db: &Db, id: &str) -> Result<Option<Run>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs WHERE id = $1"));
+    let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;
+    row.as_ref().map(run_of).transpose()
+}
+
+/// As it is now, in a transaction that has locked its project.
+pub async fn get_locked(tx: &mut Tx, id: &str) -> Result<Option<Run>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs WHERE id = $1"));
+    let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(run_of).transpose()
+}
+
+/// The project's latest, in a transaction that has locked it. Where a run is open, it is this one.
+pub async fn latest_locked(tx: &mut Tx, project_id: &str) -> Result<Option<Run>, StoreError> {
+    let row = sqlx::query(latest_sql()).bind(project_id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(run_of).transpose()
+}
+
+pub async fn latest(db: &Db, project_id: &str) -> Result<Option<Run>, StoreError> {
+    let row = sqlx::query(latest_sql()).bind(project_id).fetch_optional(db.read()).await?;
+    row.as_ref().map(run_of).transpose()
+}
+
+fn latest_sql() -> AssertSqlSafe<String> {
+    AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM runs WHERE project_id = $1 ORDER BY first_event DESC LIMIT 1"
+    ))
+}
+
+/// The run that has the first event after `event`, or will have it.
+pub async fn after_event(db: &Db, project_id: &str, event: i64) -> Result<Option<Run>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM runs WHERE project_id = $1 AND (last_event IS NULL OR last_event > $2)
+         ORDER BY first_event LIMIT 1"
+    ));
+    let row = sqlx::query(sql).bind(project_id).bind(event).fetch_optional(db.read()).await?;
+    row.as_ref().map(run_of).transpose()
+}
+
+/// The newest first.
+pub async fn page(db: &Db, project_id: &str, limit: usize) -> Result<Vec<Run>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM runs WHERE project_id = $1 ORDER BY first_event DESC LIMIT $2"
+    ));
+    let rows = sqlx::query(sql).bind(project_id).bind(limit as i64).fetch_all(db.read()).await?;
+    rows.iter().map(run_of).collect()
+}
+
+/// Whether a phase has ever been completed.
+pub async fn has_completed(tx: &mut Tx, project_id: &str, phase: &str) -> Result<bool, StoreError> {
+    let select = "SELECT 1 FROM runs WHERE project_id = $1 AND phase = $2 AND status = $3 LIMIT 1";
+    let query = sqlx::query(select).bind(project_id).bind(phase).bind(RunStatus::Complete.as_str());
+    Ok(query.fetch_optional(tx.conn()).await?.is_some())
+}
+
+fn run_of(row: &AnyRow) -> Result<Run, StoreError> {
+    let signal: Option<String> = row.try_get("signal")?;
+    Ok(Run {
+        id: row.try_get("id")?,
+        project_id: row.try_get("project_id")?,
+        phase: row.try_get("phase")?,
+        status: Word::parse(&row.try_get::<String, _>("status")?)?,
+        signal: signal.as_deref().map(<Signal as Word>::parse).transpose()?,
+        reason: row.try_get("reason")?,
+        caller: row.try_get("caller")?,
+        job_id: row.try_get("job_id")?,
+        first_event: row.try_get("first_event")?,
+        last_event: row.try_get("last_event")?,
+        created_at: row.try_get("created_at")?,
+        ended_at: row.try_get("ended_at")?,
+    })
+}

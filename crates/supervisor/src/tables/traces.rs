@@ -1,0 +1,97 @@
+//! Traces: each agent at work, from its start to its end.
+
+use super::AFTER_ALL;
+use crate::records::Trace;
+use crate::words::{TraceStatus, Word};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx};
+
+const COLUMNS: &str = "id, project_id, run_id, phase, agent, status, progress, provider, model, input_tokens, \
+                       output_tokens, error, started_at, ended_at";
+
+pub async fn insert(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO traces ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL, NULL, $10, NULL)"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(&trace.id).bind(&trace.project_id).bind(&trace.run_id);
+    let query = query.bind(&trace.phase).bind(&trace.agent).bind(trace.status.as_str()).bind(trace.progress);
+    query.bind(&trace.provider).bind(&trace.model).bind(trace.started_at).execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn set_progress(tx: &mut Tx, id: &str, progress: i64) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE traces SET progress = $2 WHERE id = $1").bind(id).bind(progress);
+    update.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Ends with an artifact. The provider is said again: it may have been set up otherwise since the start.
+pub async fn complete(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
+    let update =
+        "UPDATE traces SET status = $2, progress = 100, provider = $3, model = $4, input_tokens = $5,
+        output_tokens = $6, ended_at = $7 WHERE id = $1";
+    let query = sqlx::query(update).bind(&trace.id).bind(TraceStatus::Complete.as_str());
+    let query =
+        query.bind(&trace.provider).bind(&trace.model).bind(trace.input_tokens).bind(trace.output_tokens);
+    query.bind(trace.ended_at).execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn fail(tx: &mut Tx, id: &str, error: &str, now: i64) -> Result<(), StoreError> {
+    let update = "UPDATE traces SET status = $2, error = $3, ended_at = $4 WHERE id = $1";
+    let query = sqlx::query(update).bind(id).bind(TraceStatus::Error.as_str()).bind(error).bind(now);
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Ends whatever of a run is still at work, and says which agents that were.
+pub async fn interrupt_all(tx: &mut Tx, run_id: &str, now: i64) -> Result<Vec<String>, StoreError> {
+    let update = "UPDATE traces SET status = $2, ended_at = $3 WHERE run_id = $1 AND status = 'running'
+        RETURNING agent";
+    let query = sqlx::query(update).bind(run_id).bind(TraceStatus::Interrupted.as_str()).bind(now);
+    let rows = query.fetch_all(tx.conn()).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Those of a run that are at work, or were when its process died.
+pub async fn running(db: &Db, run_id: &str) -> Result<Vec<Trace>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM traces WHERE run_id = $1 AND status = 'running' ORDER BY id"
+    ));
+    let rows = sqlx::query(sql).bind(run_id).fetch_all(db.read()).await?;
+    rows.iter().map(trace_of).collect()
+}
+
+/// The newest first: those older than `before`.
+pub async fn page(
+    db: &Db,
+    project_id: &str,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Trace>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM traces WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    ));
+    let query = sqlx::query(sql).bind(project_id).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
+    query.fetch_all(db.read()).await?.iter().map(trace_of).collect()
+}
+
+fn trace_of(row: &AnyRow) -> Result<Trace, StoreError> {
+    Ok(Trace {
+        id: row.try_get("id")?,
+        project_id: row.try_get("project_id")?,
+        run_id: row.try_get("run_id")?,
+        phase: row.try_get("phase")?,
+        agent: row.try_get("agent")?,
+        status: Word::parse(&row.try_get::<String, _>("status")?)?,
+        progress: row.try_get("progress")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        input_tokens: row.try_get("input_tokens")?,
+        output_tokens: row.try_get("output_tokens")?,
+        error: row.try_get("error")?,
+        started_at: row.try_get("started_at")?,
+        ended_at: row.try_get("ended_at")?,
+    })
+}

@@ -1,0 +1,140 @@
+//! The workflow: which phases there are, which agents work in them, and what each of them reads and writes.
+//!
+//! Reading one from its file, and finding what is wrong with it, is in `parse`.
+
+mod parse;
+
+pub use parse::{Fault, Faults};
+
+use std::path::Path;
+use std::time::Duration;
+
+const FILE: &str = include_str!("../workflow/workflow.toml");
+
+/// The default workflow's prompts, by the names under which its file has them.
+const PROMPTS: [(&str, &str); 13] = [
+    ("prompts/analyst.md", include_str!("../workflow/prompts/analyst.md")),
+    ("prompts/product-manager.md", include_str!("../workflow/prompts/product-manager.md")),
+    ("prompts/prd-critic.md", include_str!("../workflow/prompts/prd-critic.md")),
+    ("prompts/architect.md", include_str!("../workflow/prompts/architect.md")),
+    ("prompts/data-modeller.md", include_str!("../workflow/prompts/data-modeller.md")),
+    ("prompts/security-engineer.md", include_str!("../workflow/prompts/security-engineer.md")),
+    ("prompts/planner.md", include_str!("../workflow/prompts/planner.md")),
+    ("prompts/risk-analyst.md", include_str!("../workflow/prompts/risk-analyst.md")),
+    ("prompts/developer.md", include_str!("../workflow/prompts/developer.md")),
+    ("prompts/test-engineer.md", include_str!("../workflow/prompts/test-engineer.md")),
+    ("prompts/technical-writer.md", include_str!("../workflow/prompts/technical-writer.md")),
+    ("prompts/reviewer.md", include_str!("../workflow/prompts/reviewer.md")),
+    ("prompts/release-manager.md", include_str!("../workflow/prompts/release-manager.md")),
+];
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workflow {
+    /// In their order; never empty.
+    pub phases: Vec<Phase>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    pub name: String,
+    /// Never empty, and without a circle among their inputs.
+    pub agents: Vec<Agent>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agent {
+    /// Unique in the workflow.
+    pub name: String,
+    /// Who it is and what it does: the text of its prompt file.
+    pub prompt: String,
+    /// Agents of this phase or of earlier ones.
+    pub inputs: Vec<String>,
+    pub output: Output,
+    pub provider: String,
+    pub model: Option<String>,
+    pub temperature: f32,
+    pub max_tokens: usize,
+    /// Whether a person has to approve its artifact.
+    pub approval: bool,
+    /// Tries after the first one.
+    pub retries: u32,
+    /// For one try.
+    pub time_limit: Duration,
+    /// Whether it is given passages from the knowledge service.
+    pub search: bool,
+}
+
+/// What an agent writes: an artifact's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    Markdown,
+    Json,
+    Code,
+}
+
+impl Output {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Json => "json",
+            Self::Code => "code",
+        }
+    }
+}
+
+impl Workflow {
+    /// The file's workflow, with the prompts beside it; the built-in one without a file.
+    pub fn load(file: Option<&Path>) -> Result<Self, Faults> {
+        let Some(file) = file else {
+            let built_in = |name: &str| PROMPTS.iter().find(|(own, _)| *own == name);
+            let prompt =
+                |name: &str| built_in(name).map(|(_, text)| (*text).to_owned()).ok_or_else(String::new);
+            return parse::parse(FILE, prompt);
+        };
+        let text =
+            std::fs::read_to_string(file).map_err(|error| Faults::of_file(file, &error.to_string()))?;
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let prompt =
+            |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+        parse::parse(&text, prompt).map_err(|faults| faults.in_file(file))
+    }
+
+    /// The built-in workflow as files, to start one's own from: their names and texts.
+    pub fn built_in_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+        std::iter::once(("workflow.toml", FILE)).chain(PROMPTS)
+    }
+
+    pub fn phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// Its place in the order of phases.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.phases.iter().position(|phase| phase.name == name)
+    }
+
+    pub fn first(&self) -> &str {
+        self.phases.first().map_or("", |phase| &phase.name)
+    }
+
+    pub fn last(&self) -> &str {
+        self.phases.last().map_or("", |phase| &phase.name)
+    }
+
+    /// `prd, architecture, plan`
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.phases.iter().map(|phase| phase.name.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// How many agents there are in all phases.
+    pub fn agents(&self) -> usize {
+        self.phases.iter().map(|phase| phase.agents.len()).sum()
+    }
+}
+
+impl Phase {
+    pub fn position(&self, agent: &str) -> Option<usize> {
+        self.agents.iter().position(|own| own.name == agent)
+    }
+}

@@ -1,0 +1,384 @@
+//! A workflow from its file: every fault at once, each with its line.
+
+use super::{Agent, Output, Phase, Workflow};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display};
+use std::path::Path;
+use std::time::Duration;
+use toml::Spanned;
+
+const PHASE_LENGTH: usize = 64;
+const MOST_TOKENS: usize = 32_768;
+const MOST_RETRIES: u32 = 100;
+const DEFAULT_TEMPERATURE: f32 = 0.2;
+const DEFAULT_MAX_TOKENS: usize = 700;
+const DEFAULT_RETRIES: u32 = 2;
+const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(5 * 60);
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// From 1; absent where the fault is the file itself.
+    pub line: Option<usize>,
+    pub message: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Faults {
+    /// As the person named it.
+    pub file: String,
+    pub all: Vec<Fault>,
+}
+
+impl Faults {
+    pub(super) fn of_file(file: &Path, message: &str) -> Self {
+        let fault = Fault { line: None, message: format!("cannot be read: {message}") };
+        Self { file: file.display().to_string(), all: vec![fault] }
+    }
+
+    pub(super) fn in_file(self, file: &Path) -> Self {
+        Self { file: file.display().to_string(), ..self }
+    }
+}
+
+/// One line for each fault.
+impl Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, fault) in self.all.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "\n" };
+            match fault.line {
+                Some(line) => write!(f, "{separator}{} line {line}: {}", self.file, fault.message)?,
+                None => write!(f, "{separator}{} {}", self.file, fault.message)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkflow {
+    #[serde(default)]
+    phase: Vec<RawPhase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPhase {
+    name: Spanned<String>,
+    #[serde(default)]
+    agent: Vec<RawAgent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawAgent {
+    name: Spanned<String>,
+    prompt: Spanned<String>,
+    #[serde(default)]
+    inputs: Vec<Spanned<String>>,
+    output: Option<Spanned<String>>,
+    provider: Option<Spanned<String>>,
+    model: Option<Spanned<String>>,
+    temperature: Option<Spanned<f32>>,
+    max_tokens: Option<Spanned<usize>>,
+    #[serde(default)]
+    approval: bool,
+    retries: Option<Spanned<u32>>,
+    time_limit: Option<Spanned<String>>,
+    #[serde(default)]
+    search: bool,
+}
+
+/// `prompt` gives the text of a prompt file, or why there is none.
+pub fn parse(text: &str, prompt: impl Fn(&str) -> Result<String, String>) -> Result<Workflow, Faults> {
+    let mut finder = Finder { text, faults: Vec::new() };
+    let raw: RawWorkflow = match toml::from_str(text) {
+        Ok(raw) => raw,
+        Err(error) => {
+            finder.fault(error.span().map_or(0, |span| span.start), error.message().trim_end());
+            return Err(finder.into_faults());
+        }
+    };
+    if raw.phase.is_empty() {
+        finder.fault(0, "there is no `[[phase]]`");
+    }
+    finder.check_names(&raw);
+    for (place, phase) in raw.phase.iter().enumerate() {
+        finder.check_inputs(&raw.phase[..place], phase);
+    }
+    let phases = raw.phase.iter().map(|phase| finder.phase(phase, &prompt)).collect();
+    if finder.faults.is_empty() { Ok(Workflow { phases }) } else { Err(finder.into_faults()) }
+}
+
+struct Finder<'a> {
+    text: &'a str,
+    faults: Vec<(usize, String)>,
+}
+
+impl Finder<'_> {
+    /// `place` is a byte of the text.
+    fn fault(&mut self, place: usize, message: impl Into<String>) {
+        self.faults.push((place, message.into()));
+    }
+
+    /// In the order of their lines.
+    fn into_faults(mut self) -> Faults {
+        self.faults.sort_by_key(|(place, _)| *place);
+        let line = |place: usize| self.text.bytes().take(place).filter(|byte| *byte == b'\n').count() + 1;
+        let faults = self
+            .faults
+            .iter()
+            .map(|(place, message)| Fault { line: Some(line(*place)), message: message.clone() });
+        Faults { file: "the workflow".to_owned(), all: faults.collect() }
+    }
+
+    fn check_names(&mut self, raw: &RawWorkflow) {
+        let (mut phases, mut agents) = (BTreeMap::new(), BTreeMap::new());
+        for phase in &raw.phase {
+            self.check_name("phase", &phase.name, &mut phases);
+            if phase.agent.is_empty() {
+                self.fault(phase.name.span().start, format!("phase `{}` has no agent", phase.name.get_ref()));
+            }
+            for agent in &phase.agent {
+                self.check_name("agent", &agent.name, &mut agents);
+            }
+        }
+    }
+
+    fn check_name<'a>(&mut self, what: &str, name: &'a Spanned<String>, seen: &mut BTreeMap<&'a str, ()>) {
+        let (place, text) = (name.span().start, name.get_ref().as_str());
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if text.is_empty() || text.len() > PHASE_LENGTH || !text.bytes().all(allowed) {
+            self.fault(
+                place,
+                format!("`{text}` is no name of an {what}: expected 1 to {PHASE_LENGTH} of a-z 0-9 -")
+                    .replace("an phase", "a phase"),
+            );
+        }
+        if seen.insert(text, ()).is_some() {
+            self.fault(place, format!("there is another {what} named `{text}`"));
+        }
+    }
+
+    fn check_inputs(&mut self, earlier: &[RawPhase], phase: &RawPhase) {
+        let known: Vec<&str> = earlier
+            .iter()
+            .chain([phase])
+            .flat_map(|phase| &phase.agent)
+            .map(|agent| agent.name.get_ref().as_str())
+            .collect();
+        for agent in &phase.agent {
+            for input in agent.inputs.iter().filter(|input| !known.contains(&input.get_ref().as_str())) {
+                let message = format!(
+                    "unknown input `{}` of agent `{}`: one of the agents of this phase or of earlier ones",
+                    input.get_ref(),
+                    agent.name.get_ref()
+                );
+                self.fault(input.span().start, message);
+            }
+        }
+        if let Some(circle) = circle(phase) {
+            let names: Vec<String> =
+                circle.iter().map(|agent| format!("`{}`", agent.name.get_ref())).collect();
+            let message = format!("a cycle: {} wait for each other's artifacts", names.join(", "));
+            let message = if names.len() == 1 {
+                format!("a cycle: {} waits for its own artifact", names[0])
+            } else {
+                message
+            };
+            self.fault(circle[0].name.span().start, message);
+        }
+    }
+
+    fn phase(&mut self, raw: &RawPhase, prompt: &impl Fn(&str) -> Result<String, String>) -> Phase {
+        let agents = raw.agent.iter().map(|agent| self.agent(agent, prompt)).collect();
+        Phase { name: raw.name.get_ref().clone(), agents }
+    }
+
+    fn agent(&mut self, raw: &RawAgent, prompt: &impl Fn(&str) -> Result<String, String>) -> Agent {
+        Agent {
+            name: raw.name.get_ref().clone(),
+            prompt: self.prompt(&raw.prompt, prompt),
+            inputs: raw.inputs.iter().map(|input| input.get_ref().clone()).collect(),
+            output: self.value(raw.output.as_ref(), Output::Markdown, |text| output(text)),
+            provider: self.value(raw.provider.as_ref(), llm::EDGE_AI.to_owned(), |name| provider(name)),
+            model: raw.model.as_ref().map(|model| model.get_ref().clone()),
+            temperature: self.value(raw.temperature.as_ref(), DEFAULT_TEMPERATURE, |number| {
+                within(*number, 0.0, 1.0, "temperature")
+            }),
+            max_tokens: self.value(raw.max_tokens.as_ref(), DEFAULT_MAX_TOKENS, |number| {
+                within(*number, 1, MOST_TOKENS, "max_tokens")
+            }),
+            approval: raw.approval,
+            retries: self.value(raw.retries.as_ref(), DEFAULT_RETRIES, |number| {
+                within(*number, 0, MOST_RETRIES, "retries")
+            }),
+            time_limit: self.value(raw.time_limit.as_ref(), DEFAULT_TIME_LIMIT, |text| kit::duration(text)),
+            search: raw.search,
+        }
+    }
+
+    fn prompt(&mut self, name: &Spanned<String>, read: &impl Fn(&str) -> Result<String, String>) -> String {
+        let text = match read(name.get_ref()) {
+            Ok(text) if text.trim().is_empty() => Err("it is empty".to_owned()),
+            text => text,
+        };
+        text.unwrap_or_else(|why| {
+            self.fault(name.span().start, format!("prompt file `{}` cannot be used: {why}", name.get_ref()));
+            String::new()
+        })
+    }
+
+    fn value<R, T>(
+        &mut self,
+        raw: Option<&Spanned<R>>,
+        default: T,
+        read: impl Fn(&R) -> Result<T, String>,
+    ) -> T {
+        let Some(raw) = raw else { return default };
+        read(raw.get_ref()).unwrap_or_else(|message| {
+            self.fault(raw.span().start, message);
+            default
+        })
+    }
+}
+
+/// Agents of which none can ever start, if there are any.
+fn circle(phase: &RawPhase) -> Option<Vec<&RawAgent>> {
+    let mut waiting: Vec<&RawAgent> = phase.agent.iter().collect();
+    loop {
+        let names: Vec<&str> = waiting.iter().map(|agent| agent.name.get_ref().as_str()).collect();
+        let waits =
+            |agent: &&RawAgent| agent.inputs.iter().any(|input| names.contains(&input.get_ref().as_str()));
+        let still: Vec<&RawAgent> = waiting.iter().copied().filter(waits).collect();
+        match still.len() {
+            0 => return None,
+            same if same == waiting.len() => return Some(still),
+            _ => waiting = still,
+        }
+    }
+}
+
+fn output(text: &str) -> Result<Output, String> {
+    let all = [Output::Markdown, Output::Json, Output::Code];
+    let found = all.into_iter().find(|output| output.as_str() == text);
+    found.ok_or_else(|| format!("unknown output `{text}`: one of markdown, json, code"))
+}
+
+fn provider(name: &str) -> Result<String, String> {
+    let wrong = || format!("unknown provider `{name}`: one of edge-ai, vendor-a, vendor-b, vendor-c");
+    llm::canonical(name).map(str::to_owned).ok_or_else(wrong)
+}
+
+fn within<T: PartialOrd + Display>(number: T, least: T, most: T, name: &str) -> Result<T, String> {
+    if number >= least && number <= most {
+        return Ok(number);
+    }
+    Err(format!("`{name}` is {number}: expected {least} to {most}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<String> {
+        let prompt = |name: &str| {
+            if name == "p.md" { Ok("Do it.".to_owned()) } else { Err("no such file".to_owned()) }
+        };
+        match parse(text, prompt) {
+            Ok(_) => Vec::new(),
+            Err(faults) => faults.to_string().lines().map(|line| line.replace("the workflow ", "")).collect(),
+        }
+    }
+
+    const PHASE: &str = "[[phase]]\nname = \"a\"\n";
+
+    fn agent(name: &str, more: &str) -> String {
+        format!("[[phase.agent]]\nname = \"{name}\"\nprompt = \"p.md\"\n{more}\n")
+    }
+
+    #[test]
+    fn the_built_in_workflow_has_the_five_phases_and_two_or_three_agents_in_each() {
+        let workflow = Workflow::load(None).unwrap();
+        assert_eq!(workflow.names(), "prd, architecture, plan, build, review");
+        assert!(workflow.phases.iter().all(|phase| (2..=3).contains(&phase.agents.len())));
+        assert_eq!(workflow.agents(), 13);
+        assert!(workflow.phases.iter().flat_map(|phase| &phase.agents).all(|agent| !agent.approval));
+    }
+
+    #[test]
+    fn a_workflow_has_defaults_for_all_but_names_and_prompts() {
+        let text = format!(
+            "{PHASE}{}{}",
+            agent("x", ""),
+            agent("y", "inputs = [\"x\"]\noutput = \"json\"\ntime_limit = \"3s\"")
+        );
+        let workflow = parse(&text, |_| Ok("Do it.".to_owned())).unwrap();
+        let (x, y) = (&workflow.phases[0].agents[0], &workflow.phases[0].agents[1]);
+        assert_eq!(
+            (x.output, x.provider.as_str(), x.retries, x.approval),
+            (Output::Markdown, "edge-ai", 2, false)
+        );
+        assert_eq!(
+            (y.output, y.time_limit, y.inputs.as_slice()),
+            (Output::Json, Duration::from_secs(3), ["x".to_owned()].as_slice())
+        );
+    }
+
+    #[test]
+    fn every_fault_has_its_line() {
+        let text = format!(
+            "{PHASE}{}{}[[phase]]\nname = \"a\"\n{}",
+            agent("x", "inputs = [\"nobody\", \"z\"]"),
+            agent(
+                "x",
+                "output = \"pdf\"\nprovider = \"me\"\ntemperature = 1.5\nmax_tokens = 0\ntime_limit = \"soon\""
+            ),
+            "[[phase.agent]]\nname = \"Z z\"\nprompt = \"q.md\"\n",
+        );
+        assert_eq!(
+            faults(&text),
+            [
+                "line 6: unknown input `nobody` of agent `x`: one of the agents of this phase or of earlier ones",
+                "line 6: unknown input `z` of agent `x`: one of the agents of this phase or of earlier ones",
+                "line 8: there is another agent named `x`",
+                "line 10: unknown output `pdf`: one of markdown, json, code",
+                "line 11: unknown provider `me`: one of edge-ai, vendor-a, vendor-b, vendor-c",
+                "line 12: `temperature` is 1.5: expected 0 to 1",
+                "line 13: `max_tokens` is 0: expected 1 to 32768",
+                "line 14: `soon` is not a time: expected a whole number and a unit, such as `250ms`, `30s`, `15m`, `1h`, `7d`",
+                "line 16: there is another phase named `a`",
+                "line 18: `Z z` is no name of an agent: expected 1 to 64 of a-z 0-9 -",
+                "line 19: prompt file `q.md` cannot be used: no such file",
+            ]
+        );
+    }
+
+    #[test]
+    fn circles_and_empty_workflows_are_faults() {
+        let text = format!(
+            "{PHASE}{}{}{}",
+            agent("x", "inputs = [\"z\"]"),
+            agent("y", ""),
+            agent("z", "inputs = [\"x\", \"y\"]")
+        );
+        assert_eq!(faults(&text), ["line 4: a cycle: `x`, `z` wait for each other's artifacts"]);
+        let own = format!("{PHASE}{}", agent("x", "inputs = [\"x\"]"));
+        assert_eq!(faults(&own), ["line 4: a cycle: `x` waits for its own artifact"]);
+        assert_eq!(faults(""), ["line 1: there is no `[[phase]]`"]);
+        assert_eq!(faults(PHASE), ["line 2: phase `a` has no agent"]);
+    }
+
+    #[test]
+    fn what_is_no_toml_or_no_workflow_says_where() {
+        let unknown = format!("{PHASE}{}", agent("x", "prompts = 1"));
+        assert!(faults(&unknown)[0].starts_with("line 6: unknown field `prompts`"), "{:?}", faults(&unknown));
+        assert!(faults("[[phase]\n")[0].starts_with("line 1: "), "{:?}", faults("[[phase]\n"));
+        assert!(
+            faults("[[phase]]\nname = 7\n")[0].starts_with("line 2: "),
+            "{:?}",
+            faults("[[phase]]\nname = 7\n")
+        );
+    }
+}
