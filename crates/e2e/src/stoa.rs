@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+use crate::Vendor;
+
 pub const JWT_SECRET: &str = "a secret for tests that is long enough, surely";
 
 pub struct Stoa {
@@ -18,6 +20,8 @@ pub struct Stoa {
     pub gateway: SocketAddr,
     /// Where the knowledge service is part of it.
     pub knowledge: Option<SocketAddr>,
+    /// Where the supervisor is part of it.
+    pub supervisor: Option<SocketAddr>,
     pub ops: SocketAddr,
     /// The banner, and whatever else went to standard output.
     pub banner: String,
@@ -118,6 +122,7 @@ impl Start {
             data: self.data,
             gateway: address("gateway").expect("the gateway's address"),
             knowledge: address("knowledge"),
+            supervisor: address("supervisor"),
             ops: address("ops").expect("the operations address"),
             banner,
             stderr,
@@ -131,6 +136,7 @@ impl Stoa {
         let environment = [
             ("GATEWAY_LISTEN", "127.0.0.1:0"),
             ("KNOWLEDGE_LISTEN", "127.0.0.1:0"),
+            ("SUPERVISOR_LISTEN", "127.0.0.1:0"),
             ("OPS_LISTEN", "127.0.0.1:0"),
             ("JWT_SECRET", JWT_SECRET),
             ("ADMIN_PASSWORD", "password"),
@@ -145,6 +151,18 @@ impl Stoa {
     /// The knowledge service with its models, behind a gateway.
     pub fn start_knowledge() -> Start {
         Self::start().only("gateway,knowledge").with_models()
+    }
+
+    /// The supervisor behind a gateway, without models: its agents ask `vendor`, as this workflow says.
+    pub fn start_supervisor(vendor: &Vendor, workflow: &str) -> Start {
+        let start = Self::start().only("gateway,supervisor");
+        let start =
+            start.set("VENDOR_A_API_KEY", "sk-test-0123456789").set("VENDOR_A_BASE_URL", vendor.url());
+        let file = start.path().join("workflow.toml");
+        std::fs::write(start.path().join("role.md"), "You do what your name says.\n").expect("a prompt file");
+        std::fs::write(&file, workflow).expect("a workflow file");
+        // A process that is killed is soon replaced.
+        start.set("WORKFLOW", file.display()).set("JOB_LEASE", "600ms")
     }
 
     /// Without any setting but the ports: what a person gets.

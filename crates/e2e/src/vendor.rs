@@ -1,5 +1,6 @@
 //! A vendor: a server that speaks the chat-completions protocol, remembers what it was asked, and says what the test
-//! wants to hear. Its model `hang` says one word and no more, `break` breaks off after it, `fail` refuses.
+//! wants to hear. Its model `hang` says one word and no more, `break` breaks off after it, `fail` refuses, `down` is out of
+//! order, `slow` takes a moment for each word.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, StreamBody};
@@ -12,10 +13,13 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::UnboundedReceiverStream;
+
+const SLOW_WORD: Duration = Duration::from_millis(25);
 
 pub struct Vendor {
     pub address: SocketAddr,
@@ -79,17 +83,30 @@ async fn respond(
     let (pieces, stream) = mpsc::unbounded_channel();
     let send = |text: String| drop(pieces.send(Ok(Frame::data(Bytes::from(text)))));
     let mut response = Response::new(StreamBody::new(UnboundedReceiverStream::new(stream)));
-    if model == "fail" {
-        *response.status_mut() = hyper::StatusCode::BAD_REQUEST;
+    if model == "fail" || model == "down" {
+        let is_down = model == "down";
+        *response.status_mut() =
+            if is_down { hyper::StatusCode::SERVICE_UNAVAILABLE } else { hyper::StatusCode::BAD_REQUEST };
         response.headers_mut().insert("content-type", "application/json".parse().expect("a header"));
         send(json!({ "error": { "message": format!("no such model; you sent {key}") } }).to_string());
         return Ok(response);
     }
     response.headers_mut().insert("content-type", "text/event-stream".parse().expect("a header"));
-    let chunk = |delta: Value, finish: Value| {
-        let choice = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
-        format!("data: {}\n\n", json!({ "id": "x", "object": "chat.completion.chunk", "choices": choice }))
-    };
+    if model == "slow" {
+        tokio::spawn(async move {
+            for word in answer.split_inclusive(' ') {
+                tokio::time::sleep(SLOW_WORD).await;
+                if pieces
+                    .send(Ok(Frame::data(Bytes::from(chunk(json!({ "content": word }), Value::Null)))))
+                    .is_err()
+                {
+                    return;
+                }
+            }
+            let _ = pieces.send(Ok(Frame::data(Bytes::from(end()))));
+        });
+        return Ok(response);
+    }
     for word in answer.split_inclusive(' ') {
         send(chunk(json!({ "content": word }), Value::Null));
         if model == "hang" {
@@ -101,9 +118,17 @@ async fn respond(
             return Ok(response);
         }
     }
-    send(chunk(json!({}), json!("stop")));
-    let usage = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 });
-    send(format!("data: {}\n\n", json!({ "id": "x", "choices": [], "usage": usage })));
-    send("data: [DONE]\n\n".to_owned());
+    send(end());
     Ok(response)
+}
+
+fn chunk(delta: Value, finish: Value) -> String {
+    let choice = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+    format!("data: {}\n\n", json!({ "id": "x", "object": "chat.completion.chunk", "choices": choice }))
+}
+
+fn end() -> String {
+    let usage = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 });
+    let usage = json!({ "id": "x", "choices": [], "usage": usage });
+    format!("{}data: {usage}\n\ndata: [DONE]\n\n", chunk(json!({}), json!("stop")))
 }

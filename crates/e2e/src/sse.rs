@@ -1,0 +1,96 @@
+//! A reader of server-sent events, byte by byte as they come.
+
+use reqwest::{RequestBuilder, Response};
+use serde_json::Value;
+use std::time::Duration;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub id: i64,
+    pub name: String,
+    pub data: Value,
+}
+
+pub struct Watch {
+    response: Response,
+    unread: String,
+    /// The comment lines so far.
+    pub comments: usize,
+}
+
+impl Watch {
+    /// Opens a stream that must be one.
+    pub async fn open(request: RequestBuilder) -> Self {
+        let response = request.send().await.expect("an answer");
+        assert_eq!(response.status(), 200, "{response:?}");
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self::of(response)
+    }
+
+    pub fn of(response: Response) -> Self {
+        Self { response, unread: String::new(), comments: 0 }
+    }
+
+    pub fn header(&self, name: &str) -> String {
+        self.response.headers()[name].to_str().expect("text").to_owned()
+    }
+
+    /// The next event; none at the end, or where the connection breaks.
+    pub async fn next(&mut self) -> Option<Told> {
+        loop {
+            while let Some((block, rest)) = self.unread.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.unread = rest;
+                match told(&block) {
+                    Some(told) => return Some(told),
+                    None => self.comments += 1,
+                }
+            }
+            let chunk = self.response.chunk().await.ok().flatten()?;
+            self.unread.push_str(std::str::from_utf8(&chunk).expect("whole characters"));
+        }
+    }
+
+    /// The next event of this name, which must come within ten seconds.
+    pub async fn until(&mut self, name: &str) -> Told {
+        let found = async {
+            loop {
+                let told = self.next().await.unwrap_or_else(|| panic!("it ended before `{name}`"));
+                if told.name == name {
+                    return told;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), found).await.unwrap_or_else(|_| panic!("no `{name}`"))
+    }
+
+    /// All that comes, to the end, which must come within a minute.
+    pub async fn rest(mut self) -> Vec<Told> {
+        let all = async {
+            let mut all = Vec::new();
+            while let Some(told) = self.next().await {
+                all.push(told);
+            }
+            all
+        };
+        tokio::time::timeout(Duration::from_secs(60), all).await.expect("an end")
+    }
+}
+
+/// None for a comment. Each field stands once, in this order.
+fn told(block: &str) -> Option<Told> {
+    if block.starts_with(':') {
+        return None;
+    }
+    let lines: Vec<&str> = block.lines().collect();
+    let [id, event, data] = lines.as_slice() else { panic!("not an event: {block}") };
+    Some(Told {
+        id: id
+            .strip_prefix("id: ")
+            .and_then(|id| id.parse().ok())
+            .unwrap_or_else(|| panic!("no id: {block}")),
+        name: event.strip_prefix("event: ").unwrap_or_else(|| panic!("no name: {block}")).to_owned(),
+        data: serde_json::from_str(data.strip_prefix("data: ").expect("data")).expect("JSON"),
+    })
+}

@@ -1,0 +1,167 @@
+//! Artifacts that a person has to approve.
+
+use e2e::studio::{Studio, check_ids, names, workflow};
+use e2e::{Stoa, Vendor, reply};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const GATED: &[(&str, &[&str])] =
+    &[("prd", &["name = \"analyst\"\napproval = true", "name = \"writer\"\ninputs = [\"analyst\"]"])];
+
+async fn start(phases: &[(&str, &[&str])]) -> (Vendor, Stoa) {
+    let vendor = Vendor::start("One word after the other.").await;
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(phases)).serve();
+    (vendor, stoa)
+}
+
+/// Executes up to the first interruption: the project, and its approval.
+async fn at_the_gate(studio: &Studio) -> (String, e2e::Watch, Value) {
+    let id = studio.project().await;
+    let mut watch = studio.execute(&id, "prd").await;
+    let interrupt = watch.until("interrupt").await;
+    assert_eq!((&interrupt.data["agent"], &interrupt.data["phase"]), (&json!("analyst"), &json!("prd")));
+    assert!(interrupt.data["reason"].as_str().unwrap().contains("approval"));
+    (id, watch, interrupt.data["approvalId"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
+    let (vendor, stoa) = start(GATED).await;
+    let studio = Studio::through_gateway(&stoa, "admin");
+    let (id, watch, approval) = at_the_gate(&studio).await;
+    let state = studio.state(&id).await;
+    assert_eq!((&state["interrupt_signal"], &state["status"]), (&json!(true), &json!("interrupted")));
+    assert_eq!(state["approvals"][0]["approvalId"], approval);
+    // The artifact can be read before it is approved.
+    assert_eq!(studio.list(&format!("/api/artifacts/{id}")).await.len(), 1);
+
+    let resume = json!({ "projectId": id, "decision": "approve", "approvalId": approval });
+    let both = tokio::join!(studio.post("/api/resume", &resume), studio.post("/api/resume", &resume));
+    let mut statuses = [both.0.status, both.1.status];
+    statuses.sort();
+    assert_eq!(statuses, [200, 409], "two people at the same moment");
+    let rest = watch.rest().await;
+    assert_eq!(
+        names(&rest),
+        ["resumed", "agent_start", "agent_progress", "agent_complete", "phase_complete"]
+    );
+    assert_eq!((&rest[0].data["decision"], &rest[0].data["agent"]), (&json!("approve"), &json!("analyst")));
+    assert_eq!(studio.post("/api/resume", &resume).await.status, 409);
+    assert_eq!(vendor.asked().len(), 2);
+    let state = studio.state(&id).await;
+    assert_eq!((&state["interrupt_signal"], &state["status"]), (&json!(false), &json!("complete")));
+    let checkpoints = studio.history(&id).await["checkpoints"].clone();
+    assert_eq!(
+        (&checkpoints[1]["status"], &checkpoints[1]["decided_by"]),
+        (&json!("approved"), &json!("ada"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_replaces_the_artifact_before_the_run_goes_on() {
+    let (vendor, stoa) = start(GATED).await;
+    let studio = Studio::through_gateway(&stoa, "admin");
+    let (id, watch, _) = at_the_gate(&studio).await;
+    let missing = studio.post("/api/resume", &json!({ "projectId": id, "decision": "edit" })).await;
+    assert_eq!(missing.status, 400, "{missing:?}");
+    let edit = json!({ "projectId": id, "decision": "edit", "content": "By hand." });
+    assert_eq!(studio.post("/api/resume", &edit).await.status, 200);
+    let rest = watch.rest().await;
+    assert_eq!(
+        (rest[0].name.as_str(), &rest[0].data["artifact"]["content"]),
+        ("resumed", &json!("By hand."))
+    );
+    assert!(vendor.last("user").contains("# Material from analyst\n\nBy hand."));
+    let current = studio.list(&format!("/api/artifacts/{id}")).await;
+    let analyst = current.iter().find(|artifact| artifact["agent"] == "analyst").unwrap();
+    assert_eq!(
+        (&analyst["content"], &analyst["version"], &analyst["edited_by"]),
+        (&json!("By hand."), &json!(2), &json!("ada"))
+    );
+    assert_eq!(studio.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_agent_works_again_with_the_feedback_and_waits_again() {
+    let (vendor, stoa) = start(GATED).await;
+    let studio = Studio::local(&stoa);
+    let (id, mut watch, first) = at_the_gate(&studio).await;
+    let reject = json!({ "projectId": id, "decision": "reject", "feedback": "Name the mites." });
+    assert_eq!(studio.post("/api/resume", &reject).await.status, 200);
+    let second = watch.until("interrupt").await.data["approvalId"].clone();
+    assert_ne!(first, second);
+    let told = vendor.last("user");
+    assert!(told.contains("One word after the other.") && told.contains("Name the mites."), "{told}");
+    let late = json!({ "projectId": id, "decision": "approve", "approvalId": first });
+    assert_eq!(studio.post("/api/resume", &late).await.status, 409, "the first approval was answered");
+    let approve = json!({ "projectId": id, "decision": "approve", "approvalId": second });
+    assert_eq!(studio.post("/api/resume", &approve).await.status, 200);
+    assert_eq!(watch.rest().await.last().unwrap().name, "phase_complete");
+    let all = studio.list(&format!("/api/artifacts/{id}?versions=all")).await;
+    let analyst: Vec<&Value> = all.iter().filter(|artifact| artifact["agent"] == "analyst").collect();
+    assert_eq!(
+        (analyst.len(), &analyst[0]["superseded"], &analyst[1]["superseded"]),
+        (2, &json!(true), &json!(false))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_is_finished() {
+    let agents: &[&str] = &[
+        "name = \"one\"\napproval = true",
+        "name = \"two\"\napproval = true\nmodel = \"slow\"",
+        "name = \"three\"\ninputs = [\"one\", \"two\"]",
+    ];
+    let (vendor, stoa) = start(&[("prd", agents)]).await;
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    let mut watch = studio.execute(&id, "prd").await;
+    let (first, second) = (watch.until("interrupt").await, watch.until("interrupt").await);
+    assert_eq!((&first.data["agent"], &second.data["agent"]), (&json!("one"), &json!("two")));
+    assert_eq!(vendor.asked().len(), 2);
+    let resume = |approval: &Value| json!({ "projectId": id, "decision": "approve", "approvalId": approval });
+    let answer = studio.post("/api/resume", &resume(&second.data["approvalId"])).await;
+    assert_eq!(
+        (answer.status, &answer.json()["system_state"]["status"]),
+        (200, &json!("interrupted")),
+        "{answer:?}"
+    );
+    assert_eq!(studio.post("/api/resume", &resume(&second.data["approvalId"])).await.status, 409);
+    assert_eq!(
+        studio.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await.status,
+        200
+    );
+    let rest = watch.rest().await;
+    check_ids(&rest);
+    assert_eq!(
+        names(&rest),
+        ["resumed", "resumed", "agent_start", "agent_progress", "agent_complete", "phase_complete"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_makes_no_sense_changes_nothing() {
+    let (_vendor, stoa) = start(GATED).await;
+    let studio = Studio::local(&stoa);
+    let (id, _watch, _) = at_the_gate(&studio).await;
+    for (body, status) in [
+        (json!({}), 400),
+        (json!({ "projectId": id }), 400),
+        (json!({ "projectId": id, "decision": "maybe" }), 400),
+        (json!({ "projectId": id, "decision": 1 }), 400),
+        (json!({ "projectId": id, "decision": "edit", "content": " " }), 400),
+        (json!({ "projectId": "nobody", "decision": "approve" }), 404),
+        (json!({ "projectId": id, "decision": "approve", "approvalId": "another" }), 409),
+    ] {
+        assert_eq!(studio.post("/api/resume", &body).await.status, status, "{body}");
+    }
+    assert_eq!(studio.state(&id).await["status"], "interrupted");
+    let quiet = studio.project().await;
+    assert_eq!(studio.post("/api/resume", &json!({ "projectId": quiet })).await.status, 409);
+    let guest = Studio::through_gateway(&stoa, "guest");
+    let approve = json!({ "projectId": id, "decision": "approve" });
+    for path in ["/api/resume", "/api/interrupt", "/api/cancel"] {
+        assert_eq!(guest.post(path, &approve).await.status, 403, "{path}");
+    }
+    assert_eq!(reply(guest.request(Method::DELETE, &format!("/api/projects/{id}"))).await.status, 403);
+}

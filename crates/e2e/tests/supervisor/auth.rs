@@ -1,0 +1,81 @@
+//! Who may come to the supervisor, and how.
+
+use e2e::studio::{Studio, workflow};
+use e2e::tokens::{claims, now, sign_as, token};
+use e2e::{Stoa, Vendor, reply};
+use reqwest::Method;
+
+async fn start() -> (Vendor, Stoa) {
+    let vendor = Vendor::start("One word after the other.").await;
+    let start = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &["name = \"analyst\""])]));
+    let stoa = start.set("SUPERVISOR_TOKEN", "a token for machines").serve();
+    (vendor, stoa)
+}
+
+fn identity(scope: &str) -> String {
+    let mut claims = claims("BUILD", scope);
+    claims["exp"] = (now() + 60).into();
+    let header = serde_json::json!({ "typ": "gateway-identity+jwt", "alg": "HS256" });
+    sign_as(&header, &claims, e2e::stoa::JWT_SECRET, jsonwebtoken::Algorithm::HS256)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
+    let (_vendor, stoa) = start().await;
+    let studio = Studio::local(&stoa);
+    let status = async |headers: &[(&str, &str)]| {
+        let request = studio.request(Method::GET, "/api/projects");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        reply(request).await.status
+    };
+    let own = format!("http://{}", stoa.supervisor.unwrap());
+    assert_eq!(status(&[]).await, 200);
+    assert_eq!(status(&[("origin", &own)]).await, 200);
+    assert_eq!(status(&[("host", "localhost:8082")]).await, 200);
+    assert_eq!(status(&[("origin", "https://evil.example")]).await, 403);
+    assert_eq!(status(&[("origin", "null")]).await, 403);
+    assert_eq!(status(&[("host", "evil.example")]).await, 403, "a name that was made to point here");
+    assert_eq!(status(&[("host", "evil.example"), ("origin", "http://evil.example")]).await, 403);
+    // A proxy on this machine says for whom it asks.
+    assert_eq!(status(&[("x-forwarded-for", "203.0.113.7")]).await, 401);
+    assert_eq!(
+        status(&[("x-forwarded-for", "203.0.113.7"), ("authorization", "Bearer a token for machines")]).await,
+        200
+    );
+    assert_eq!(status(&[("authorization", "Bearer another token")]).await, 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_identity_counts_only_with_the_gateways_signature() {
+    let (_vendor, stoa) = start().await;
+    let studio = Studio::local(&stoa);
+    let status = async |method: Method, path: &str, identity: &str| {
+        reply(studio.request(method, path).header("x-gateway-identity", identity)).await.status
+    };
+    let project = format!("/api/projects/{}", studio.project().await);
+    assert_eq!(status(Method::GET, &project, &identity("guest")).await, 200);
+    assert_eq!(status(Method::DELETE, &project, &identity("guest")).await, 403);
+    assert_eq!(status(Method::GET, &project, &token("BUILD", "admin")).await, 403, "a token is no identity");
+    assert_eq!(status(Method::GET, &project, "nonsense").await, 403);
+    assert_eq!(status(Method::DELETE, &project, &identity("admin")).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn through_the_gateway_everybody_needs_a_token_and_guests_may_not_stop_runs() {
+    let (_vendor, stoa) = start().await;
+    let anonymous = reply(reqwest::Client::new().get(stoa.url("/build/api/projects"))).await;
+    assert_eq!(anonymous.error(), (401, "MISSING_TOKEN".into(), "BUILD".into()));
+    let guest = Studio::through_gateway(&stoa, "guest");
+    let id = guest.project().await;
+    assert_eq!(guest.run(&id, "prd").await.last().unwrap().name, "phase_complete");
+    assert_eq!(guest.get(&format!("/api/hydrate/{id}")).await.status, 200);
+    assert_eq!(guest.delete(&format!("/api/projects/{id}")).await.status, 403);
+    let forged = guest
+        .request(Method::DELETE, &format!("/api/projects/{id}"))
+        .header("x-gateway-identity", identity("admin"));
+    assert_eq!(reply(forged).await.status, 403, "what a client sends as identity is dropped");
+    assert_eq!(
+        Studio::through_gateway(&stoa, "admin").delete(&format!("/api/projects/{id}")).await.status,
+        200
+    );
+}

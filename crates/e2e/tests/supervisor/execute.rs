@@ -1,0 +1,223 @@
+//! Executing phases, and the events that tell of it.
+
+use e2e::studio::{Studio, check_ids, names, workflow};
+use e2e::{Stoa, Told, Vendor, Watch, reply};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+const TWO_PHASES: &[(&str, &[&str])] = &[
+    ("prd", &["name = \"analyst\"", "name = \"writer\"\ninputs = [\"analyst\"]"]),
+    ("build", &["name = \"developer\"\ninputs = [\"writer\"]\noutput = \"code\""]),
+];
+
+async fn start(phases: &[(&str, &[&str])]) -> (Vendor, Stoa) {
+    let vendor = Vendor::start("One word after the other.").await;
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(phases)).serve();
+    (vendor, stoa)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phase_tells_of_each_agent_in_order_and_moves_the_project_on() {
+    let (vendor, stoa) = start(TWO_PHASES).await;
+    let studio = Studio::through_gateway(&stoa, "guest");
+    let id = studio.project().await;
+    let events = studio.run(&id, "prd").await;
+    check_ids(&events);
+    assert_eq!(events[0].id, 1);
+    assert_eq!(
+        names(&events),
+        [
+            "agent_start",
+            "agent_progress",
+            "agent_complete",
+            "agent_start",
+            "agent_progress",
+            "agent_complete",
+            "phase_complete"
+        ]
+    );
+    assert_eq!(events[0].data, json!({ "agent": "analyst", "phase": "prd" }));
+    assert_eq!((&events[1].data["agent"], &events[1].data["progress"]), (&json!("analyst"), &json!(100)));
+    assert_eq!(events[6].data, json!({ "phase": "prd", "status": "complete" }));
+    let stored = studio.list(&format!("/api/artifacts/{id}")).await;
+    assert_eq!((&events[2].data["artifact"], &events[5].data["artifact"]), (&stored[0], &stored[1]));
+    let artifact = &stored[0];
+    assert_eq!(
+        (&artifact["type"], &artifact["content"], &artifact["phase"], &artifact["version"]),
+        (&json!("markdown"), &json!("One word after the other."), &json!("prd"), &json!(1))
+    );
+    // The second agent was given what the first had written.
+    assert!(vendor.last("user").contains("# Material from analyst\n\nOne word after the other."));
+    assert!(vendor.last("system").contains("You do what your name says."));
+
+    let project = studio.get(&format!("/api/projects/{id}")).await.json();
+    assert_eq!((&project["current_phase"], &project["status"]), (&json!("build"), &json!("active")));
+    let traces = studio.list(&format!("/api/traces/{id}")).await;
+    assert_eq!(traces.len(), 2);
+    let trace = &traces[0];
+    assert_eq!(
+        (&trace["agent"], &trace["status"], &trace["provider"]),
+        (&json!("writer"), &json!("complete"), &json!("vendor-a"))
+    );
+    assert_eq!((&trace["input_tokens"], &trace["output_tokens"]), (&json!(11), &json!(7)));
+    assert!(
+        trace["duration_ms"].is_number() && trace["ended_at"].is_string() && trace["created_at"].is_string()
+    );
+
+    let events = studio.run(&id, "build").await;
+    assert_eq!((events[0].id, names(&events).last()), (8, Some(&"phase_complete")));
+    assert_eq!(events[2].data["artifact"]["type"], "code");
+    assert_eq!(studio.get(&format!("/api/projects/{id}")).await.json()["status"], "complete");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_executed_is_said() {
+    let (_vendor, stoa) = start(TWO_PHASES).await;
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    let other = studio.project().await;
+    let post = async |body: Value, header: Option<&str>| {
+        let request = studio.request(Method::POST, "/api/execute").json(&body);
+        let request = header
+            .map(|id| ("x-project-id", id))
+            .into_iter()
+            .fold(request, |request, (name, id)| request.header(name, id));
+        let answer = reply(request).await;
+        (answer.status, answer.json()["error"].as_str().unwrap_or_default().to_owned())
+    };
+    for (body, header, status, said) in [
+        (json!({ "phase": "prd" }), None, 400, "`projectId` is missing"),
+        (json!({ "projectId": id, "phase": "prd" }), Some(other.as_str()), 400, "have to agree"),
+        (json!({ "projectId": "nobody", "phase": "prd" }), None, 404, "no project `nobody`"),
+        (json!({ "projectId": id, "phase": "dance" }), None, 400, "unknown phase `dance`: one of prd, build"),
+        (json!({ "projectId": id, "phase": "build" }), None, 409, "ahead: the project is at `prd`"),
+        (json!({ "projectId": 7, "phase": "prd" }), None, 400, "`projectId` is not a string"),
+        (json!("prd"), None, 400, "not a JSON object"),
+    ] {
+        let (found, error) = post(body.clone(), header).await;
+        assert_eq!(found, status, "{body} {error}");
+        assert!(error.contains(said), "{body} {error}");
+    }
+    let bad_id = studio.request(Method::GET, &format!("/api/execute?projectId={id}&lastEventId=x"));
+    assert_eq!(reply(bad_id).await.status, 400);
+    assert_eq!(studio.list(&format!("/api/projects/{id}/runs")).await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_source_needs_only_the_query_and_never_starts_a_run_by_coming_back() {
+    let (vendor, stoa) = start(TWO_PHASES).await;
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    let path = format!("/api/execute?projectId={id}&phase=prd");
+    let events = Watch::open(studio.request(Method::GET, &path)).await.rest().await;
+    assert_eq!((events.len(), vendor.asked().len()), (7, 2));
+    // A browser comes back by itself, with the last id that it saw.
+    let back = reply(studio.request(Method::GET, &path).header("last-event-id", "7")).await;
+    assert_eq!((back.status, back.body.as_str()), (204, ""));
+    for seen in 1..7 {
+        let rest =
+            Watch::open(studio.request(Method::GET, &path).header("last-event-id", seen)).await.rest().await;
+        assert_eq!(rest, events[seen..], "after {seen}");
+        let rest = Watch::open(studio.request(Method::POST, &format!("{path}&lastEventId={seen}")))
+            .await
+            .rest()
+            .await;
+        assert_eq!(rest, events[seen..], "after {seen}");
+    }
+    assert_eq!(vendor.asked().len(), 2, "nothing was executed again");
+    let runs = studio.list(&format!("/api/projects/{id}/runs")).await;
+    assert_eq!((runs.len(), &runs[0]["status"], &runs[0]["last_event"]), (1, &json!("complete"), &json!(7)));
+    let run = runs[0]["id"].as_str().unwrap();
+    let replayed = Watch::open(studio.request(Method::GET, &format!("/api/runs/{run}/events"))).await;
+    assert_eq!(replayed.header("x-run-id"), run);
+    assert_eq!(replayed.rest().await, events);
+    assert_eq!(studio.get("/api/runs/nothing/events").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phase_that_runs_is_joined_and_another_one_has_to_wait() {
+    let slow: &[(&str, &[&str])] =
+        &[("prd", &["name = \"analyst\"\nmodel = \"slow\""]), ("build", &["name = \"developer\""])];
+    let vendor =
+        Vendor::start("a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m").await;
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(slow)).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    let mut first = studio.execute(&id, "prd").await;
+    let start = first.until("agent_start").await;
+    assert_eq!(studio.get(&format!("/api/projects/{id}")).await.json()["status"], "running");
+    let second = studio.execute(&id, "prd").await;
+    assert_eq!(second.header("x-run-id"), first.header("x-run-id"));
+    let other = reply(studio.execution(&id, "build")).await;
+    assert_eq!(other.status, 409, "{other:?}");
+    // The run does not need its client.
+    drop(first);
+    let all = second.rest().await;
+    assert_eq!((all[0].clone(), names(&all).last()), (start, Some(&"phase_complete")));
+    assert_eq!(vendor.asked().len(), 1);
+    let asynchronous = reply(studio.execution(&id, "build").header("prefer", "respond-async")).await;
+    assert_eq!((asynchronous.status, &asynchronous.json()["status"]), (202, &json!("running")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phase_that_is_run_again_makes_new_versions_and_keeps_the_old() {
+    let (_vendor, stoa) = start(TWO_PHASES).await;
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    studio.run(&id, "prd").await;
+    let again = studio.run(&id, "prd").await;
+    assert_eq!((again[0].id, again.len()), (8, 7));
+    let project = studio.get(&format!("/api/projects/{id}")).await.json();
+    assert_eq!((&project["current_phase"], &project["status"]), (&json!("build"), &json!("active")));
+    let current = studio.list(&format!("/api/artifacts/{id}")).await;
+    let told = |artifact: &Value| {
+        (artifact["agent"].clone(), artifact["version"].clone(), artifact["superseded"].clone())
+    };
+    assert_eq!(
+        current.iter().map(told).collect::<Vec<_>>(),
+        [(json!("analyst"), json!(2), json!(false)), (json!("writer"), json!(2), json!(false))]
+    );
+    let all = studio.list(&format!("/api/artifacts/{id}?versions=all")).await;
+    assert_eq!(all.iter().filter(|artifact| artifact["superseded"] == true).count(), 2);
+    assert_eq!(all.len(), 4);
+    assert_eq!(studio.list(&format!("/api/artifacts/{id}?versions=all&phase=build")).await.len(), 0);
+    assert_eq!(studio.get(&format!("/api/artifacts/{id}?versions=some")).await.status, 400);
+    // Whoever had seen the first run only is told the second, and then no more.
+    let rest =
+        Watch::open(studio.request(Method::GET, &format!("/api/execute?projectId={id}&lastEventId=7"))).await;
+    assert_eq!(rest.rest().await, again);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_whose_inputs_are_ready_work_at_the_same_time() {
+    let agents = ["one", "two", "three"].map(|name| format!("name = \"{name}\"\nmodel = \"slow\""));
+    let last = "name = \"last\"\ninputs = [\"one\", \"two\", \"three\"]".to_owned();
+    let agents: Vec<&str> = agents.iter().chain([&last]).map(String::as_str).collect();
+    let vendor = Vendor::start("a b c d e f g h i j k l m n o p q r s t").await;
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &agents)])).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    let events = studio.run(&id, "prd").await;
+    check_ids(&events);
+    assert_eq!(names(&events)[..3], ["agent_start"; 3]);
+    for agent in ["one", "two", "three", "last"] {
+        let own: Vec<&Told> = events.iter().filter(|told| told.data["agent"] == agent).collect();
+        assert_eq!(
+            (own[0].name.as_str(), own.last().unwrap().name.as_str()),
+            ("agent_start", "agent_complete")
+        );
+        let progress: Vec<i64> = own.iter().filter_map(|told| told.data["progress"].as_i64()).collect();
+        assert!(
+            progress.is_sorted_by(|one, next| one < next) && progress.last() == Some(&100),
+            "{progress:?}"
+        );
+    }
+    let place = |name: &str, agent: &str| {
+        events.iter().position(|told| told.name == name && told.data["agent"] == agent)
+    };
+    assert!(
+        ["one", "two", "three"]
+            .iter()
+            .all(|agent| place("agent_complete", agent) < place("agent_start", "last"))
+    );
+}

@@ -1,0 +1,14 @@
+//! The supervisor through its front door.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+mod approval;
+mod auth;
+mod backends;
+mod control;
+mod crashes;
+mod edge;
+mod execute;
+mod faults;
+mod projects;
+mod storm;
+mod workflow;

@@ -1,0 +1,135 @@
+//! Projects and what is kept of them.
+
+use e2e::studio::{Studio, workflow};
+use e2e::{Stoa, Vendor};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+async fn start() -> (Vendor, Stoa) {
+    let vendor = Vendor::start("One word after the other.").await;
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &["name = \"analyst\""])])).serve();
+    (vendor, stoa)
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_is_made_listed_shown_and_removed() {
+    let (_vendor, stoa) = start().await;
+    let studio = Studio::local(&stoa);
+    let body = json!({ "name": " Bees ", "product_seed": "A diary of hives.", "unknown": 1 });
+    let made = studio.post("/api/projects", &body).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let made = made.json();
+    assert_eq!(keys(&made), ["created_at", "current_phase", "id", "name", "product_seed", "status"]);
+    assert_eq!(
+        (&made["name"], &made["current_phase"], &made["status"]),
+        (&json!("Bees"), &json!("prd"), &json!("active"))
+    );
+    let id = made["id"].as_str().unwrap();
+    assert!(e2e::client::is_uuid(id));
+
+    let second = studio.project().await;
+    let listed = studio.list("/api/projects").await;
+    assert_eq!(
+        listed.iter().map(|project| project["id"].as_str().unwrap()).collect::<Vec<_>>(),
+        [second.as_str(), id]
+    );
+    assert!(listed[0]["updated_at"].as_str().unwrap().ends_with('Z'), "{listed:?}");
+    let page = studio.get("/api/projects?limit=1").await;
+    assert_eq!(page.header("link"), [format!("</api/projects?limit=1&after={second}>; rel=\"next\"")]);
+    assert_eq!(studio.list(&format!("/api/projects?limit=1&after={second}")).await[0]["id"], *id);
+    assert_eq!(studio.get(&format!("/api/projects/{id}")).await.json()["name"], "Bees");
+
+    assert_eq!(studio.delete(&format!("/api/projects/{id}")).await.status, 200);
+    for path in ["/api/projects/", "/api/hydrate/", "/api/artifacts/", "/api/traces/", "/api/state/"] {
+        let gone = studio.get(&format!("{path}{id}")).await;
+        assert_eq!((gone.status, keys(&gone.json())), (404, vec!["code", "error", "success"]), "{path}");
+    }
+    assert_eq!(studio.delete(&format!("/api/projects/{id}")).await.status, 404);
+    assert_eq!(studio.list("/api/projects").await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_projects_are_refused_by_the_name_of_the_field() {
+    let (_vendor, stoa) = start().await;
+    let studio = Studio::local(&stoa);
+    for (body, said) in [
+        (json!({}), "`name` is missing"),
+        (json!({ "name": "x" }), "`product_seed` is missing"),
+        (json!({ "name": "  ", "product_seed": "y" }), "`name` is missing"),
+        (json!({ "name": 7, "product_seed": "y" }), "`name` is not a string"),
+        (json!({ "name": "x\u{0}", "product_seed": "y" }), "`name` has a NUL"),
+        (json!({ "name": "x".repeat(201), "product_seed": "y" }), "`name` is too long"),
+        (json!([1]), "not a JSON object"),
+    ] {
+        let answer = studio.post("/api/projects", &body).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert!(answer.json()["error"].as_str().unwrap().contains(said), "{answer:?}");
+        assert_eq!(
+            (&answer.json()["code"], &answer.json()["success"]),
+            (&json!("INVALID_REQUEST"), &json!(false))
+        );
+    }
+    let huge = json!({ "name": "x", "product_seed": "y".repeat(2 << 20) });
+    assert_eq!(studio.post("/api/projects", &huge).await.status, 413);
+    let wrong_method = studio.delete("/api/projects").await;
+    assert_eq!((wrong_method.status, wrong_method.header("allow")), (405, vec!["GET,HEAD,POST"]));
+    assert_eq!(studio.get("/api/nothing").await.status, 404);
+    assert_eq!(studio.list("/api/projects").await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_is_shown_whole_in_one_call_also_with_ten_thousand_log_lines() {
+    let (_vendor, stoa) = start().await;
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    studio.run(&id, "prd").await;
+    let whole = studio.get(&format!("/api/hydrate/{id}")).await.json();
+    assert_eq!((&whole["project"]["id"], &whole["project"]["status"]), (&json!(id), &json!("complete")));
+    let history = &whole["history"];
+    let log = &history["logs"][0];
+    assert_eq!(keys(log), ["agent", "created_at", "id", "level", "message", "phase"]);
+    assert_eq!((&log["level"], &log["message"]), (&json!("info"), &json!("phase `prd` is complete")));
+    let checkpoint = &history["checkpoints"][0];
+    assert_eq!(
+        (&checkpoint["agent"], &checkpoint["step"], &checkpoint["status"]),
+        (&json!("analyst"), &json!(1), &json!("complete"))
+    );
+    assert_eq!(history["artifacts"][0]["content"], "One word after the other.");
+    assert_eq!(whole["system_state"]["interrupt_signal"], false);
+
+    fill_log(&stoa, &id, 10_000).await;
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let started = Instant::now();
+        assert_eq!(studio.get(&format!("/api/hydrate/{id}")).await.status, 200);
+        times.push(started.elapsed());
+    }
+    times.sort();
+    assert!(times[2].as_millis() < 50, "{times:?}");
+
+    let mut seen = Vec::new();
+    let mut path = format!("/api/hydrate/{id}?limit=1000");
+    loop {
+        let history = studio.get(&path).await.json()["history"].clone();
+        seen.extend(
+            history["logs"].as_array().unwrap().iter().map(|log| log["id"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = history["next"].as_str() else { break };
+        path = format!("/api/hydrate/{id}?limit=1000&before={next}");
+    }
+    assert!(seen.len() > 10_000 && seen.windows(2).all(|pair| pair[0] > pair[1]), "{}", seen.len());
+}
+
+async fn fill_log(stoa: &Stoa, project: &str, lines: usize) {
+    use sqlx::Connection;
+    let url = format!("sqlite://{}", stoa.data.path().join("stoa.db").display());
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    let insert = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $2)
+        INSERT INTO logs (id, project_id, level, message, created_at)
+        SELECT printf('00000000-0000-7000-8000-%012d', n), $1, 'info', 'line ' || n, n FROM numbers";
+    sqlx::query(insert).bind(project).bind(lines as i64).execute(&mut connection).await.unwrap();
+}

@@ -1,0 +1,59 @@
+//! Two hundred readers that drop and come back while a run is under way.
+
+use e2e::studio::{Studio, check_ids, workflow};
+use e2e::{Stoa, Told, Vendor, Watch};
+use reqwest::Method;
+use std::time::Duration;
+
+const READERS: usize = 200;
+const WORDS: &str =
+    "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o p q r s t u v w x y";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_drop_and_resume_at_random_all_end_with_the_same_events() {
+    let vendor = Vendor::start(WORDS).await;
+    let agents = ["one", "two", "three", "four"]
+        .map(|name| format!("name = \"{name}\"\nmodel = \"slow\"\nmax_tokens = 40"));
+    let last = "name = \"last\"\nmodel = \"slow\"\ninputs = [\"one\", \"four\"]".to_owned();
+    let agents: Vec<&str> = agents.iter().chain([&last]).map(String::as_str).collect();
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &agents)])).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    let watch = studio.execute(&id, "prd").await;
+    let run = watch.header("x-run-id");
+    let readers: Vec<_> =
+        (0..READERS).map(|number| tokio::spawn(read(studio.clone(), run.clone(), number as u64))).collect();
+    let before = stoa.memory();
+    let steady = watch.rest().await;
+    check_ids(&steady);
+    assert_eq!(steady.last().unwrap().name, "phase_complete");
+    for reader in readers {
+        assert_eq!(reader.await.unwrap(), steady);
+    }
+    assert!(stoa.memory() < before + 100.0, "{} MiB, then {} MiB", before, stoa.memory());
+}
+
+/// All events, over as many connections as it takes.
+async fn read(studio: Studio, run: String, seed: u64) -> Vec<Told> {
+    let mut noise = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut seen: Vec<Told> = Vec::new();
+    loop {
+        let path = format!("/api/runs/{run}/events");
+        let request = studio.request(Method::GET, &path);
+        let request = match seen.last() {
+            Some(last) => request.header("last-event-id", last.id),
+            None => request,
+        };
+        let mut watch = Watch::open(request).await;
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let patience = Duration::from_millis(noise >> 54);
+        let until = tokio::time::Instant::now() + patience;
+        loop {
+            match tokio::time::timeout_at(until, watch.next()).await {
+                Ok(Some(told)) => seen.push(told),
+                Ok(None) => return seen,
+                Err(_) => break,
+            }
+        }
+    }
+}
