@@ -10,18 +10,20 @@ use tempfile::TempDir;
 
 const KILLS: usize = 60;
 const PHASES: [&str; 5] = ["prd", "architecture", "plan", "build", "review"];
-const WORDS: &str = "one two three four five six seven eight nine ten eleven twelve";
+const WORDS: &str = "one two three four five six seven eight nine ten eleven twelve one two three four five six seven eight \
+                     nine ten eleven twelve one two three four five six seven eight nine ten eleven twelve one two three \
+                     four five six seven eight nine ten eleven twelve";
 
-/// Five phases of three agents, of which two work at the same time; a step takes about a third of a second.
+/// Five phases of four agents, of which two work at the same time; a step takes more than a second.
 fn five_phases() -> String {
     let agents: Vec<Vec<String>> = PHASES
         .iter()
         .map(|phase| {
             let agent = |name: &str, inputs: &str| {
-                format!("name = \"{phase}-{name}\"\nmodel = \"slow\"\nmax_tokens = 20\ninputs = [{inputs}]")
+                format!("name = \"{phase}-{name}\"\nmodel = \"slow\"\nmax_tokens = 60\ninputs = [{inputs}]")
             };
-            let first = format!("\"{phase}-a\"");
-            vec![agent("a", ""), agent("b", &first), agent("c", &first)]
+            let (first, second) = (format!("\"{phase}-a\""), format!("\"{phase}-b\""));
+            vec![agent("a", ""), agent("b", &first), agent("c", &second), agent("d", &second)]
         })
         .collect();
     let agents: Vec<Vec<&str>> =
@@ -108,12 +110,12 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
                 over = victim.follow(&mut watch, phase, |_| false, far()).await;
                 continue;
             }
-            // In turns: at the next boundary of a step, and at any moment inside of one.
-            over = if kills % 2 == 0 {
+            // In turns: three times at any moment inside of a step, or before it is taken up again, then at its boundary.
+            over = if kills % 4 == 3 {
                 victim.follow(&mut watch, phase, |told| told.name != "agent_progress", far()).await
             } else {
                 noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let moment = Instant::now() + Duration::from_millis(noise >> 55);
+                let moment = Instant::now() + Duration::from_millis((noise >> 32) % 700);
                 victim.follow(&mut watch, phase, |_| false, moment).await
             };
             victim.kill();
@@ -130,8 +132,8 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
         *told.entry((event.name.clone(), agent)).or_default() += 1;
     }
     assert!(told.values().all(|times| *times == 1), "{told:?}");
-    assert_eq!(told.len(), 15 + 15 + 5, "{told:?}");
-    for agent in PHASES.iter().flat_map(|phase| ["a", "b", "c"].map(|name| format!("{phase}-{name}"))) {
+    assert_eq!(told.len(), 20 + 20 + 5, "{told:?}");
+    for agent in PHASES.iter().flat_map(|phase| ["a", "b", "c", "d"].map(|name| format!("{phase}-{name}"))) {
         let progress: Vec<i64> = victim
             .seen
             .iter()
@@ -144,12 +146,12 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
         );
     }
     let all = studio.list(&format!("/api/artifacts/{}?versions=all", victim.project)).await;
-    assert_eq!(all.len(), 15);
+    assert_eq!(all.len(), 20);
     assert!(all.iter().all(|artifact| artifact["version"] == 1 && artifact["content"] == WORDS), "{all:?}");
     let told: Vec<&Value> = victim.seen.iter().filter_map(|told| told.data.get("artifact")).collect();
     assert!(all.iter().all(|artifact| told.contains(&artifact)));
     let traces = studio.list(&format!("/api/traces/{}", victim.project)).await;
-    assert!(traces.len() == 15 && traces.iter().all(|trace| trace["status"] == "complete"), "{traces:?}");
+    assert!(traces.len() == 20 && traces.iter().all(|trace| trace["status"] == "complete"), "{traces:?}");
     assert_eq!(studio.state(&victim.project).await["status"], "complete");
     let runs = studio.list(&format!("/api/projects/{}/runs", victim.project)).await;
     assert!(runs.len() == 5 && runs.iter().all(|run| run["status"] == "complete"), "{runs:?}");
