@@ -1,4 +1,4 @@
-//! Clients of others, from PyPI, run as their users run them.
+//! Clients of others, from PyPI and npm, run as their users run them.
 
 use std::path::{Path, PathBuf};
 use tokio::process::Command;
@@ -12,9 +12,12 @@ pub async fn run_client(script: &str, arguments: &[&str]) -> String {
         packages.display()
     );
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(script);
-    let mut python = Command::new("python3");
-    python.arg(script).args(arguments).env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
-    let output = python.output().await.expect("python starts");
+    let program =
+        if script.extension().is_some_and(|extension| extension == "py") { "python3" } else { "node" };
+    let mut client = Command::new(program);
+    client.arg(script).args(arguments).env("NODE_PATH", packages.join("node_modules"));
+    client.env("PYTHONPATH", packages).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = client.output().await.expect("its interpreter starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (printed, complaint) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{}: {printed}\n{complaint}", output.status);

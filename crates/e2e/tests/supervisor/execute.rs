@@ -1,7 +1,7 @@
 //! Executing phases, and the events that tell of it.
 
 use e2e::studio::{Studio, check_ids, names, workflow};
-use e2e::{Stoa, Told, Vendor, Watch, reply};
+use e2e::{Stoa, Told, Vendor, Watch, reply, run_client, tokens};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -220,4 +220,33 @@ async fn agents_whose_inputs_are_ready_work_at_the_same_time() {
             .iter()
             .all(|agent| place("agent_complete", agent) < place("agent_start", "last"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_event_source_follows_a_run_directly_and_through_the_gateway() {
+    let (vendor, stoa) = start(TWO_PHASES).await;
+    let studio = Studio::local(&stoa);
+    let token = tokens::token("BUILD", "guest");
+    let direct = format!("http://{}", stoa.supervisor.unwrap());
+    for (base, token) in [(direct, ""), (stoa.url("/build"), token.as_str())] {
+        let id = studio.project().await;
+        let before = vendor.asked().len();
+        let url = format!("{base}/api/execute?projectId={id}&phase=prd");
+        let told: Value =
+            serde_json::from_str(&run_client("event_source.cjs", &[&url, token]).await).unwrap();
+        let run =
+            studio.list(&format!("/api/projects/{id}/runs")).await[0]["id"].as_str().unwrap().to_owned();
+        let events =
+            Watch::open(studio.request(Method::GET, &format!("/api/runs/{run}/events"))).await.rest().await;
+        let events: Vec<Value> = events
+            .iter()
+            .map(|told| json!({ "id": told.id, "name": told.name, "data": told.data }))
+            .collect();
+        assert_eq!(told["events"], json!(events));
+        assert_eq!(
+            (&told["opened"], vendor.asked().len() - before),
+            (&json!(1), 2),
+            "it came back, and was sent away"
+        );
+    }
 }
