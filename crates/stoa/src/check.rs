@@ -29,7 +29,7 @@ pub async fn run(config: Config) -> Result<(), String> {
             Err(reason) => ("FAILED", reason),
         };
         // A workflow may have several faults, each in its own line.
-        let detail = detail.replace('\n', &format!("\n{:24}", ""));
+        let detail = detail.replace('\n', &format!("\n{:23}", ""));
         writeln!(out, "{word}  {name:<14} {detail}").map_err(|error| error.to_string())?;
     }
     match findings.iter().filter(|(_, finding)| finding.is_err()).count() {

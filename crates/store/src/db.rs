@@ -182,7 +182,7 @@ impl Tx {
         }
         let Tx { inner, topics, .. } = self;
         if topics.is_empty() {
-            return Ok(inner.commit().await?);
+            return inner.commit().await.map_err(StoreError::Unsure);
         }
         // In a task of its own: a caller that is dropped between the commit and the wake-up (a client that
         // hung up) would leave the others asleep.
@@ -191,7 +191,6 @@ impl Tx {
             hub.publish(&topics);
             Ok::<(), sqlx::Error>(())
         });
-        committing.await.map_err(|_| StoreError::Stopping)??;
-        Ok(())
+        committing.await.map_err(|_| StoreError::Stopping)?.map_err(StoreError::Unsure)
     }
 }

@@ -27,6 +27,10 @@ pub enum StoreError {
     #[error("what is stored in {what} cannot be read: {reason}")]
     Corrupt { what: String, reason: String },
 
+    /// Whoever tries again has to look first.
+    #[error("whether the transaction was committed is unknown: {0}")]
+    Unsure(sqlx::Error),
+
     #[error("the process is stopping: whether the transaction was committed is unknown")]
     Stopping,
 }

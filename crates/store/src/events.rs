@@ -103,6 +103,7 @@ pub async fn delete_stream(tx: &mut Tx, stream: &str) -> Result<(), StoreError> 
     // The counter first: its lock waits for appends under way, whose events are then deleted too.
     sqlx::query("DELETE FROM event_streams WHERE stream = $1").bind(stream).execute(tx.conn()).await?;
     sqlx::query("DELETE FROM events WHERE stream = $1").bind(stream).execute(tx.conn()).await?;
+    tx.wake(&topic(stream));
     Ok(())
 }
 

@@ -1,28 +1,28 @@
 //! Carrying a run to its end: which agents are due, what each of them brings back, and when it is over.
 //!
 //! One worker drives a run at a time. Whatever has happened since its last transaction (steps that ended, steps that
-//! begin) is one more: killed at any moment, the run goes on from there. `board` knows what is due, `step` how an
-//! agent works, `halt` how a run stops.
+//! begin) is one more: killed at any moment, the run goes on from there. `turn` is that transaction, `board` knows
+//! what is due, `step` how an agent works, `halt` how a run stops.
 
 mod board;
 mod step;
+mod turn;
 
 pub use step::KnowledgeSearch;
 
 use crate::entry::Entry;
 use crate::halt;
-use crate::records::{Artifact, Run, Trace};
+use crate::records::Run;
 use crate::runs::JOB;
 use crate::tables;
-use crate::words::{Level, Mark, RunStatus, TraceStatus};
+use crate::words::{Level, RunStatus};
 use crate::workflow::{Phase, Workflow};
 use board::{Board, Place};
 use futures_util::future::BoxFuture;
 use llm::Providers;
-use metrics::{counter, histogram};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use step::{Report, Stepper, Written};
 use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use store::{Db, StoreError, Tx};
@@ -130,11 +130,9 @@ impl Runner {
 
     /// The workflow has changed, and the run's phase is gone.
     async fn refuse(&self, job: &Job, mut run: Run) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
-        jobs::complete(&mut tx, job).await?;
-        let Some(mut entry) = Entry::within(tx, &run.project_id).await? else {
-            return self.finish(job).await;
-        };
+        let entry = Entry::begin(&self.db, &run.project_id).await?;
+        let Some(mut entry) = entry else { return self.finish(job).await };
+        jobs::complete(entry.tx(), job).await?;
         let message = format!("phase `{}` is no longer part of the workflow", run.phase);
         halt::fail(&mut entry, &mut run, None, &message).await?;
         entry.commit().await
@@ -165,7 +163,12 @@ impl Drive<'_> {
                         steps.shutdown().await;
                         return self.stop().await;
                     }
-                    Some(report) = incoming.recv() => self.note(report).await?,
+                    Some(report) = incoming.recv() => {
+                        // Nothing that the steps need: where it cannot be told, they go on.
+                        if let Err(error) = self.note(report).await {
+                            tracing::warn!(run = self.run.id, %error, "what an agent says cannot be stored");
+                        }
+                    }
                     Some(outcome) = steps.join_next() => {
                         ended.extend(outcome);
                         ended.extend(std::iter::from_fn(|| steps.try_join_next()).flatten());
@@ -202,7 +205,8 @@ impl Drive<'_> {
         Ok(places)
     }
 
-    /// A turn, tried again while the database is away: what the agents have written is not to be lost.
+    /// A turn, tried again while the database is away: what the agents have written is not to be lost. Where it is
+    /// unknown whether it was committed, the run is taken up anew from what is stored.
     async fn turn_patiently(
         &mut self,
         ended: &[Outcome],
@@ -218,149 +222,6 @@ impl Drive<'_> {
                 }
                 done => return done,
             }
-        }
-    }
-
-    /// One transaction: what has ended is stored, what is due begins, and where nothing is left the run is over.
-    async fn turn(&mut self, ended: &[Outcome]) -> Result<Turn, StoreError> {
-        let started = Instant::now();
-        let Some(mut entry) = self.open().await? else {
-            // The project is gone.
-            self.runner.finish(self.job).await?;
-            return Ok(Turn::Over);
-        };
-        let Some(mut run) = tables::runs::get_locked(entry.tx(), &self.run.id).await? else {
-            return Err(StoreError::LeaseLost { job: self.job.id, attempt: self.job.attempt });
-        };
-        let mut board = self.board.clone();
-        let mut failure = self.failure.clone();
-        for (place, outcome) in ended {
-            match outcome {
-                Ok(written) => self.store(&mut entry, &mut board, *place, written).await?,
-                Err(why) => {
-                    let agent = &self.phase.agents[*place].name;
-                    if let Place::Running { trace, .. } = board.place(*place) {
-                        let now = entry.now();
-                        tables::traces::fail(entry.tx(), trace, why, now).await?;
-                    }
-                    counter!("supervisor_steps_total", "status" => "error").increment(1);
-                    board.set(*place, Place::Due { feedback: None });
-                    failure.get_or_insert((agent.clone(), why.clone()));
-                }
-            }
-        }
-        let nobody_more = failure.is_some() || run.signal.is_some();
-        let due = if nobody_more { Vec::new() } else { board.due(self.phase, AGENTS_AT_ONCE) };
-        for place in &due {
-            self.start(&mut entry, &mut board, *place).await?;
-        }
-        let over = board.running().is_empty();
-        if over {
-            match &failure {
-                // Whoever asks for it stops it where it stands.
-                _ if run.signal.is_some() => halt::halt(&mut entry, &mut run, &self.runner.workflow).await?,
-                Some((agent, why)) => halt::fail(&mut entry, &mut run, Some(agent), why).await?,
-                None if board.is_complete() => {
-                    halt::complete(&mut entry, &mut run, &self.runner.workflow).await?
-                }
-                None => halt::await_approval(&mut entry, &mut run, &board.waiting(self.phase)).await?,
-            }
-            jobs::complete(entry.tx(), self.job).await?;
-        }
-        entry.commit().await?;
-        histogram!("supervisor_commit_seconds").record(started.elapsed());
-        self.board = board;
-        self.failure = failure;
-        Ok(if over { Turn::Over } else { Turn::GoesOn(due) })
-    }
-
-    /// A step's artifact, trace, checkpoint and events.
-    async fn store(
-        &self,
-        entry: &mut Entry<'_>,
-        board: &mut Board,
-        place: usize,
-        written: &Written,
-    ) -> Result<(), StoreError> {
-        let (run, agent) = (&self.run, &self.phase.agents[place]);
-        let now = entry.now();
-        let mut artifact = Artifact {
-            id: entry.new_id(),
-            project_id: run.project_id.clone(),
-            run_id: run.id.clone(),
-            phase: run.phase.clone(),
-            agent: agent.name.clone(),
-            kind: agent.output.as_str().to_owned(),
-            content: written.content.clone(),
-            version: 0,
-            superseded: false,
-            edited_by: None,
-            created_at: now,
-        };
-        tables::artifacts::insert(entry.tx(), &mut artifact).await?;
-        if let Place::Running { trace, .. } = board.place(place) {
-            let ended = Trace {
-                id: trace.clone(),
-                input_tokens: Some(written.input_tokens),
-                output_tokens: Some(written.output_tokens),
-                ended_at: Some(now),
-                ..self.new_trace(entry, place, &written.provider, &written.model)
-            };
-            tables::traces::complete(entry.tx(), &ended).await?;
-        }
-        board.step += 1;
-        let mark = if agent.approval { Mark::Waiting } else { Mark::Complete };
-        let mut checkpoint = halt::checkpoint(entry, run, board.step, mark);
-        checkpoint.agent = Some(agent.name.clone());
-        checkpoint.artifact_id = Some(artifact.id.clone());
-        tables::checkpoints::insert(entry.tx(), &checkpoint).await?;
-        entry.event("agent_progress", json!({ "agent": agent.name, "phase": run.phase, "progress": 100 }));
-        entry.event(
-            "agent_complete",
-            json!({ "agent": agent.name, "phase": run.phase, "artifactId": artifact.id }),
-        );
-        let message = format!("`{}` is complete: version {} of its artifact", agent.name, artifact.version);
-        entry.log(Level::Info, &run.phase, Some(&agent.name), message);
-        if let Some(note) = &written.note {
-            entry.log(Level::Warn, &run.phase, Some(&agent.name), note);
-        }
-        counter!("supervisor_steps_total", "status" => "complete").increment(1);
-        let next = match mark {
-            Mark::Waiting => Place::Waiting { approval: checkpoint.id },
-            _ => Place::Done { artifact: artifact.id },
-        };
-        board.set(place, next);
-        Ok(())
-    }
-
-    async fn start(&self, entry: &mut Entry<'_>, board: &mut Board, place: usize) -> Result<(), StoreError> {
-        let agent = &self.phase.agents[place];
-        let model = self.runner.stepper.model(agent);
-        let trace = self.new_trace(entry, place, model.provider(), model.model());
-        tables::traces::insert(entry.tx(), &trace).await?;
-        entry.event("agent_start", json!({ "agent": agent.name, "phase": self.run.phase }));
-        entry.log(Level::Info, &self.run.phase, Some(&agent.name), format!("`{}` starts", agent.name));
-        let feedback = board.feedback(place).cloned();
-        board.set(place, Place::Running { trace: trace.id, progress: 0, feedback });
-        Ok(())
-    }
-
-    fn new_trace(&self, entry: &Entry<'_>, place: usize, provider: &str, model: &str) -> Trace {
-        Trace {
-            id: entry.new_id(),
-            project_id: self.run.project_id.clone(),
-            run_id: self.run.id.clone(),
-            phase: self.run.phase.clone(),
-            agent: self.phase.agents[place].name.clone(),
-            status: TraceStatus::Running,
-            progress: 0,
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            input_tokens: None,
-            output_tokens: None,
-            error: None,
-            started_at: entry.now(),
-            ended_at: None,
         }
     }
 
@@ -401,11 +262,13 @@ impl Drive<'_> {
         entry.commit().await
     }
 
-    /// A transaction on the project, by the only worker of the run. None where the project is gone.
+    /// A transaction on the project, by the only worker of the run. None where the project is gone. The project is
+    /// locked before the job, as by everybody.
     async fn open(&self) -> Result<Option<Entry<'static>>, StoreError> {
-        let mut tx = self.runner.db.begin().await?;
-        jobs::hold(&mut tx, self.job).await?;
-        Entry::within(tx, &self.run.project_id).await
+        let entry = Entry::begin(&self.runner.db, &self.run.project_id).await?;
+        let Some(mut entry) = entry else { return Ok(None) };
+        jobs::hold(entry.tx(), self.job).await?;
+        Ok(Some(entry))
     }
 }
 

@@ -26,12 +26,7 @@ enum Handle<'a> {
 impl Entry<'static> {
     /// Locks the project. None where it is gone.
     pub async fn begin(db: &Db, project_id: &str) -> Result<Option<Self>, StoreError> {
-        Self::within(db.begin().await?, project_id).await
-    }
-
-    /// Goes on with a transaction that has begun.
-    pub async fn within(tx: Tx, project_id: &str) -> Result<Option<Self>, StoreError> {
-        Self::on(Handle::Own(tx), project_id).await
+        Self::on(Handle::Own(db.begin().await?), project_id).await
     }
 }
 

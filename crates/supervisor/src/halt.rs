@@ -33,7 +33,8 @@ async fn interrupt(entry: &mut Entry<'_>, run: &mut Run) -> Result<(), StoreErro
     let now = entry.now();
     let abandoned = tables::traces::interrupt_all(entry.tx(), &run.id, now).await?;
     let agent = abandoned.first().cloned();
-    let ended = steps_ended(entry, run).await?;
+    let checkpoints = tables::checkpoints::of_run_locked(entry.tx(), &run.id).await?;
+    let ended = checkpoints.iter().map(|checkpoint| checkpoint.step).max().unwrap_or(0);
     let checkpoint = Checkpoint { agent: agent.clone(), ..checkpoint(entry, run, ended, Mark::Interrupted) };
     tables::checkpoints::insert(entry.tx(), &checkpoint).await?;
     entry.event(
@@ -41,7 +42,11 @@ async fn interrupt(entry: &mut Entry<'_>, run: &mut Run) -> Result<(), StoreErro
         json!({ "agent": agent, "agents": abandoned, "phase": run.phase, "reason": run.reason, "approvalId": null }),
     );
     entry.log(Level::Warn, &run.phase, agent.as_deref(), with_reason("interrupted", &run.reason));
-    wait_for_a_person(entry, run).await
+    // Those that had to wait for the others are told of as well.
+    let waiting = checkpoints.into_iter().filter(|checkpoint| checkpoint.mark == Mark::Waiting);
+    let waiting: Vec<(String, String)> =
+        waiting.map(|checkpoint| (checkpoint.agent.unwrap_or_default(), checkpoint.id)).collect();
+    await_approval(entry, run, &waiting).await
 }
 
 /// Stops until the artifacts of these checkpoints are approved, edited or rejected.
@@ -51,17 +56,14 @@ pub async fn await_approval(
     waiting: &[(String, String)],
 ) -> Result<(), StoreError> {
     for (agent, approval_id) in waiting {
-        run.reason = format!("the artifact of `{agent}` waits for approval");
-        let told = json!({
-            "agent": agent, "phase": run.phase, "reason": run.reason, "approvalId": approval_id,
-        });
+        let reason = format!("the artifact of `{agent}` waits for approval");
+        let told = json!({ "agent": agent, "phase": run.phase, "reason": reason, "approvalId": approval_id });
         entry.event("interrupt", told);
-        entry.log(Level::Info, &run.phase, Some(agent), run.reason.clone());
+        entry.log(Level::Info, &run.phase, Some(agent), reason.clone());
+        if run.reason.is_empty() {
+            run.reason = reason;
+        }
     }
-    wait_for_a_person(entry, run).await
-}
-
-async fn wait_for_a_person(entry: &mut Entry<'_>, run: &mut Run) -> Result<(), StoreError> {
     run.status = RunStatus::Interrupted;
     run.signal = Some(Signal::Interrupt);
     run.job_id = None;
@@ -138,11 +140,6 @@ pub fn checkpoint(entry: &Entry<'_>, run: &Run, step: i64, mark: Mark) -> Checkp
         decided_by: None,
         created_at: entry.now(),
     }
-}
-
-async fn steps_ended(entry: &mut Entry<'_>, run: &Run) -> Result<i64, StoreError> {
-    let checkpoints = tables::checkpoints::of_run_locked(entry.tx(), &run.id).await?;
-    Ok(checkpoints.iter().filter(|checkpoint| checkpoint.mark != Mark::Interrupted).count() as i64)
 }
 
 fn with_reason(what: &str, reason: &str) -> String {

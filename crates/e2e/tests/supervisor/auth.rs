@@ -36,6 +36,12 @@ async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
     assert_eq!(status(&[("origin", "null")]).await, 403);
     assert_eq!(status(&[("host", "evil.example")]).await, 403, "a name that was made to point here");
     assert_eq!(status(&[("host", "evil.example"), ("origin", "http://evil.example")]).await, 403);
+    assert_eq!(status(&[("sec-fetch-site", "same-origin")]).await, 200);
+    assert_eq!(
+        status(&[("sec-fetch-site", "cross-site")]).await,
+        403,
+        "an image of another page says no origin"
+    );
     // A proxy on this machine says for whom it asks.
     assert_eq!(status(&[("x-forwarded-for", "203.0.113.7")]).await, 401);
     assert_eq!(

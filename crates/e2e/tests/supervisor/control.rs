@@ -11,7 +11,7 @@ const WORDS: &str =
 async fn start(model: &str) -> (Vendor, Stoa) {
     let vendor = Vendor::start(WORDS).await;
     let agents = [
-        format!("name = \"quick\""),
+        "name = \"quick\"".to_owned(),
         format!("name = \"writer\"\ninputs = [\"quick\"]\nmodel = \"{model}\""),
     ];
     let agents: Vec<&str> = agents.iter().map(String::as_str).collect();

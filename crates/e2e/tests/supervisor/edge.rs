@@ -1,37 +1,26 @@
-//! The built-in workflow with the embedded model: what a person gets without a key.
+//! The built-in workflow with the embedded model: what a person gets without a key. And agents that search.
 
-use e2e::studio::{Studio, check_ids};
-use e2e::{Person, Stoa};
-use serde_json::json;
+use e2e::studio::{Studio, check_ids, workflow};
+use e2e::{Person, Reply, Stoa, Vendor, reply};
+use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_phase_runs_on_the_embedded_model_and_reads_the_callers_documents() {
-    let stoa = Stoa::start().only("gateway,knowledge,supervisor").with_models().serve();
-    let person = Person::admin(&stoa).await;
-    person
-        .ingest_text(
-            "hives.md",
-            "# Hives\n\nEvery hive is treated against varroa in August with formic acid.",
-        )
-        .await;
-    let answer = e2e::reply(
-        reqwest::Client::new()
-            .post(stoa.url("/auth/login"))
-            .json(&json!({ "username": "admin", "password": "password" })),
-    )
-    .await;
-    let token = answer.json()["token"].as_str().unwrap().to_owned();
-    let studio = Studio::with_token(&stoa, token);
+async fn the_first_phase_runs_on_the_embedded_model() {
+    let stoa = Stoa::start().only("gateway,supervisor").with_models().serve();
+    let studio = Studio::through_gateway(&stoa, "guest");
     let id = studio.project().await;
     let events = studio.run(&id, "prd").await;
     check_ids(&events);
     assert_eq!(events.last().unwrap().data, json!({ "phase": "prd", "status": "complete" }));
+    assert!(events.iter().any(|told| told.data["progress"].as_i64().is_some_and(|percent| percent < 100)));
     let artifacts = studio.list(&format!("/api/artifacts/{id}")).await;
     let agents: Vec<&str> = artifacts.iter().map(|artifact| artifact["agent"].as_str().unwrap()).collect();
     assert_eq!(agents, ["analyst", "product-manager", "prd-critic"]);
+    let analysis = artifacts[0]["content"].as_str().unwrap();
+    assert!(analysis.contains("- A diary of each hive that works without a network.\n"), "{analysis}");
     assert!(
-        artifacts.iter().all(|artifact| artifact["content"].as_str().unwrap().len() > 40),
-        "{artifacts:?}"
+        ["## Problem\n", "## Users\n", "## Open questions\n"].iter().all(|part| analysis.contains(part)),
+        "{analysis}"
     );
     let traces = studio.list(&format!("/api/traces/{id}")).await;
     assert!(
@@ -39,11 +28,47 @@ async fn the_first_phase_runs_on_the_embedded_model_and_reads_the_callers_docume
             .iter()
             .all(|trace| trace["provider"] == "edge-ai" && trace["output_tokens"].as_i64() > Some(0))
     );
-    let logs = studio.history(&id).await["logs"].clone();
-    let without = logs
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|log| log["message"].as_str().unwrap().contains("without the documents"));
-    assert!(without.is_none(), "{without:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_searches_the_documents_of_whoever_started_the_run() {
+    let vendor = Vendor::start("One word after the other.").await;
+    let text = workflow(&[("prd", &["name = \"analyst\"\nsearch = true"])]);
+    let stoa =
+        Stoa::start_supervisor(&vendor, &text).only("gateway,knowledge,supervisor").with_models().serve();
+    let admin = Person::admin(&stoa).await;
+    admin
+        .ingest_text(
+            "hives.md",
+            "# Hives\n\nEvery hive is treated against varroa in August with formic acid.",
+        )
+        .await;
+    let ada = admin.invite(&stoa, "ada").await;
+    ada.ingest_text("secret.md", "The hive of Ada stands behind the chapel.").await;
+
+    let studio = Studio::with_token(&stoa, token(&stoa).await);
+    let id = studio.project().await;
+    studio.run(&id, "prd").await;
+    let told = vendor.last("user");
+    assert!(
+        told.contains("# Passages from the documents") && told.contains("treated against varroa in August"),
+        "{told}"
+    );
+    assert!(!told.contains("chapel"), "documents of others are not searched: {told}");
+
+    // Neither guests nor whoever comes past the gateway have documents.
+    for studio in [Studio::through_gateway(&stoa, "guest"), Studio::local(&stoa)] {
+        let id = studio.project().await;
+        assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "phase_complete");
+        assert!(!vendor.last("user").contains("Passages"));
+        let logs = studio.history(&id).await["logs"].clone();
+        let without = |log: &Value| log["message"].as_str().unwrap().contains("works without the documents");
+        assert!(logs.as_array().unwrap().iter().any(without), "{logs}");
+    }
+}
+
+async fn token(stoa: &Stoa) -> String {
+    let body = json!({ "username": "admin", "password": "password" });
+    let answer: Reply = reply(reqwest::Client::new().post(stoa.url("/auth/login")).json(&body)).await;
+    answer.json()["token"].as_str().unwrap().to_owned()
 }

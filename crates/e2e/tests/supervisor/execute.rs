@@ -131,6 +131,7 @@ async fn an_event_source_needs_only_the_query_and_never_starts_a_run_by_coming_b
     let replayed = Watch::open(studio.request(Method::GET, &format!("/api/runs/{run}/events"))).await;
     assert_eq!(replayed.header("x-run-id"), run);
     assert_eq!(replayed.rest().await, events);
+    assert_eq!(studio.get(&format!("/api/runs/{run}/events?lastEventId=7")).await.status, 204);
     assert_eq!(studio.get("/api/runs/nothing/events").await.status, 404);
 }
 
@@ -249,4 +250,32 @@ async fn a_real_event_source_follows_a_run_directly_and_through_the_gateway() {
             "it came back, and was sent away"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_runs_cost_the_size_of_their_artifacts_and_little_more() {
+    let answer: &'static str = "eight letters of it and more of the same ".repeat(200).leak();
+    let vendor = Vendor::start(answer).await;
+    let stoa =
+        Stoa::start_supervisor(&vendor, &workflow(&[("prd", &["name = \"analyst\"\nmax_tokens = 4000"])]))
+            .serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    studio.run(&id, "prd").await;
+    let size = || {
+        let files = ["stoa.db", "stoa.db-wal"].map(|name| stoa.data.path().join(name));
+        files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum::<u64>()
+    };
+    let before = size();
+    for _ in 0..100 {
+        assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "phase_complete");
+    }
+    assert_eq!(studio.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 101);
+    let data = stoa.data.clone();
+    // Ended in peace, it folds its log into the database.
+    stoa.signal("TERM");
+    assert_eq!(stoa.wait().0, Some(0));
+    let grown = data.path().join("stoa.db").metadata().unwrap().len() - before.min(1 << 20);
+    let artifacts = 100 * answer.len() as u64;
+    assert!(grown < artifacts * 3 / 2, "{grown} bytes for {artifacts} bytes of artifacts");
 }

@@ -4,6 +4,7 @@
 mod knowledge;
 mod output;
 mod prompt;
+mod sketch;
 
 pub use knowledge::KnowledgeSearch;
 
@@ -22,7 +23,7 @@ use tokio::sync::{Semaphore, mpsc};
 /// The embedded model is the faster the more it writes at a time, up to here; more would be refused.
 const EDGE_AT_ONCE: usize = 4;
 /// Progress is told when it has grown by this much, and not more often than every so often.
-const PROGRESS_STEP: i64 = 5;
+const PROGRESS_STEP: i64 = 10;
 const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 /// Before an answer ends nobody knows how long it is.
 const MOST_UNFINISHED: i64 = 99;
@@ -186,7 +187,11 @@ impl Stepper {
         reports: &mpsc::Sender<Report>,
     ) -> Result<Written, Failure> {
         let model = self.model(agent);
-        let mut reply = model.chat(Chat {
+        let mut teller = Teller { place, told: 0, at: Instant::now(), reports };
+        if !model.can_write() {
+            return sketch::write(agent, material, &model, tried, &mut teller).await;
+        }
+        let chat = Chat {
             messages: prompt::messages(agent, material, &model),
             max_tokens: agent.max_tokens,
             temperature: agent.temperature,
@@ -194,28 +199,40 @@ impl Stepper {
             // Another try should not come to the same end.
             seed: u64::from(tried),
             urgent: false,
-        });
-        let mut text = String::new();
-        let mut teller = Teller { place, told: 0, at: Instant::now(), reports };
-        while let Some(piece) = reply.next().await {
-            match piece {
-                Ok(Piece::Text(more)) => {
-                    text.push_str(&more);
-                    teller.tell(&text, agent).await;
-                }
-                Ok(Piece::End(usage)) => return written(agent, &model, text, usage),
-                Err(error) => {
-                    let (final_, wait) = prospects(&error.cause);
-                    return Err(Failure { message: error.to_string(), final_, wait });
-                }
-            }
-        }
-        Err(Failure::again("the model's answer has no end"))
+        };
+        // Four bytes to a token, which is near enough.
+        let (text, usage) = answer(&model, chat, &mut teller, agent.max_tokens / 25).await?;
+        written(agent, &model, &text, usage)
     }
 }
 
-fn written(agent: &Agent, model: &Model, text: String, usage: Usage) -> Result<Written, Failure> {
-    let (content, note) = output::artifact(agent.output, &text, usage.cut_off).map_err(Failure::again)?;
+/// The model's whole answer, which is told as it grows: a percent for every so many bytes.
+async fn answer(
+    model: &Model,
+    chat: Chat,
+    teller: &mut Teller<'_>,
+    bytes_to_a_percent: usize,
+) -> Result<(String, Usage), Failure> {
+    let mut reply = model.chat(chat);
+    let mut text = String::new();
+    while let Some(piece) = reply.next().await {
+        match piece {
+            Ok(Piece::Text(more)) => {
+                text.push_str(&more);
+                teller.tell((text.len() / bytes_to_a_percent.max(1)) as i64).await;
+            }
+            Ok(Piece::End(usage)) => return Ok((text, usage)),
+            Err(error) => {
+                let (final_, wait) = prospects(&error.cause);
+                return Err(Failure { message: error.to_string(), final_, wait });
+            }
+        }
+    }
+    Err(Failure::again("the model's answer has no end"))
+}
+
+fn written(agent: &Agent, model: &Model, text: &str, usage: Usage) -> Result<Written, Failure> {
+    let (content, note) = output::artifact(agent.output, text, usage.cut_off).map_err(Failure::again)?;
     Ok(Written {
         content,
         provider: model.provider().to_owned(),
@@ -235,9 +252,8 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    async fn tell(&mut self, text: &str, agent: &Agent) {
-        // Four bytes to a token, which is near enough.
-        let percent = (text.len() as i64 * 25 / agent.max_tokens as i64).min(MOST_UNFINISHED);
+    async fn tell(&mut self, percent: i64) {
+        let percent = percent.min(MOST_UNFINISHED);
         if percent < self.told + PROGRESS_STEP || self.at.elapsed() < PROGRESS_PAUSE {
             return;
         }

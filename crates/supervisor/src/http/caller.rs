@@ -62,15 +62,17 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// A page of anywhere can make a browser of this machine ask: it then says so in `Origin`, or has made a name of its
-/// own point here and says that in `Host`.
+/// A page of anywhere can make a browser of this machine ask: the browser then says so in `Origin` or `Sec-Fetch-Site`,
+/// or the page has made a name of its own point here, which is in `Host`.
 fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
     let host = headers::text(&parts.headers, header::HOST)
         .or_else(|| parts.uri.authority().map(|host| host.as_str()));
     if !host.is_some_and(is_loopback_name) {
         return Err(ApiError::forbidden("`Host` is not a name of this machine"));
     }
-    if headers::is_of_another_site(&parts.headers) {
+    let of_another_site = headers::text(&parts.headers, "sec-fetch-site")
+        .is_some_and(|site| !["same-origin", "none"].contains(&site));
+    if of_another_site || headers::is_of_another_site(&parts.headers) {
         return Err(ApiError::forbidden("this request comes from a page of another site"));
     }
     Ok(())

@@ -9,9 +9,9 @@ use crate::records::{Project, Run};
 use crate::tables;
 use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::stream as streams;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use kit::error::ApiError;
 use kit::headers;
 use kit::request::{Params, PathId};
@@ -38,6 +38,9 @@ pub async fn of_run(
 ) -> Result<Response, ApiError> {
     let run = find(&app, &id).await?;
     let seen = last_event_id(&headers, &params)?.unwrap_or(0).max(run.first_event - 1);
+    if run.last_event.is_some_and(|last| seen >= last) {
+        return Ok(no_more());
+    }
     Ok(stream(&app, run, seen))
 }
 
@@ -54,6 +57,11 @@ pub fn last_event_id(headers: &HeaderMap, params: &Params) -> Result<Option<i64>
     let id =
         id.ok_or_else(|| ApiError::invalid(format!("`Last-Event-ID` is `{text}`: expected an event's id")))?;
     Ok(Some(id).filter(|id| *id > 0))
+}
+
+/// The answer that ends a browser's attempts: it comes back by itself whenever a stream has ended.
+pub fn no_more() -> Response {
+    StatusCode::NO_CONTENT.into_response()
 }
 
 /// The run's events after `seen`.

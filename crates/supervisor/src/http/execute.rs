@@ -2,7 +2,7 @@
 
 use super::App;
 use super::caller::Caller;
-use super::events::{last_event_id, stream};
+use super::events::{last_event_id, no_more, stream};
 use super::projects::find;
 use crate::tables;
 use crate::words::Word;
@@ -24,6 +24,9 @@ pub async fn execute(
     request: Request,
 ) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
+    if parts.method == Method::HEAD {
+        return Ok(no_more());
+    }
     let body = match parts.method {
         Method::POST => body_fields(&read_whole(body, MAX_BODY).await?)?,
         _ => Map::new(),
@@ -52,8 +55,7 @@ pub async fn execute(
     Ok(stream(&app, run, after))
 }
 
-/// Whoever has seen events before wants those that followed, and never a run that nobody asked for: a browser comes
-/// back by itself when a stream has ended.
+/// Whoever has seen events before wants those that followed, and never a run that nobody asked for.
 async fn follow_on(
     app: &App,
     project_id: &str,
@@ -64,8 +66,7 @@ async fn follow_on(
     let run = tables::runs::after_event(&app.db, project_id, seen).await?;
     match run.filter(|run| phase.is_none_or(|phase| run.phase == phase)) {
         Some(run) => Ok(stream(app, run, seen)),
-        // The answer that ends a browser's attempts.
-        None => Ok(StatusCode::NO_CONTENT.into_response()),
+        None => Ok(no_more()),
     }
 }
 

@@ -26,7 +26,8 @@ pub async fn list(State(app): State<App>, _: Caller, params: Params) -> Result<R
     let next = projects.last().filter(|_| projects.len() == limit).map(|last| last.id.clone());
     let shown: Vec<Value> = projects.iter().map(Project::to_json).collect();
     let mut response = Json(shown).into_response();
-    let link = next.map(|id| format!("</api/projects?limit={limit}&after={id}>; rel=\"next\""));
+    // Relative: the gateway has a prefix before our path.
+    let link = next.map(|id| format!("<?limit={limit}&after={id}>; rel=\"next\""));
     if let Some(link) = link.and_then(|link| HeaderValue::from_str(&link).ok()) {
         response.headers_mut().insert(header::LINK, link);
     }

@@ -32,13 +32,13 @@ pub async fn decide(tx: &mut Tx, decided: &Checkpoint) -> Result<bool, StoreErro
 
 /// In their order.
 pub async fn of_run(db: &Db, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY id"));
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
     let rows = sqlx::query(sql).bind(run_id).fetch_all(db.read()).await?;
     rows.iter().map(checkpoint_of).collect()
 }
 
 pub async fn of_run_locked(tx: &mut Tx, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY id"));
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
     let rows = sqlx::query(sql).bind(run_id).fetch_all(tx.conn()).await?;
     rows.iter().map(checkpoint_of).collect()
 }

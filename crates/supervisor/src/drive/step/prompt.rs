@@ -7,6 +7,7 @@ use llm::{Message, Model};
 
 /// For what a chat template adds around the messages.
 const TEMPLATE_TOKENS: usize = 64;
+const SHORTENED: &str = "[shortened here]";
 const JSON_RULE: &str = "\nAnswer with one JSON value and nothing else: no text before or after it.";
 
 pub struct Material {
@@ -62,8 +63,8 @@ fn fit(sections: Vec<Section>, budget: usize, tokens: impl Fn(&str) -> usize) ->
     let sizes: Vec<usize> = sections.iter().map(|(heading, text)| tokens(heading) + tokens(text)).collect();
     let share = fair_share(&sizes, budget);
     let fitted = sections.into_iter().zip(sizes).map(|((heading, text), size)| {
-        let text =
-            if size > share { shorten(&text, share.saturating_sub(tokens(&heading)), size) } else { text };
+        let left = share.saturating_sub(tokens(&heading) + tokens(SHORTENED));
+        let text = if size > share { shorten(&text, left, &tokens) } else { text };
         format!("{heading}\n\n{}", text.trim())
     });
     fitted.collect::<Vec<String>>().join("\n\n")
@@ -84,14 +85,21 @@ fn fair_share(sizes: &[usize], budget: usize) -> usize {
     usize::MAX
 }
 
-/// The beginning of a text, up to the end of a line. `size` is what it has, `share` what it may have.
-fn shorten(text: &str, share: usize, size: usize) -> String {
-    let mut end = text.len() * share / size.max(1);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+/// The beginning of a text, up to the end of a line, with at most `share` tokens.
+fn shorten(text: &str, share: usize, tokens: &impl Fn(&str) -> usize) -> String {
+    let mut kept = text;
+    loop {
+        let size = tokens(kept);
+        if size <= share {
+            return format!("{}\n{SHORTENED}", kept.trim_end());
+        }
+        // Less than its share of the bytes: the beginning may have more tokens than the rest.
+        let mut end = kept.len() * share / (size + 1);
+        while !kept.is_char_boundary(end) {
+            end -= 1;
+        }
+        kept = kept[..end].rsplit_once('\n').map_or(&kept[..end], |(kept, _)| kept);
     }
-    let kept = text[..end].rsplit_once('\n').map_or(&text[..end], |(kept, _)| kept);
-    format!("{}\n[shortened here]", kept.trim_end())
 }
 
 #[cfg(test)]
@@ -117,7 +125,7 @@ mod tests {
         let fitted = fit(vec![section("a", 200), section("b", 3), section("c", 200)], 120, words);
         assert!(fitted.contains("b 0\nb 1\nb 2"), "{fitted}");
         assert_eq!(fitted.matches("[shortened here]").count(), 2);
-        assert!((80..=130).contains(&words(&fitted)), "{}", words(&fitted));
+        assert!((80..=120).contains(&words(&fitted)), "{}", words(&fitted));
     }
 
     #[test]

@@ -1,0 +1,265 @@
+//! Documents by a model that is too small to write one. The program lays out a worksheet: what is known, and the sections
+//! that the agent's prompt asks for. In each the model may say a sentence, which is kept where what is known bears out
+//! every word of it; else the section stays a question to whoever reads it.
+//!
+//! Given the whole prompt, such a model repeats a line without end, and what it says of its own is mostly untrue
+//! (docs/decisions/0011).
+
+use super::prompt::Material;
+use super::{Failure, Teller, Written, answer, written};
+use crate::workflow::{Agent, Output};
+use llm::{Chat, Message, Model, Usage};
+use std::collections::HashSet;
+
+const LINE_TOKENS: usize = 48;
+const TEMPERATURES: [f32; 2] = [0.2, 0.6];
+const FEWEST_WORDS: usize = 4;
+const MOST_WORDS: usize = 45;
+/// Beyond this share of common words, a line only says another one again.
+const TOO_ALIKE: f64 = 0.7;
+/// Words are compared by their beginnings, whatever their endings.
+const STEM: usize = 5;
+const SHORTEST_WORD: usize = 4;
+
+/// Products that have nothing to do with anybody's, each with a section and its sentence.
+const EXAMPLES: [[&str; 3]; 3] = [
+    [
+        "A recipe app for home cooks. Cooks save recipes on the phone and read them in the kitchen.",
+        "Users: each kind of user and what they know",
+        "Home cooks who want their recipes at hand while they cook.",
+    ],
+    [
+        "A timetable app for bus passengers. Passengers see how late the bus is.",
+        "Risks: what could go wrong, and how it would be noticed",
+        "The times are out of date, and passengers miss their bus.",
+    ],
+    [
+        "A command-line tool that makes photos smaller. It makes photos smaller than one megabyte.",
+        "Decisions: what was decided and why",
+        "The smaller photo is written to a new file, so that no photo is lost.",
+    ],
+];
+
+pub async fn write(
+    agent: &Agent,
+    material: &Material,
+    model: &Model,
+    tried: u32,
+    teller: &mut Teller<'_>,
+) -> Result<Written, Failure> {
+    let known = known(material);
+    let sections = sections(&agent.prompt);
+    let (mut done, mut total) = (Vec::new(), Usage::default());
+    let number = sections.len();
+    for section in sections {
+        let mut line = None;
+        for (seed, temperature) in (tried * 10..).zip(TEMPERATURES) {
+            let chat = Chat {
+                messages: turns(&material.project.product_seed, &section),
+                max_tokens: LINE_TOKENS,
+                temperature,
+                stop: vec!["\n".to_owned()],
+                seed: u64::from(seed),
+                urgent: false,
+            };
+            let (text, usage) = answer(model, chat, teller, usize::MAX).await?;
+            total.input_tokens += usage.input_tokens;
+            total.output_tokens += usage.output_tokens;
+            line = borne_out(&text, &known, &done);
+            if line.is_some() {
+                break;
+            }
+        }
+        done.push((section, line));
+        teller.tell((done.len() * 100 / number) as i64).await;
+    }
+    let sheet = worksheet(model.model(), &known, material.feedback.as_ref(), &done);
+    let text = if agent.output == Output::Code { commented(&sheet) } else { sheet };
+    written(agent, model, &text, total)
+}
+
+/// A heading of the document, and what the prompt wants below it.
+#[derive(Debug, PartialEq)]
+struct Section {
+    heading: String,
+    wanted: String,
+}
+
+/// The sections that a prompt asks for: its second-level headings, with the text below each.
+fn sections(prompt: &str) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for line in prompt.lines().map(str::trim) {
+        match (line.strip_prefix("## "), sections.last_mut()) {
+            (Some(heading), _) => {
+                sections.push(Section { heading: heading.trim().to_owned(), wanted: String::new() });
+            }
+            (None, Some(section)) if !line.is_empty() => {
+                let space = if section.wanted.is_empty() { "" } else { " " };
+                section.wanted.push_str(space);
+                section.wanted.push_str(line);
+            }
+            _ => {}
+        }
+    }
+    sections
+}
+
+/// What is said of the project, sentence by sentence: its seed, and what was found in documents.
+fn known(material: &Material) -> Vec<String> {
+    let seed = sentences(&material.project.product_seed).into_iter();
+    let found = material.passages.iter().flat_map(|passage| {
+        let first = sentences(&passage.text).into_iter().next();
+        first.map(|sentence| format!("{sentence} (from \"{}\")", passage.title))
+    });
+    seed.chain(found).collect()
+}
+
+fn sentences(text: &str) -> Vec<String> {
+    let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let parts = line.split_inclusive(". ").flat_map(|part| part.split_inclusive("? "));
+    parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+/// What the model is asked for a section: the examples, each with its answer, and the question without one.
+fn turns(seed: &str, section: &Section) -> Vec<Message> {
+    let mut turns = Vec::new();
+    for [product, question, answer] in EXAMPLES {
+        turns.extend([Message::user(format!("{product}\n{question}")), Message::assistant(answer)]);
+    }
+    let wanted = section.wanted.split(['.', '?', ':']).next().unwrap_or_default();
+    turns.push(Message::user(format!("{}\n{}: {wanted}", sentences(seed).join(" "), section.heading)));
+    turns
+}
+
+/// A whole sentence that says nothing but what is known, and was not said before.
+fn borne_out(answer: &str, known: &[String], done: &[(Section, Option<String>)]) -> Option<String> {
+    let line = answer.lines().find(|line| !line.trim().is_empty())?;
+    let line = line.trim().trim_matches(['"', '*', '#', '-', ' ']);
+    let line = line[..=line.rfind(['.', '?', '!'])?].trim();
+    let said = stems(line);
+    let bears = stems(&known.join(" "));
+    let mut earlier = done.iter().filter_map(|(_, line)| line.as_ref());
+    let holds_up = (FEWEST_WORDS..=MOST_WORDS).contains(&line.split_whitespace().count())
+        && !said.is_empty()
+        && said.is_subset(&bears)
+        && (!denies(line) || denies(&known.join(" ")))
+        && !earlier.any(|other| alike(&said, &stems(other)) > TOO_ALIKE)
+        && !has_loop(line);
+    holds_up.then(|| line.to_owned())
+}
+
+fn denies(text: &str) -> bool {
+    let mut words = text.split_whitespace().map(str::to_lowercase);
+    words.any(|word| {
+        ["not", "no", "never", "nobody", "nothing"].contains(&word.as_str()) || word.contains("n't")
+    })
+}
+
+fn worksheet(
+    model: &str,
+    known: &[String],
+    feedback: Option<&(String, String)>,
+    done: &[(Section, Option<String>)],
+) -> String {
+    let mut text = format!(
+        "> A worksheet: `{model}` is too small a model to write this document. Give the agent a larger one, or answer \
+         the questions yourself.\n\n## What is known\n\n"
+    );
+    known.iter().for_each(|sentence| text.push_str(&format!("- {sentence}\n")));
+    if let Some((_, feedback)) = feedback {
+        text.push_str(&format!("\n## Feedback to work in\n\n{}\n", feedback.trim()));
+    }
+    for (section, line) in done {
+        let line = line.as_ref().map_or(String::new(), |line| format!("{line}\n\n"));
+        text.push_str(&format!("\n## {}\n\n{line}*To be answered:* {}\n", section.heading, section.wanted));
+    }
+    text
+}
+
+/// As comments, in the sign that most languages take for them or can be changed to at once.
+fn commented(text: &str) -> String {
+    text.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
+}
+
+fn has_loop(line: &str) -> bool {
+    let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
+    let mut seen = HashSet::new();
+    !words.windows(3).all(|three| seen.insert(three))
+}
+
+fn stems(text: &str) -> HashSet<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    let long = words.filter(|word| {
+        word.chars().count() >= SHORTEST_WORD && !COMMON.contains(&word.to_lowercase().as_str())
+    });
+    long.map(|word| word.to_lowercase().chars().take(STEM).collect()).collect()
+}
+
+/// Words that say nothing of what a text is about.
+const COMMON: [&str; 24] = [
+    "that", "this", "with", "what", "when", "they", "them", "their", "have", "from", "will", "would", "each",
+    "which", "there", "where", "than", "then", "your", "more", "most", "must", "should", "could",
+];
+
+/// The share of words that both have, of those that the shorter one has.
+fn alike(one: &HashSet<String>, other: &HashSet<String>) -> f64 {
+    let fewer = one.len().min(other.len()).max(1);
+    one.intersection(other).count() as f64 / fewer as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section() -> Section {
+        Section { heading: "Risks".into(), wanted: "What could go wrong?".into() }
+    }
+
+    #[test]
+    fn a_prompt_says_which_sections_it_wants() {
+        let found = sections("You are.\n\nRules:\n- x\n\n## One\nFirst.\nMore.\n\n## Two\nSecond?\n");
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].heading.as_str(), found[0].wanted.as_str()), ("One", "First. More."));
+        assert_eq!(sections("Answer with code only."), []);
+    }
+
+    #[test]
+    fn a_line_is_kept_when_it_is_whole_and_what_is_known_bears_it_out() {
+        let known =
+            sentences("An app for beekeepers that keeps a diary of each hive. It works without a network.");
+        assert_eq!(known.len(), 2);
+        let done = [(section(), Some("The hives are kept.".to_owned()))];
+        let keep = |answer: &str| borne_out(answer, &known, &done);
+        assert_eq!(
+            keep("- The diary works without a network. And th").unwrap(),
+            "The diary works without a network."
+        );
+        for bad in [
+            "",
+            "The diary",
+            "A diary.",
+            "The bees are happy, and the hive is happy.",
+            "The hive is lost without a network.",
+            "The app works, but not without a network.",
+            "The hive is what beekeepers keep for the hives.",
+            "The diary and the hive and the diary and the hive works.",
+        ] {
+            assert_eq!(keep(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_worksheet_has_what_is_known_and_what_is_to_be_answered() {
+        let done = [(section(), None), (section(), Some("The hive is lost.".to_owned()))];
+        let feedback = (String::new(), "Name the mites.".to_owned());
+        let text = worksheet("tiny", &["A diary.".to_owned()], Some(&feedback), &done);
+        assert!(text.contains("`tiny`") && text.contains("## What is known\n\n- A diary.\n"), "{text}");
+        assert!(text.contains("## Feedback to work in\n\nName the mites.\n"), "{text}");
+        assert!(text.contains("## Risks\n\n*To be answered:* What could go wrong?\n"), "{text}");
+        assert!(
+            text.ends_with("## Risks\n\nThe hive is lost.\n\n*To be answered:* What could go wrong?\n"),
+            "{text}"
+        );
+        assert_eq!(commented("a\n\nb\n"), "# a\n#\n# b\n");
+    }
+}
