@@ -22,6 +22,8 @@ pub struct Stoa {
     pub knowledge: Option<SocketAddr>,
     /// Where the supervisor is part of it.
     pub supervisor: Option<SocketAddr>,
+    /// Where the portal is part of it.
+    pub portal: Option<SocketAddr>,
     pub ops: SocketAddr,
     /// The banner, and whatever else went to standard output.
     pub banner: String,
@@ -123,6 +125,7 @@ impl Start {
             gateway: address("gateway").expect("the gateway's address"),
             knowledge: address("knowledge"),
             supervisor: address("supervisor"),
+            portal: address("portal"),
             ops: address("ops").expect("the operations address"),
             banner,
             stderr,
@@ -137,6 +140,7 @@ impl Stoa {
             ("GATEWAY_LISTEN", "127.0.0.1:0"),
             ("KNOWLEDGE_LISTEN", "127.0.0.1:0"),
             ("SUPERVISOR_LISTEN", "127.0.0.1:0"),
+            ("PORTAL_LISTEN", "127.0.0.1:0"),
             ("OPS_LISTEN", "127.0.0.1:0"),
             ("JWT_SECRET", JWT_SECRET),
             ("ADMIN_PASSWORD", "password"),
@@ -163,6 +167,11 @@ impl Stoa {
         std::fs::write(&file, workflow).expect("a workflow file");
         // A process that is killed is soon replaced.
         start.set("WORKFLOW", file.display()).set("JOB_LEASE", "600ms")
+    }
+
+    /// The portal behind a gateway.
+    pub fn start_portal() -> Start {
+        Self::start().only("gateway,portal")
     }
 
     /// Without any setting but the ports: what a person gets.

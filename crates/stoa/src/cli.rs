@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The services that this program can run.
-pub const ROLES: [&str; 3] = ["gateway", "knowledge", "supervisor"];
+pub const ROLES: [&str; 4] = ["gateway", "knowledge", "supervisor", "portal"];
 
 /// Not for people: a child that reads untrusted files for its parent.
 pub const EXTRACT: &str = "extract-worker";
@@ -44,6 +44,30 @@ pub fn command() -> Command {
                     .about("Create or replace an administrator; the password is read from standard input")
                     .arg(Arg::new("name").value_name("NAME").required(true)),
             ),
+        ))
+        .subcommand(with_settings(
+            Command::new("portal")
+                .about("Bring the portal's entries in and out as one file")
+                .subcommand_required(true)
+                .subcommand(
+                    Command::new("import")
+                        .about("Load updates, goals, tools, tasks, pages and teams: all or nothing")
+                        .arg(
+                            Arg::new("file")
+                                .value_name("FILE")
+                                .required(true)
+                                .value_parser(value_parser!(PathBuf))
+                                .help("YAML or JSON"),
+                        ),
+                )
+                .subcommand(
+                    Command::new("export").about("Write the same form").arg(
+                        Arg::new("file")
+                            .value_name("FILE")
+                            .value_parser(value_parser!(PathBuf))
+                            .help("YAML, or JSON where its name ends in .json; standard output where absent"),
+                    ),
+                ),
         ))
         .subcommand(
             Command::new("openapi")
@@ -135,6 +159,10 @@ pub fn folder(matches: &ArgMatches) -> PathBuf {
     matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default()
 }
 
+pub fn file(matches: &ArgMatches) -> Option<PathBuf> {
+    matches.get_one::<PathBuf>("file").cloned()
+}
+
 pub fn questions(matches: &ArgMatches) -> Option<PathBuf> {
     matches.get_one::<PathBuf>("questions").cloned()
 }
@@ -147,6 +175,7 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
     let document = match matches.get_one::<String>("service").map(String::as_str) {
         Some("knowledge") => knowledge::OPENAPI,
         Some("supervisor") => supervisor::OPENAPI,
+        Some("portal") => portal::OPENAPI,
         _ => gateway::OPENAPI,
     };
     match std::io::stdout().write_all(document.as_bytes()) {

@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod eval;
 mod models;
+mod portal_file;
 mod serve;
 mod workflow;
 
@@ -63,6 +64,11 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
                 None => runtime.block_on(eval::run(config, folder, mode)),
             }
         }
+        "portal" => match matches.subcommand() {
+            Some(("import", matches)) => runtime.block_on(portal_file::import(config, cli::file(matches))),
+            Some(("export", matches)) => runtime.block_on(portal_file::export(config, cli::file(matches))),
+            _ => return ExitCode::from(EXIT_USAGE),
+        },
         "models" => runtime.block_on(models::pull::run(config)),
         _ => return ExitCode::from(EXIT_USAGE),
     };

@@ -14,6 +14,7 @@ use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings};
 use llm::Providers;
+use portal::{Peer, Portal};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
@@ -65,6 +66,10 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
         if runs("supervisor") {
             process.start_supervisor(workflow, providers).await?;
         }
+    }
+    // After those whose state it tells.
+    if runs("portal") {
+        process.start_portal().await?;
     }
     if runs("gateway") {
         process.start_gateway().await?;
@@ -219,6 +224,39 @@ impl Process {
         self.services.spawn(supervisor.clone().work());
         let address = self.config.supervisor_listen.clone();
         self.start("supervisor", &address, supervisor.handler(self.health.clone()), None).await
+    }
+
+    async fn start_portal(&mut self) -> Result<(), String> {
+        let config = &self.config;
+        let portal_tokens = match &config.portal_jwt_secret {
+            None => self.tokens.clone(),
+            Some(secret) => Arc::new(self.tokens_of(secret)),
+        };
+        let peers = [
+            ("knowledge", &config.core_targets),
+            ("supervisor", &config.build_targets),
+            ("leads", &config.leads_targets),
+        ];
+        let peers = peers.into_iter().flat_map(|(name, targets)| {
+            self.targets(targets, name).into_iter().map(move |url| Peer { name, url: url.to_string() })
+        });
+        let leads = self.targets(&config.leads_targets, "leads");
+        let shared = portal::Shared {
+            db: self.db.clone(),
+            tokens: self.tokens.clone(),
+            portal_tokens,
+            peers: peers.collect(),
+            leads: leads.first().map(TargetUrl::to_string),
+        };
+        let portal =
+            Portal::open(shared).await.map_err(|error| format!("cannot start the portal: {error}"))?;
+        let address = self.config.portal_listen.clone();
+        self.start("portal", &address, portal.handler(self.health.clone()), None).await
+    }
+
+    fn tokens_of(&self, secret: &str) -> Tokens {
+        let config = &self.config;
+        Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, self.clock.clone())
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {

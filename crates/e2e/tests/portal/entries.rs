@@ -1,0 +1,243 @@
+//! Updates, goals, tools, tasks and pages.
+
+use e2e::postgres::Postgres;
+use e2e::{Desk, Stoa, reply};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_has_its_fields_and_can_be_made_read_changed_and_removed() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::through_gateway(&stoa, "admin");
+    for (kind, body, fields) in [
+        (
+            "updates",
+            json!({ "title": "A" }),
+            vec!["author", "body", "category", "createdAt", "id", "pinned", "tags", "title", "updatedAt"],
+        ),
+        (
+            "goals",
+            json!({ "title": "A" }),
+            vec![
+                "createdAt",
+                "description",
+                "dueAt",
+                "id",
+                "owner",
+                "progress",
+                "status",
+                "title",
+                "updatedAt",
+            ],
+        ),
+        (
+            "tools",
+            json!({ "name": "A", "url": "/core/" }),
+            vec!["category", "description", "icon", "id", "name", "url"],
+        ),
+        (
+            "tasks",
+            json!({ "title": "A" }),
+            vec!["assignee", "dueAt", "id", "projectId", "status", "title", "url"],
+        ),
+        ("pages", json!({ "title": "Opening hours" }), vec!["body", "id", "slug", "title", "updatedAt"]),
+    ] {
+        let path = format!("/api/portal/{kind}");
+        let made = desk.make(&path, &body).await;
+        assert_eq!(keys(&made), fields, "{kind}");
+        let one = format!("{path}/{}", made["id"].as_str().unwrap());
+        assert_eq!(desk.list(&path).await[0], made, "{kind}: the newest is the first");
+        assert_eq!(desk.get(&one).await.json(), made);
+        let field = if kind == "tools" { "name" } else { "title" };
+        let patched = desk.patch(&one, &json!({ field: "B" })).await;
+        assert_eq!((patched.status, &patched.json()[field]), (200, &json!("B")));
+        assert_eq!(desk.delete(&one).await.status, 200);
+        assert_eq!((desk.get(&one).await.status, desk.delete(&one).await.status), (404, 404));
+        assert_eq!(desk.patch(&one, &json!({})).await.status, 404);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_patch_says_what_is_wrong_with_it_and_changes_nothing() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::direct(&stoa, "admin");
+    let made = desk.make("/api/portal/updates", &json!({ "title": "A", "tags": ["x"] })).await;
+    let one = format!("/api/portal/updates/{}", made["id"].as_str().unwrap());
+    for (patch, said) in [
+        (json!({ "colour": "red" }), "unknown field `colour`"),
+        (json!({ "pinned": "yes" }), "`pinned` is not true or false"),
+        (json!({ "title": null }), "`title` cannot be taken away"),
+        (json!({ "id": "other" }), "`id` cannot be changed"),
+        (json!({ "createdAt": 1 }), "`createdAt` cannot be changed"),
+        (json!({ "body": "a\u{0}b" }), "`body` is not a text"),
+        (json!([1]), "not a JSON object"),
+    ] {
+        let answer = desk.patch(&one, &patch).await;
+        assert_eq!(answer.status, 400, "{patch}");
+        assert!(answer.json()["error"].as_str().unwrap().contains(said), "{answer:?}");
+    }
+    let nested = format!("{{\"tags\":{}{}}}", "[".repeat(100), "]".repeat(100));
+    assert_eq!(reply(desk.request(Method::PATCH, &one).body(nested)).await.status, 400);
+    assert_eq!(reply(desk.request(Method::PATCH, &one).body("x".repeat(2 << 20))).await.status, 413);
+    assert_eq!(desk.get(&one).await.json(), made);
+    let emptied = desk.patch(&one, &json!({ "tags": null, "body": "new" })).await.json();
+    assert_eq!(
+        (&emptied["tags"], &emptied["body"], &emptied["createdAt"]),
+        (&json!([]), &json!("new"), &made["createdAt"])
+    );
+    assert!(emptied["updatedAt"].as_i64() >= made["updatedAt"].as_i64());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stale_version_is_refused_and_a_known_one_not_sent_again() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::direct(&stoa, "admin");
+    let made = desk.make("/api/portal/goals", &json!({ "title": "A" })).await;
+    let one = format!("/api/portal/goals/{}", made["id"].as_str().unwrap());
+    let tag = desk.get(&one).await.header("etag")[0].to_owned();
+    let patch = |tag: &str| {
+        desk.request(Method::PATCH, &one).header("if-match", tag.to_owned()).json(&json!({ "progress": 7 }))
+    };
+    let changed = reply(patch(&tag)).await;
+    assert_eq!((changed.status, &changed.json()["progress"]), (200, &json!(7)));
+    let stale = reply(patch(&tag)).await;
+    assert_eq!((stale.status, &stale.json()["code"]), (412, &json!("PRECONDITION_FAILED")));
+    assert_eq!(reply(desk.request(Method::DELETE, &one).header("if-match", &tag)).await.status, 412);
+    let new = changed.header("etag")[0].to_owned();
+    assert_eq!(reply(patch("*")).await.status, 200);
+    let known = reply(desk.request(Method::GET, &one).header("if-none-match", &new)).await;
+    assert_eq!((known.status, known.body.as_str()), (304, ""));
+    let list = desk.get("/api/portal/goals").await;
+    let known =
+        reply(desk.request(Method::GET, "/api/portal/goals").header("if-none-match", list.header("etag")[0]))
+            .await;
+    assert_eq!(known.status, 304);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_patches_at_once_lose_none_on_either_database() {
+    let database = Postgres::shared().await.database().await;
+    for start in [Stoa::start_portal(), Stoa::start_portal().set("DATABASE_URL", database)] {
+        let stoa = start.serve();
+        let desk = Desk::direct(&stoa, "admin");
+        let fields = ["title", "body", "author", "category"];
+        let made = desk.make("/api/portal/updates", &json!({ "title": "A" })).await;
+        let one = format!("/api/portal/updates/{}", made["id"].as_str().unwrap());
+        let patches: Vec<_> = (0..100)
+            .map(|number| {
+                let (desk, one, field) = (desk.clone(), one.clone(), fields[number % 4]);
+                tokio::spawn(async move {
+                    desk.patch(&one, &json!({ field: format!("{field} {}", number / 4) })).await.status
+                })
+            })
+            .collect();
+        for patch in patches {
+            assert_eq!(patch.await.unwrap(), 200);
+        }
+        let now = desk.get(&one).await.json();
+        for field in fields {
+            assert!(now[field].as_str().unwrap().starts_with(&format!("{field} ")), "{now}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_see_each_others_changes_at_once() {
+    let database = Postgres::shared().await.database().await;
+    let start = || Stoa::start_portal().set("DATABASE_URL", &database).serve();
+    let (first, second) = (start(), start());
+    let (here, there) = (Desk::direct(&first, "admin"), Desk::direct(&second, "admin"));
+    assert_eq!(here.list("/api/portal/updates").await.len(), 1, "the first entries are made once");
+    for number in 0..10 {
+        let title = format!("number {number}");
+        let made = here.make("/api/portal/updates", &json!({ "title": title })).await;
+        assert_eq!(there.list("/api/portal/updates").await[0]["title"], title.as_str());
+        let one = format!("/api/portal/updates/{}", made["id"].as_str().unwrap());
+        assert_eq!(there.patch(&one, &json!({ "pinned": true })).await.status, 200);
+        assert_eq!(here.get(&one).await.json()["pinned"], true);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_are_found_by_their_slugs_which_are_unique() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::direct(&stoa, "admin");
+    let hours =
+        desk.make("/api/portal/pages", &json!({ "title": "Opening hours", "body": "Nine to five." })).await;
+    assert_eq!(desk.get("/api/portal/pages/opening-hours").await.json(), hours);
+    let other = desk.post("/api/portal/pages", &json!({ "title": "Opening hours!" })).await;
+    assert_eq!(other.status, 409, "{other:?}");
+    assert_eq!(desk.post("/api/portal/pages", &json!({ "title": "!!!" })).await.status, 400);
+    let second = desk.make("/api/portal/pages", &json!({ "title": "Second" })).await;
+    let path = format!("/api/portal/pages/{}", second["id"].as_str().unwrap());
+    assert_eq!(desk.patch(&path, &json!({ "slug": "opening-hours" })).await.status, 409);
+    assert_eq!(
+        desk.patch("/api/portal/pages/opening-hours", &json!({ "body": "Ten to six." })).await.status,
+        200
+    );
+    assert_eq!(desk.delete("/api/portal/pages/opening-hours").await.status, 200);
+    assert_eq!(desk.patch(&path, &json!({ "slug": "opening-hours" })).await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_entries_are_there_once_and_deleted_for_good() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::direct(&stoa, "admin");
+    let tools = desk.list("/api/portal/tools").await;
+    assert_eq!((tools.len(), desk.list("/api/portal/updates").await.len()), (3, 1));
+    assert!(tools.iter().all(|tool| tool["url"].as_str().unwrap().starts_with('/')), "{tools:?}");
+    for tool in tools {
+        assert_eq!(
+            desk.delete(&format!("/api/portal/tools/{}", tool["id"].as_str().unwrap())).await.status,
+            200
+        );
+    }
+    let data = stoa.data.clone();
+    drop(stoa);
+    let stoa = Stoa::start_portal().data(&data).serve();
+    assert_eq!(Desk::direct(&stoa, "guest").list("/api/portal/tools").await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_page_and_stay_fast_with_ten_thousand_entries() {
+    let start = Stoa::start_portal();
+    let updates: Vec<Value> = (0..10_000)
+        .map(|number| json!({ "id": format!("u{number:05}"), "title": format!("Update {number}"), "body": format!("About the pump {}", number % 97), "createdAt": number }))
+        .collect();
+    std::fs::write(start.path().join("updates.json"), json!({ "updates": updates }).to_string()).unwrap();
+    let (code, _, said) = start.run(&["portal", "import", "updates.json"]);
+    assert_eq!(code, 0, "{said}");
+    let stoa = start.serve();
+    let desk = Desk::direct(&stoa, "guest");
+    let (mut seen, mut path) = (Vec::new(), "/api/portal/updates?limit=900".to_owned());
+    loop {
+        let page = desk.get(&path).await;
+        seen.extend(
+            page.json().as_array().unwrap().iter().map(|update| update["createdAt"].as_i64().unwrap()),
+        );
+        let Some(link) = page.header("link").first().map(ToString::to_string) else { break };
+        path = format!("/api/portal/updates{}", link.split(['<', '>']).nth(1).unwrap());
+    }
+    assert!(seen.len() == 10_001 && seen.is_sorted_by(|one, next| one > next), "{}", seen.len());
+    assert_eq!(desk.get("/api/portal/updates?after=nobody").await.status, 400);
+    let median = async |path: &str| {
+        let mut times = Vec::new();
+        for _ in 0..9 {
+            let started = Instant::now();
+            assert_eq!(desk.get(path).await.status, 200);
+            times.push(started.elapsed());
+        }
+        times.sort();
+        times[4]
+    };
+    // Not optimised here; the figures are in bench/portal.
+    for path in ["/api/portal/updates?limit=50", "/api/portal/search?q=pmup+17"] {
+        let took = median(path).await;
+        assert!(took < Duration::from_millis(200), "{path}: {took:?}");
+    }
+}

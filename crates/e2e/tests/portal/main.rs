@@ -1,0 +1,8 @@
+//! The portal through its front door.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+
+mod auth;
+mod entries;
+mod files;
+mod search;
+mod status;

@@ -1,0 +1,54 @@
+//! The front door: every route of the service, and which file answers it.
+
+mod caller;
+mod entries;
+mod error;
+mod leads;
+mod overview;
+
+use crate::Inner;
+use crate::kinds::{KINDS, Kind};
+use axum::Router;
+use axum::middleware::map_response;
+use axum::response::Response;
+use axum::routing::{MethodRouter, any, get};
+use http::{HeaderValue, header};
+use kit::health::{Health, Reader};
+use kit::serve::AxumHandler;
+use std::sync::Arc;
+
+pub type App = Arc<Inner>;
+
+pub fn handler(app: App, health: Health) -> AxumHandler {
+    let mut routes = Router::new()
+        .route("/api/portal/search", get(overview::search))
+        .route("/api/portal/status", get(overview::status))
+        .route("/api/portal/org-matrix", get(overview::org_matrix))
+        .route("/api/leads", any(leads::forward))
+        .route("/api/leads/{*path}", any(leads::forward));
+    for kind in KINDS {
+        let path = format!("/api/portal/{}", kind.plural);
+        routes = routes.route(&path, collection(kind)).route(&format!("{path}/{{id}}"), single(kind));
+    }
+    let routes =
+        routes.with_state(app).merge(health.routes(Reader::Anybody)).layer(map_response(keep_private));
+    AxumHandler::new(routes)
+}
+
+fn collection(kind: &'static Kind) -> MethodRouter<App> {
+    get(move |app, caller, params, headers| entries::list(kind, app, caller, params, headers))
+        .post(move |app, admin, body| entries::create(kind, app, admin, body))
+}
+
+fn single(kind: &'static Kind) -> MethodRouter<App> {
+    get(move |app, caller, id, headers| entries::get(kind, app, caller, id, headers))
+        .patch(move |app, admin, id, headers, body| entries::patch(kind, app, admin, id, headers, body))
+        .delete(move |app, admin, id, headers| entries::remove(kind, app, admin, id, headers))
+}
+
+/// What a token shows is not for caches of others.
+async fn keep_private(mut response: Response) -> Response {
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
+    response
+}

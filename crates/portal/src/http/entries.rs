@@ -1,0 +1,134 @@
+//! Entries of every kind: listed, read, made, changed, removed.
+
+use super::App;
+use super::caller::{Admin, Caller};
+use crate::kinds::Kind;
+use crate::shelf::{Item, etag};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use kit::error::ApiError;
+use kit::headers;
+use kit::request::{JsonObject, Params, PathId};
+use serde_json::{Map, Value, json};
+
+const USUAL: usize = 1_000;
+const MOST: usize = 10_000;
+
+/// The newest first; `after` is the id of the last one of the page before.
+pub async fn list(
+    kind: &'static Kind,
+    State(app): State<App>,
+    _: Caller,
+    params: Params,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let limit = params.number("limit", USUAL, (1, MOST))?;
+    let snapshot = app.shelf.now().await?;
+    let tag = format!("\"r{}\"", snapshot.revision);
+    if is_known(&headers, &tag) {
+        return Ok(tagged(StatusCode::NOT_MODIFIED.into_response(), &tag));
+    }
+    let all = snapshot.of(kind);
+    let begin = match params.get("after") {
+        None => 0,
+        Some(id) => match all.iter().position(|item| item.id == id) {
+            Some(place) => place + 1,
+            None => {
+                return Err(ApiError::invalid(format!(
+                    "`after` is `{id}`: there is no such {}",
+                    kind.singular
+                )));
+            }
+        },
+    };
+    let page = &all[begin..(begin + limit).min(all.len())];
+    let values: Vec<&Map<String, Value>> = page.iter().map(|item| &item.value).collect();
+    let mut response = tagged(Json(values).into_response(), &tag);
+    let has_more = begin + limit < all.len();
+    if let Some(last) = page.last().filter(|_| has_more) {
+        // Relative: the gateway has a prefix before our path.
+        let link = format!("<?limit={limit}&after={}>; rel=\"next\"", last.id);
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+    }
+    Ok(response)
+}
+
+pub async fn get(
+    kind: &'static Kind,
+    State(app): State<App>,
+    _: Caller,
+    PathId(id): PathId,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let snapshot = app.shelf.now().await?;
+    let missing = || ApiError::not_found(format!("no {} `{id}`", kind.singular));
+    let item = snapshot.find(kind, &id).ok_or_else(missing)?;
+    let tag = etag(item.version);
+    if is_known(&headers, &tag) {
+        return Ok(tagged(StatusCode::NOT_MODIFIED.into_response(), &tag));
+    }
+    Ok(tagged(Json(&item.value).into_response(), &tag))
+}
+
+pub async fn create(
+    kind: &'static Kind,
+    State(app): State<App>,
+    _: Admin,
+    body: JsonObject,
+) -> Result<Response, ApiError> {
+    let item = app.shelf.create(kind, &body.0).await?;
+    Ok(shown(StatusCode::CREATED, &item))
+}
+
+pub async fn patch(
+    kind: &'static Kind,
+    State(app): State<App>,
+    _: Admin,
+    PathId(id): PathId,
+    headers: HeaderMap,
+    body: JsonObject,
+) -> Result<Response, ApiError> {
+    let id = id_of(&app, kind, &id).await?;
+    let item = app.shelf.patch(kind, &id, &body.0, headers::text(&headers, header::IF_MATCH)).await?;
+    Ok(shown(StatusCode::OK, &item))
+}
+
+pub async fn remove(
+    kind: &'static Kind,
+    State(app): State<App>,
+    _: Admin,
+    PathId(id): PathId,
+    headers: HeaderMap,
+) -> Result<Json<Value>, ApiError> {
+    let id = id_of(&app, kind, &id).await?;
+    app.shelf.delete(kind, &id, headers::text(&headers, header::IF_MATCH)).await?;
+    Ok(Json(json!({ "success": true, "id": id })))
+}
+
+/// What a page is called by its slug.
+async fn id_of(app: &App, kind: &'static Kind, id: &str) -> Result<String, ApiError> {
+    let snapshot = app.shelf.now().await?;
+    Ok(snapshot.find(kind, id).map_or_else(|| id.to_owned(), |item| item.id.clone()))
+}
+
+fn shown(status: StatusCode, item: &Item) -> Response {
+    tagged((status, Json(&item.value)).into_response(), &etag(item.version))
+}
+
+fn tagged(mut response: Response, tag: &str) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    // A browser may keep it, and has to ask whether it still holds.
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
+}
+
+fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+    let known = headers::text(headers, header::IF_NONE_MATCH);
+    known.is_some_and(|known| known.split(',').map(str::trim).any(|known| known == tag || known == "*"))
+}

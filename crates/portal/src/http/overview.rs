@@ -1,0 +1,67 @@
+//! What goes over all kinds: search, status, the teams.
+
+use super::App;
+use super::caller::Caller;
+use crate::kinds::KINDS;
+use crate::search::{Question, shown};
+use crate::shelf::TEAM;
+use axum::Json;
+use axum::extract::State;
+use kit::error::ApiError;
+use kit::request::Params;
+use serde_json::{Map, Value, json};
+
+const USUAL_RESULTS: usize = 20;
+const MOST_RESULTS: usize = 100;
+const LONGEST_QUESTION: usize = 1_000;
+
+pub async fn search(State(app): State<App>, _: Caller, params: Params) -> Result<Json<Value>, ApiError> {
+    let text = params.get("q").or(params.get("query")).map(str::trim).filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| ApiError::invalid("`q` is missing: what to look for"))?;
+    if text.chars().count() > LONGEST_QUESTION {
+        return Err(ApiError::invalid(format!("`q` is too long: at most {LONGEST_QUESTION} characters")));
+    }
+    let limit = params.number("limit", USUAL_RESULTS, (1, MOST_RESULTS))?;
+    let kind = params.get("type").map(known_type).transpose()?;
+    let snapshot = app.shelf.now().await?;
+    let question = Question::new(text);
+    let found = snapshot.search(&question, kind, limit);
+    let results: Vec<Value> = found
+        .into_iter()
+        .map(|(kind, item, score)| shown(kind, &item.id, &item.value, &question, score))
+        .collect();
+    Ok(Json(json!({ "query": text, "results": results })))
+}
+
+/// In the singular or in the plural, as people write it.
+fn known_type(text: &str) -> Result<&'static str, ApiError> {
+    if ["team", "teams", "org"].contains(&text) {
+        return Ok(TEAM);
+    }
+    let found = KINDS.iter().find(|kind| kind.singular == text || kind.plural == text);
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.singular).chain([TEAM]).collect();
+    let wrong = || ApiError::invalid(format!("unknown `type` `{text}`: one of {}", names.join(", ")));
+    found.map(|kind| kind.singular).ok_or_else(wrong)
+}
+
+/// For everybody: says how the services are, and nothing of what they hold but how much.
+pub async fn status(State(app): State<App>) -> Result<Json<Value>, ApiError> {
+    let snapshot = app.shelf.now().await?;
+    let counts: Map<String, Value> =
+        KINDS.iter().map(|kind| (kind.plural.to_owned(), snapshot.of(kind).len().into())).collect();
+    let services = app.status.services().await;
+    let all_well = services.iter().all(|service| service["status"] == "ok");
+    Ok(Json(json!({
+        "status": if all_well { "ok" } else { "degraded" },
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime": app.status.uptime(),
+        "services": *services,
+        "counts": counts,
+    })))
+}
+
+pub async fn org_matrix(State(app): State<App>, _: Caller) -> Result<Json<Value>, ApiError> {
+    let snapshot = app.shelf.now().await?;
+    let teams: Vec<&Map<String, Value>> = snapshot.teams.iter().map(|team| &team.value).collect();
+    Ok(Json(json!({ "teams": teams })))
+}

@@ -1,0 +1,319 @@
+//! Search over everything the portal holds: each entry is looked at, which at ten thousand takes a few milliseconds and
+//! needs no index to keep.
+//!
+//! A word of the question matches a word with the same stem, one that begins with it, or one that differs by a letter, in
+//! this order of worth.
+
+use retrieval::stems;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+const MOST_WORDS: usize = 12;
+const SHORTEST_PREFIX: usize = 2;
+const SHORTEST_MISSPELT: usize = 4;
+const PREFIX_WORTH: f32 = 0.6;
+const MISSPELT_WORTH: f32 = 0.4;
+/// Of BM25: how soon more of the same word is worth no more.
+const SATURATION: f32 = 1.5;
+const SNIPPET: usize = 160;
+
+/// Fields in the order of their worth, each with it. What is in no field here is not searched.
+const FIELDS: [(&str, f32); 12] = [
+    ("title", 3.0),
+    ("name", 3.0),
+    ("slug", 1.5),
+    ("tags", 2.0),
+    ("category", 2.0),
+    ("lead", 1.5),
+    ("owner", 1.5),
+    ("assignee", 1.5),
+    ("author", 1.0),
+    ("members", 1.0),
+    ("description", 1.0),
+    ("body", 1.0),
+];
+
+/// The words of an entry, ready to be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms(Vec<Term>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Term {
+    stem: Box<str>,
+    letters: u32,
+    weight: f32,
+}
+
+impl Terms {
+    pub fn new(value: &Map<String, Value>) -> Self {
+        let mut terms: Vec<Term> = Vec::new();
+        for (name, weight) in FIELDS {
+            let text = value.get(name).map(plain).unwrap_or_default();
+            stems(&text, |stem| terms.push(Term { stem: stem.into(), letters: letters(stem), weight }));
+        }
+        terms.sort_by(|one, other| one.stem.cmp(&other.stem));
+        terms.dedup_by(|later, kept| {
+            let same = later.stem == kept.stem;
+            if same {
+                kept.weight += later.weight;
+            }
+            same
+        });
+        Self(terms)
+    }
+
+    /// How well a word of the question is met.
+    fn worth(&self, word: &Word) -> f32 {
+        let mut best = 0.0f32;
+        for term in &self.0 {
+            let alike = word.alike(&term.stem, term.letters);
+            if alike > 0.0 {
+                best = best.max(term.weight * alike);
+            }
+        }
+        best
+    }
+}
+
+/// A text, or all texts of a list, or of the objects in it.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(plain).collect::<Vec<String>>().join(" "),
+        Value::Object(map) => map.values().map(plain).collect::<Vec<String>>().join(" "),
+        _ => String::new(),
+    }
+}
+
+/// One bit for each letter that occurs: words that differ by a letter differ in two of them at most.
+fn letters(word: &str) -> u32 {
+    word.bytes().fold(0, |letters, byte| letters | 1 << (byte & 31))
+}
+
+struct Word {
+    stem: String,
+    letters: u32,
+}
+
+impl Word {
+    fn alike(&self, stem: &str, letters: u32) -> f32 {
+        if self.stem == stem {
+            1.0
+        } else if self.stem.len() >= SHORTEST_PREFIX && stem.starts_with(&self.stem) {
+            PREFIX_WORTH
+        } else if self.stem.len() >= SHORTEST_MISSPELT
+            && (self.letters ^ letters).count_ones() <= 2
+            && is_one_edit_away(&self.stem, stem)
+        {
+            MISSPELT_WORTH
+        } else {
+            0.0
+        }
+    }
+}
+
+/// A letter more, less, or another one, or two that have changed places.
+fn is_one_edit_away(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    if long.len() - short.len() > 1 {
+        return false;
+    }
+    let same = short.iter().zip(&long).take_while(|(one, other)| one == other).count();
+    let (short_rest, long_rest) = (&short[same..], &long[same..]);
+    if short.len() < long.len() {
+        return *short_rest == long_rest[1..];
+    }
+    let swapped = short_rest.len() >= 2
+        && (short_rest[0], short_rest[1]) == (long_rest[1], long_rest[0])
+        && short_rest[2..] == long_rest[2..];
+    swapped || short_rest.get(1..) == long_rest.get(1..)
+}
+
+pub struct Question {
+    words: Vec<Word>,
+}
+
+impl Question {
+    pub fn new(text: &str) -> Self {
+        let mut words: Vec<Word> = Vec::new();
+        stems(text, |stem| {
+            if words.len() < MOST_WORDS && words.iter().all(|word| word.stem != stem) {
+                words.push(Word { stem: stem.to_owned(), letters: letters(stem) });
+            }
+        });
+        Self { words }
+    }
+
+    /// The places of the entries that match, the best first; among equals in their order. With the score of each.
+    pub fn rank<'a>(&self, entries: impl Iterator<Item = &'a Terms>) -> Vec<(usize, f32)> {
+        let worths: Vec<Vec<f32>> =
+            entries.map(|terms| self.words.iter().map(|word| terms.worth(word)).collect()).collect();
+        let rarity: Vec<f32> = (0..self.words.len())
+            .map(|word| {
+                let having = worths.iter().filter(|worth| worth[word] > 0.0).count() as f32;
+                (1.0 + (worths.len() as f32 - having + 0.5) / (having + 0.5)).ln()
+            })
+            .collect();
+        let mut ranked: Vec<(usize, f32)> = worths
+            .iter()
+            .enumerate()
+            .filter_map(|(place, worth)| {
+                let met =
+                    worth.iter().filter(|worth| **worth > 0.0).count() as f32 / worth.len().max(1) as f32;
+                let sum: f32 = worth
+                    .iter()
+                    .zip(&rarity)
+                    .map(|(worth, rarity)| rarity * worth / (worth + SATURATION))
+                    .sum();
+                (sum > 0.0).then_some((place, sum * met * met))
+            })
+            .collect();
+        ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        ranked
+    }
+
+    /// The part of an entry around its first match, as HTML: matches are marked, everything else is escaped.
+    pub fn snippet(&self, value: &Map<String, Value>) -> String {
+        let texts: Vec<String> = ["body", "description", "title", "name"]
+            .iter()
+            .filter_map(|name| value.get(*name))
+            .map(plain)
+            .collect();
+        let found = texts.iter().find_map(|text| self.first_match(text).map(|place| (text, place)));
+        match found {
+            Some((text, place)) => self.marked(excerpt(text, place)),
+            None => {
+                escaped(excerpt(texts.iter().find(|text| !text.is_empty()).map_or("", String::as_str), 0))
+            }
+        }
+    }
+
+    fn first_match(&self, text: &str) -> Option<usize> {
+        words_of(text).find(|(_, word)| self.matches(word)).map(|(place, _)| place)
+    }
+
+    fn marked(&self, text: &str) -> String {
+        let (mut html, mut done) = (String::new(), 0);
+        for (place, word) in words_of(text).filter(|(_, word)| self.matches(word)) {
+            let _ = write!(html, "{}<mark>{}</mark>", escaped(&text[done..place]), escaped(word));
+            done = place + word.len();
+        }
+        html.push_str(&escaped(&text[done..]));
+        html
+    }
+
+    fn matches(&self, word: &str) -> bool {
+        let mut matches = false;
+        stems(word, |stem| matches |= self.words.iter().any(|own| own.alike(stem, letters(stem)) > 0.0));
+        matches
+    }
+}
+
+/// Each run of letters and digits, with its place.
+fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut start = 0;
+    text.split(|letter: char| !letter.is_alphanumeric()).filter_map(move |word| {
+        let place = start;
+        let after = place + word.len();
+        start = after + text[after..].chars().next().map_or(0, char::len_utf8);
+        (!word.is_empty()).then_some((place, word))
+    })
+}
+
+/// About [`SNIPPET`] bytes around a place, cut between words.
+fn excerpt(text: &str, place: usize) -> &str {
+    let mut begin = place.saturating_sub(SNIPPET / 3);
+    while !text.is_char_boundary(begin) {
+        begin -= 1;
+    }
+    if begin > 0 {
+        begin += text[begin..place].find(char::is_whitespace).map_or(place - begin, |space| space + 1);
+    }
+    let mut end = (begin + SNIPPET).min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    if end < text.len() {
+        end = text[begin..end].rfind(char::is_whitespace).map_or(end, |space| begin + space);
+    }
+    while !text.is_char_boundary(begin) {
+        begin += 1;
+    }
+    &text[begin..end.max(begin)]
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// What is shown of an entry that was found.
+pub fn shown(kind: &str, id: &str, value: &Map<String, Value>, question: &Question, score: f32) -> Value {
+    let title = value.get("title").or_else(|| value.get("name")).cloned().unwrap_or_default();
+    json!({ "type": kind, "id": id, "title": title, "snippet": question.snippet(value), "score": score, "item": value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(title: &str, body: &str) -> Map<String, Value> {
+        json!({ "title": title, "body": body }).as_object().unwrap().clone()
+    }
+
+    fn rank(question: &str) -> Vec<usize> {
+        let entries = [
+            entry("Holiday rota", "Who is away in August, and who stands in."),
+            entry("New printers", "The announcement about the printers on the third floor."),
+            entry("Fire drill", "A drill is announced for Monday. Printers stay on."),
+        ];
+        let terms: Vec<Terms> = entries.iter().map(Terms::new).collect();
+        Question::new(question).rank(terms.iter()).into_iter().map(|(place, _)| place).collect()
+    }
+
+    #[test]
+    fn titles_count_more_and_all_words_more_than_some() {
+        assert_eq!(rank("printers"), [1, 2]);
+        assert_eq!(rank("printers monday"), [2, 1]);
+        assert_eq!(rank("elephants"), [] as [usize; 0]);
+        assert_eq!(rank("the"), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn a_missing_letter_an_inflection_and_a_beginning_are_forgiven() {
+        assert_eq!(rank("prnters"), [1, 2]);
+        assert_eq!(rank("printing"), [1, 2]);
+        assert_eq!(rank("holi"), [0]);
+        assert_eq!(rank("holyday"), [0]);
+        assert_eq!(rank("holdiay"), [0]);
+    }
+
+    #[test]
+    fn one_edit_is_one_edit() {
+        for (one, other, away) in [
+            ("printer", "prnter", true),
+            ("printer", "printerx", true),
+            ("printer", "prinker", true),
+            ("printer", "pritner", true),
+            ("printer", "pritnre", false),
+            ("printer", "print", false),
+            ("", "a", true),
+        ] {
+            assert_eq!(is_one_edit_away(one, other), away, "{one} {other}");
+            assert_eq!(is_one_edit_away(other, one), away, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn a_snippet_marks_what_was_found_and_is_safe_to_show() {
+        let question = Question::new("printer");
+        let value = entry("x", "<script>alert(1)</script> Two printers & a fax.");
+        assert_eq!(
+            question.snippet(&value),
+            "&lt;script&gt;alert(1)&lt;/script&gt; Two <mark>printers</mark> &amp; a fax."
+        );
+        let long = entry("x", &format!("{}printer {}", "wörd ".repeat(100), "wörd ".repeat(100)));
+        let snippet = question.snippet(&long);
+        assert!(snippet.contains("<mark>printer</mark>") && snippet.len() < SNIPPET + 60, "{snippet}");
+    }
+}
