@@ -1,6 +1,6 @@
 //! A vendor: a server that speaks the chat-completions protocol, remembers what it was asked, and says what the test
 //! wants to hear. Its model `hang` says one word and no more, `break` breaks off after it, `fail` refuses, `down` is out of
-//! order, `slow` takes a moment for each word.
+//! order, `slow` takes a moment for each word, `flood` has no end.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, StreamBody};
@@ -88,10 +88,19 @@ async fn respond(
         *response.status_mut() =
             if is_down { hyper::StatusCode::SERVICE_UNAVAILABLE } else { hyper::StatusCode::BAD_REQUEST };
         response.headers_mut().insert("content-type", "application/json".parse().expect("a header"));
-        send(json!({ "error": { "message": format!("no such model; you sent {key}") } }).to_string());
+        send(json!({ "error": { "message": format!("no such\0 model; you sent {key}") } }).to_string());
         return Ok(response);
     }
     response.headers_mut().insert("content-type", "text/event-stream".parse().expect("a header"));
+    if model == "flood" {
+        tokio::spawn(async move {
+            let words = chunk(json!({ "content": answer.repeat(100) }), Value::Null);
+            while pieces.send(Ok(Frame::data(Bytes::from(words.clone())))).is_ok() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        });
+        return Ok(response);
+    }
     if model == "slow" {
         tokio::spawn(async move {
             for word in answer.split_inclusive(' ') {

@@ -24,8 +24,12 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 
 /// Whether a page of another site asks. It can make a browser ask, but not hide where it comes from.
 pub fn is_of_another_site(headers: &HeaderMap) -> bool {
-    let Some(origin) = text(headers, header::ORIGIN) else { return false };
-    let ours = text(headers, "x-forwarded-host").or_else(|| text(headers, header::HOST));
+    is_of_another_host(headers, text(headers, "x-forwarded-host").or_else(|| text(headers, header::HOST)))
+}
+
+/// As [`is_of_another_site`], where `ours` is the only host that we have.
+pub fn is_of_another_host(headers: &HeaderMap, ours: Option<&str>) -> bool {
+    let Some(origin) = text(headers, header::ORIGIN) else { return headers.contains_key(header::ORIGIN) };
     let origin: Option<Uri> = origin.parse().ok();
     let origin = origin.as_ref().and_then(|origin| origin.authority()).map(|authority| authority.as_str());
     !origin.zip(ours).is_some_and(|(origin, ours)| origin.eq_ignore_ascii_case(ours))

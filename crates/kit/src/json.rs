@@ -10,11 +10,16 @@ pub const MAX_BODY: usize = 1024 * 1024;
 pub enum JsonFault {
     #[error("the body is nested deeper than {MAX_NESTING} levels")]
     TooDeep,
+    #[error("the body is empty: JSON is due")]
+    Empty,
     #[error("the body is not the JSON that is due: {0}")]
     Invalid(#[from] serde_json::Error),
 }
 
 pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, JsonFault> {
+    if text.iter().all(u8::is_ascii_whitespace) {
+        return Err(JsonFault::Empty);
+    }
     if nesting(text) > MAX_NESTING {
         return Err(JsonFault::TooDeep);
     }

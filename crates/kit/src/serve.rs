@@ -18,14 +18,14 @@ mod track;
 mod wire;
 mod workers;
 
-pub use axum_handler::AxumHandler;
+pub use axum_handler::{AxumHandler, keep_private};
 pub use body::{BodyFault, BodyWatch, RequestBody};
 pub use chunks::ChunkScanner;
 pub use connection::Connection;
 pub use drain::Drain;
 pub use framing::content_length;
 pub use limits::Limits;
-pub use proxies::TrustedProxies;
+pub use proxies::{TrustedProxies, hides_its_client};
 pub use refusal::Refusal;
 pub use request_id::{RequestId, X_REQUEST_ID};
 pub use timer::Timer;

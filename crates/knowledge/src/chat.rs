@@ -301,6 +301,7 @@ impl Chats {
             stop: ask.stop.clone(),
             seed: ask.seed.unwrap_or_else(|| u64::from_le_bytes(self.random.bytes())),
             urgent: true,
+            tries: llm::USUAL_TRIES,
         }
     }
 }

@@ -20,11 +20,9 @@ mod users;
 use crate::Inner;
 use axum::Router;
 use axum::middleware::map_response;
-use axum::response::Response;
 use axum::routing::{any, delete, get, post};
-use http::{HeaderValue, header};
 use kit::health::{Health, Reader};
-use kit::serve::AxumHandler;
+use kit::serve::{AxumHandler, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
@@ -59,11 +57,4 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
     AxumHandler::new(routes)
-}
-
-/// What somebody's session shows is not for caches.
-async fn keep_private(mut response: Response) -> Response {
-    let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
-    response
 }

@@ -46,6 +46,7 @@ async fn written(model: &Model, text: &str) -> Option<String> {
         stop: vec!["\n\n".to_owned()],
         seed: 0,
         urgent: true,
+        tries: llm::USUAL_TRIES,
     });
     let mut summary = String::new();
     let mut cut_off = false;

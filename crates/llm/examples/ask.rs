@@ -48,6 +48,7 @@ async fn main() {
         stop: Vec::new(),
         seed: 1,
         urgent: true,
+        tries: llm::USUAL_TRIES,
     };
     let since = Instant::now();
     let mut first = None;

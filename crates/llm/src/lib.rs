@@ -59,7 +59,12 @@ pub struct Chat {
     pub seed: u64,
     /// Whether somebody waits for the answer.
     pub urgent: bool,
+    /// How often a vendor that is overloaded or cannot be reached is asked, before it has said a word.
+    pub tries: u32,
 }
+
+/// For whoever does not try again by itself.
+pub const USUAL_TRIES: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {

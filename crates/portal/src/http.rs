@@ -10,11 +10,9 @@ use crate::Inner;
 use crate::kinds::{KINDS, Kind};
 use axum::Router;
 use axum::middleware::map_response;
-use axum::response::Response;
 use axum::routing::{MethodRouter, any, get};
-use http::{HeaderValue, header};
 use kit::health::{Health, Reader};
-use kit::serve::AxumHandler;
+use kit::serve::{AxumHandler, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
@@ -44,11 +42,4 @@ fn single(kind: &'static Kind) -> MethodRouter<App> {
     get(move |app, caller, id, headers| entries::get(kind, app, caller, id, headers))
         .patch(move |app, admin, id, headers, body| entries::patch(kind, app, admin, id, headers, body))
         .delete(move |app, admin, id, headers| entries::remove(kind, app, admin, id, headers))
-}
-
-/// What a token shows is not for caches of others.
-async fn keep_private(mut response: Response) -> Response {
-    let no_store = HeaderValue::from_static("no-store");
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
-    response
 }

@@ -35,6 +35,18 @@ pub enum StoreError {
     Stopping,
 }
 
+impl StoreError {
+    /// Whether the database has answered, and does not take what it was given; as opposed to one that is away, busy
+    /// or full, where trying later may help.
+    pub fn is_refusal(&self) -> bool {
+        let Self::Database(sqlx::Error::Database(error)) = self else { return false };
+        let code = error.code().unwrap_or_default();
+        // PostgreSQL's classes for what is wrong with the data, and SQLite's codes for the same.
+        ["22", "23", "54"].iter().any(|class| code.len() == 5 && code.starts_with(class))
+            || ["18", "19", "20", "25"].contains(&code.as_ref())
+    }
+}
+
 /// What the database says is for the log, never for the client.
 impl From<StoreError> for kit::error::ApiError {
     fn from(error: StoreError) -> Self {

@@ -5,7 +5,7 @@
 mod lease;
 mod worker;
 
-pub use lease::{Heartbeat, claim, complete, fail, heartbeat, hold, release, settle_abandoned};
+pub use lease::{Heartbeat, abandoned, claim, complete, fail, heartbeat, hold, release, settle_abandoned};
 pub use worker::{Handler, Worker};
 
 use serde_json::Value;

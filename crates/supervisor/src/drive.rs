@@ -21,13 +21,14 @@ use board::{Board, Place};
 use futures_util::future::BoxFuture;
 use llm::Providers;
 use serde_json::json;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use step::{Report, Stepper, Written};
 use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use store::{Db, StoreError, Tx};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 /// Runs of one process at a time. Most of them wait for their models.
@@ -69,6 +70,10 @@ impl Handler for Runner {
                 }
             }
         })
+    }
+
+    fn lock<'a>(&'a self, tx: &'a mut Tx, job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move { tables::projects::lock(tx, text(job, "projectId")).await.map(drop) })
     }
 
     /// Its worker died after somebody had asked for it to stop.
@@ -142,8 +147,10 @@ impl Runner {
 impl Drive<'_> {
     async fn carry_on(&mut self, stop: CancellationToken) -> Result<(), StoreError> {
         let (reports, mut incoming) = mpsc::channel(REPORTS);
-        // Dropped, it ends them all.
-        let mut steps: JoinSet<Outcome> = JoinSet::new();
+        let mut steps = Steps::default();
+        if self.run.signal.is_some() {
+            return self.stop().await;
+        }
         for place in self.taken_up().await? {
             self.begin_step(place, &mut steps, &reports);
         }
@@ -160,7 +167,7 @@ impl Drive<'_> {
                 tokio::select! {
                     biased;
                     () = stop.cancelled() => {
-                        steps.shutdown().await;
+                        steps.tasks.shutdown().await;
                         return self.stop().await;
                     }
                     Some(report) = incoming.recv() => {
@@ -169,22 +176,22 @@ impl Drive<'_> {
                             tracing::warn!(run = self.run.id, %error, "what an agent says cannot be stored");
                         }
                     }
-                    Some(outcome) = steps.join_next() => {
-                        ended.extend(outcome);
-                        ended.extend(std::iter::from_fn(|| steps.try_join_next()).flatten());
+                    Some(outcome) = steps.next() => {
+                        ended.push(outcome);
+                        ended.extend(std::iter::from_fn(|| steps.ended()));
                     }
                 }
             }
         }
     }
 
-    fn begin_step(&self, place: usize, steps: &mut JoinSet<Outcome>, reports: &mpsc::Sender<Report>) {
+    fn begin_step(&self, place: usize, steps: &mut Steps, reports: &mpsc::Sender<Report>) {
         let agent = self.phase.agents[place].clone();
         let stepper = self.runner.stepper.clone();
         let (run, feedback, reports) =
             (self.run.clone(), self.board.feedback(place).cloned(), reports.clone());
         let own_inputs = self.board.inputs_of_this_phase(self.phase, place);
-        steps.spawn(async move {
+        steps.begin(place, async move {
             (place, stepper.work(place, &agent, &run, own_inputs, feedback, reports).await)
         });
     }
@@ -215,14 +222,28 @@ impl Drive<'_> {
         let mut tries = 0;
         loop {
             match self.turn(ended).await {
-                Err(StoreError::Database(error)) if tries < STORE_TRIES && !stop.is_cancelled() => {
+                Err(StoreError::Database(error)) if tries < STORE_TRIES => {
                     tries += 1;
                     tracing::warn!(run = self.run.id, %error, "a step cannot be stored yet");
-                    tokio::time::sleep(STORE_PAUSE * tries).await;
+                    tokio::select! {
+                        () = stop.cancelled() => return Err(StoreError::Database(error)),
+                        () = tokio::time::sleep(STORE_PAUSE * tries) => {}
+                    }
+                }
+                // The database answers, and does not take it: doing the step again would come to the same.
+                Err(error @ StoreError::Database(_)) if error.is_refusal() && !ended.is_empty() => {
+                    let why = format!("what the step has written cannot be stored: {error}");
+                    let refused: Vec<Outcome> =
+                        ended.iter().map(|(place, _)| (*place, Err(why.clone()))).collect();
+                    return self.turn(&refused).await;
                 }
                 done => return done,
             }
         }
+    }
+
+    fn lost(&self) -> StoreError {
+        StoreError::LeaseLost { job: self.job.id, attempt: self.job.attempt }
     }
 
     /// What an agent says while it is at work.
@@ -256,7 +277,8 @@ impl Drive<'_> {
     async fn stop(&mut self) -> Result<(), StoreError> {
         let Some(mut entry) = self.open().await? else { return self.runner.finish(self.job).await };
         let run = tables::runs::get_locked(entry.tx(), &self.run.id).await?;
-        let Some(mut run) = run else { return self.runner.finish(self.job).await };
+        // Nobody asked: the lease was lost, and whoever takes it goes on.
+        let Some(mut run) = run.filter(|run| run.signal.is_some()) else { return Err(self.lost()) };
         halt::halt(&mut entry, &mut run, &self.runner.workflow).await?;
         jobs::complete(entry.tx(), self.job).await?;
         entry.commit().await
@@ -269,6 +291,46 @@ impl Drive<'_> {
         let Some(mut entry) = entry else { return Ok(None) };
         jobs::hold(entry.tx(), self.job).await?;
         Ok(Some(entry))
+    }
+}
+
+/// The steps at work. Dropped, it ends them all.
+#[derive(Default)]
+struct Steps {
+    tasks: JoinSet<Outcome>,
+    places: HashMap<Id, usize>,
+}
+
+impl Steps {
+    fn begin(&mut self, place: usize, step: impl Future<Output = Outcome> + Send + 'static) {
+        let id = self.tasks.spawn(step).id();
+        self.places.insert(id, place);
+    }
+
+    /// The next that ends; never, where none is at work.
+    async fn next(&mut self) -> Option<Outcome> {
+        let joined = self.tasks.join_next_with_id().await?;
+        Some(self.outcome(joined))
+    }
+
+    /// One that has ended already.
+    fn ended(&mut self) -> Option<Outcome> {
+        let joined = self.tasks.try_join_next_with_id()?;
+        Some(self.outcome(joined))
+    }
+
+    /// A step that panics has failed.
+    fn outcome(&mut self, joined: Result<(Id, Outcome), JoinError>) -> Outcome {
+        match joined {
+            Ok((id, outcome)) => {
+                self.places.remove(&id);
+                outcome
+            }
+            Err(error) => {
+                let place = self.places.remove(&error.id()).unwrap_or_default();
+                (place, Err(format!("the step stopped by a fault of the program: {error}")))
+            }
+        }
     }
 }
 

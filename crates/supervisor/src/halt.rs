@@ -56,7 +56,7 @@ pub async fn await_approval(
     waiting: &[(String, String)],
 ) -> Result<(), StoreError> {
     for (agent, approval_id) in waiting {
-        let reason = format!("the artifact of `{agent}` waits for approval");
+        let reason = waits(agent);
         let told = json!({ "agent": agent, "phase": run.phase, "reason": reason, "approvalId": approval_id });
         entry.event("interrupt", told);
         entry.log(Level::Info, &run.phase, Some(agent), reason.clone());
@@ -71,6 +71,10 @@ pub async fn await_approval(
     let project = entry.project.id.clone();
     counter!("supervisor_interrupts_total").increment(1);
     tables::projects::set_status(entry.tx(), &project, ProjectStatus::Interrupted).await
+}
+
+pub fn waits(agent: &str) -> String {
+    format!("the artifact of `{agent}` waits for approval")
 }
 
 /// A step has failed for good.
@@ -92,11 +96,14 @@ pub async fn fail(
 
 /// Every agent of the phase is done: the project is at the next.
 pub async fn complete(entry: &mut Entry<'_>, run: &mut Run, workflow: &Workflow) -> Result<(), StoreError> {
-    let project = entry.project.id.clone();
+    let (project, now) = (entry.project.id.clone(), entry.now());
+    // Of agents that the workflow has no more.
+    tables::traces::interrupt_all(entry.tx(), &run.id, now).await?;
     // Written before the question which phases are complete.
     run.status = RunStatus::Complete;
     tables::runs::update(entry.tx(), run).await?;
-    if entry.project.current_phase == run.phase {
+    let current = workflow.position(&entry.project.current_phase);
+    if current.is_none_or(|current| Some(current) == workflow.position(&run.phase)) {
         let position = workflow.position(&run.phase).unwrap_or(0);
         if let Some(next) = workflow.phases.get(position + 1) {
             tables::projects::set_phase(entry.tx(), &project, &next.name).await?;

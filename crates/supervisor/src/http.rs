@@ -9,9 +9,10 @@ mod projects;
 
 use crate::Inner;
 use axum::Router;
+use axum::middleware::map_response;
 use axum::routing::{get, post};
 use kit::health::{Health, Reader};
-use kit::serve::AxumHandler;
+use kit::serve::{AxumHandler, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
@@ -33,6 +34,7 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/api/resume", post(control::resume))
         .route("/api/cancel", post(control::cancel))
         .with_state(app)
-        .merge(health.routes(Reader::Anybody));
+        .merge(health.routes(Reader::Anybody))
+        .layer(map_response(keep_private));
     AxumHandler::new(routes)
 }

@@ -1,11 +1,11 @@
 //! What people ask of runs: start one, stop it, answer it. What a run does by itself is in `drive`.
 
 use crate::entry::Entry;
-use crate::halt::halt;
+use crate::halt::{self, halt};
 use crate::records::{Artifact, Checkpoint, Project, Run};
 use crate::tables;
 use crate::words::{Level, Mark, ProjectStatus, RunStatus, Signal, Word};
-use crate::workflow::Workflow;
+use crate::workflow::{Output, Workflow};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,10 @@ impl Runs {
         caller: Option<String>,
     ) -> Result<(Run, i64), RunError> {
         let mut entry = self.begin(project_id).await?;
-        let phase = phase.unwrap_or(&entry.project.current_phase).to_owned();
+        let current = &entry.project.current_phase;
+        // The workflow may have changed, and the phase be gone.
+        let current = self.workflow.phase(current).map_or(self.workflow.first(), |phase| &phase.name);
+        let phase = phase.unwrap_or(current).to_owned();
         self.check_phase(&entry.project, &phase)?;
         let latest = tables::runs::latest_locked(entry.tx(), project_id).await?;
         let (mut run, is_new) = match latest {
@@ -183,8 +186,8 @@ impl Runs {
         }
     }
 
-    /// Goes on with an interrupted run. Where artifacts wait for approval, `decision` answers one of them: that of
-    /// `approval_id`, else the one that has waited longest; the run goes on when none is left.
+    /// Goes on with an interrupted run. Where artifacts wait for approval, `decision` answers that of `approval_id`, which
+    /// can be left out where only one waits; the run goes on when none is left.
     pub async fn resume(
         &self,
         project_id: &str,
@@ -205,8 +208,8 @@ impl Runs {
         let mut told =
             json!({ "phase": run.phase, "agent": null, "decision": "approve", "approvalId": null });
         if waiting.is_empty() {
-            if approval_id.is_some() {
-                return Err(RunError::Conflict("this approval has been answered".into()));
+            if let Some(id) = approval_id {
+                return Err(not_waiting(id));
             }
             if !matches!(decision, None | Some(Decision::Approve)) {
                 return Err(RunError::Invalid(
@@ -215,10 +218,13 @@ impl Runs {
             }
         } else {
             let place = match approval_id {
-                None => Some(0),
-                Some(id) => waiting.iter().position(|checkpoint| checkpoint.id == id),
+                None if waiting.len() > 1 => return Err(which_one(&waiting)),
+                None => 0,
+                Some(id) => {
+                    let place = waiting.iter().position(|checkpoint| checkpoint.id == id);
+                    place.ok_or_else(|| not_waiting(id))?
+                }
             };
-            let place = place.ok_or_else(|| RunError::Conflict("this approval has been answered".into()))?;
             let approval = waiting.remove(place);
             let decision = decision.ok_or_else(|| {
                 RunError::Invalid("`decision` is missing: one of approve, reject, edit".into())
@@ -239,6 +245,9 @@ impl Runs {
             tables::runs::update(entry.tx(), &run).await?;
             tables::projects::set_status(entry.tx(), project_id, ProjectStatus::Running).await?;
             entry.log(Level::Info, &run.phase, None, format!("resumed by {by}"));
+        } else if let Some(agent) = waiting.first().and_then(|checkpoint| checkpoint.agent.as_deref()) {
+            run.reason = halt::waits(agent);
+            tables::runs::update(entry.tx(), &run).await?;
         }
         entry.event("resumed", told);
         entry.commit().await?;
@@ -283,6 +292,24 @@ async fn open_run(entry: &mut Entry<'_>) -> Result<Run, RunError> {
     })
 }
 
+fn not_waiting(approval_id: &str) -> RunError {
+    RunError::Conflict(format!(
+        "approval `{approval_id}` does not wait: it has been answered, or is none of this run"
+    ))
+}
+
+fn which_one(waiting: &[Checkpoint]) -> RunError {
+    let named = waiting.iter().map(|checkpoint| {
+        format!("`{}` ({})", checkpoint.id, checkpoint.agent.as_deref().unwrap_or_default())
+    });
+    let named: Vec<String> = named.collect();
+    RunError::Conflict(format!(
+        "{} artifacts wait: `approvalId` has to say which, {}",
+        waiting.len(),
+        named.join(" or ")
+    ))
+}
+
 /// Answers an approval; the id of the artifact that an edit has made.
 async fn decide(
     entry: &mut Entry<'_>,
@@ -302,14 +329,12 @@ async fn decide(
             edited = Some(id);
         }
         Decision::Reject { feedback } => {
-            if let Some(artifact) = &approval.artifact_id {
-                tables::artifacts::supersede(entry.tx(), artifact).await?;
-            }
+            // Its artifact stays until there is another.
             approval.feedback = Some(feedback);
         }
     }
     if !tables::checkpoints::decide(entry.tx(), &approval).await? {
-        return Err(RunError::Conflict("this approval has been answered".into()));
+        return Err(not_waiting(&approval.id));
     }
     let message = format!("{by} decided: {name}");
     entry.log(Level::Info, &approval.phase, approval.agent.as_deref(), message);
@@ -326,6 +351,11 @@ async fn insert_edited(
     let id = approval.artifact_id.clone().unwrap_or_default();
     let old = tables::artifacts::get_locked(entry.tx(), &id).await?;
     let old = old.ok_or_else(|| RunError::Conflict("the artifact is gone".into()))?;
+    if old.kind == Output::Json.as_str()
+        && let Err(fault) = kit::json::parse::<serde_json::Value>(content.as_bytes())
+    {
+        return Err(RunError::Invalid(format!("`content` is not JSON, as this artifact is: {fault}")));
+    }
     let mut artifact = Artifact {
         id: entry.new_id(),
         content,

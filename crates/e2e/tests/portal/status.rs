@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_services_of_this_process_are_asked_for_real() {
-    let stoa = Stoa::start().only("gateway,knowledge,supervisor,portal").serve();
+    let stoa =
+        Stoa::start().only("gateway,knowledge,supervisor,portal").set("STOA_MODELS_DIR", "none").serve();
     let answer = Desk::stranger(&stoa).get("/api/portal/status").await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let status = answer.json();

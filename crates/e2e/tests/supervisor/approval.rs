@@ -119,6 +119,9 @@ async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_i
     let (first, second) = (watch.until("interrupt").await, watch.until("interrupt").await);
     assert_eq!((&first.data["agent"], &second.data["agent"]), (&json!("one"), &json!("two")));
     assert_eq!(vendor.asked().len(), 2);
+    let unclear = studio.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await;
+    assert_eq!(unclear.status, 409, "{unclear:?}");
+    assert!(unclear.json()["error"].as_str().unwrap().contains(first.data["approvalId"].as_str().unwrap()));
     let resume = |approval: &Value| json!({ "projectId": id, "decision": "approve", "approvalId": approval });
     let answer = studio.post("/api/resume", &resume(&second.data["approvalId"])).await;
     assert_eq!(
@@ -126,6 +129,7 @@ async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_i
         (200, &json!("interrupted")),
         "{answer:?}"
     );
+    assert!(studio.state(&id).await["reason"].as_str().unwrap().contains("`one`"));
     assert_eq!(studio.post("/api/resume", &resume(&second.data["approvalId"])).await.status, 409);
     assert_eq!(
         studio.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await.status,
@@ -164,4 +168,14 @@ async fn an_answer_that_makes_no_sense_changes_nothing() {
         assert_eq!(guest.post(path, &approve).await.status, 403, "{path}");
     }
     assert_eq!(reply(guest.request(Method::DELETE, &format!("/api/projects/{id}"))).await.status, 403);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_artifact_stays_until_there_is_another_also_where_the_run_is_cancelled() {
+    let (_vendor, stoa) = start(GATED).await;
+    let studio = Studio::local(&stoa);
+    let (id, watch, _) = at_the_gate(&studio).await;
+    drop(watch);
+    assert_eq!(studio.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);
+    assert_eq!(studio.list(&format!("/api/artifacts/{id}")).await.len(), 1);
 }

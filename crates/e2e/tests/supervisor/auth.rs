@@ -43,7 +43,11 @@ async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
         "an image of another page says no origin"
     );
     // A proxy on this machine says for whom it asks.
-    assert_eq!(status(&[("x-forwarded-for", "203.0.113.7")]).await, 401);
+    for client in ["203.0.113.7", "203.0.113.7:5555", "unknown", "127.0.0.1, x"] {
+        assert_eq!(status(&[("x-forwarded-for", client)]).await, 401, "{client}");
+    }
+    let forged = [("origin", "http://evil.example"), ("x-forwarded-host", "evil.example")];
+    assert_eq!(status(&forged).await, 403);
     assert_eq!(
         status(&[("x-forwarded-for", "203.0.113.7"), ("authorization", "Bearer a token for machines")]).await,
         200

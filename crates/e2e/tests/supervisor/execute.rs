@@ -98,6 +98,10 @@ async fn what_cannot_be_executed_is_said() {
         assert_eq!(found, status, "{body} {error}");
         assert!(error.contains(said), "{body} {error}");
     }
+    for seen in ["x", "-1", "99"] {
+        let path = format!("/api/execute?projectId={id}&lastEventId={seen}");
+        assert_eq!(reply(studio.request(Method::GET, &path)).await.status, 400, "{seen}");
+    }
     let bad_id = studio.request(Method::GET, &format!("/api/execute?projectId={id}&lastEventId=x"));
     assert_eq!(reply(bad_id).await.status, 400);
     assert_eq!(studio.list(&format!("/api/projects/{id}/runs")).await.len(), 0);

@@ -107,3 +107,44 @@ async fn an_answer_that_is_no_json_is_not_taken_for_it() {
     assert_eq!((vendor.asked().len(), studio.list(&format!("/api/artifacts/{id}")).await.len()), (2, 0));
     assert!(vendor.last("system").contains("one JSON value"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vendor_is_asked_as_often_as_the_agent_says_and_no_more() {
+    let vendor = Vendor::start("One word after the other.").await;
+    let agents = &["name = \"writer\"\nmodel = \"down\"\nretries = 1"];
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "error");
+    assert_eq!(vendor.asked().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vendor_that_does_not_stop_is_stopped() {
+    let vendor = Vendor::start("word after word ").await;
+    let agents = &["name = \"writer\"\nmodel = \"flood\"\nmax_tokens = 500"];
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "phase_complete");
+    let artifacts = studio.list(&format!("/api/artifacts/{id}")).await;
+    assert!(artifacts[0]["content"].as_str().unwrap().len() < 20_000);
+    assert!(messages(&studio.history(&id).await).iter().any(|message| message.contains("max_tokens")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_vendor_says_ends_the_run_on_postgres_as_well() {
+    let database = e2e::postgres::Postgres::shared().await.database().await;
+    let vendor = Vendor::start("One word after the other.").await;
+    let agents = &["name = \"writer\"\nmodel = \"fail\""];
+    let stoa =
+        Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).set("DATABASE_URL", database).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    assert_eq!(
+        studio.run(&id, "prd").await.last().unwrap().name,
+        "error",
+        "a NUL in its message is left out"
+    );
+    assert_eq!(studio.state(&id).await["status"], "error");
+}

@@ -31,6 +31,7 @@ async fn a_project_is_made_listed_shown_and_removed() {
     let id = made["id"].as_str().unwrap();
     assert!(e2e::client::is_uuid(id));
 
+    assert_eq!(studio.get("/api/projects").await.header("cache-control"), ["no-store"]);
     let second = studio.project().await;
     let listed = studio.list("/api/projects").await;
     assert_eq!(

@@ -44,7 +44,11 @@ async fn read(studio: Studio, run: String, seed: u64) -> Vec<Told> {
             Some(last) => request.header("last-event-id", last.id),
             None => request,
         };
-        let mut watch = Watch::open(request).await;
+        let response = request.send().await.unwrap();
+        if response.status() == 204 {
+            return seen;
+        }
+        let mut watch = Watch::of(response);
         noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let patience = Duration::from_millis(noise >> 54);
         let until = tokio::time::Instant::now() + patience;

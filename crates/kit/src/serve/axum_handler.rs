@@ -5,13 +5,20 @@ use crate::error::ApiError;
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
-use http::{Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 #[derive(Clone)]
 pub struct AxumHandler {
     router: TowerToHyperService<Router>,
+}
+
+/// As a layer of a router: what a token or a session shows is not for caches, unless an answer says otherwise.
+pub async fn keep_private(mut response: Response<Body>) -> Response<Body> {
+    let no_store = HeaderValue::from_static("no-store");
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
+    response
 }
 
 impl AxumHandler {

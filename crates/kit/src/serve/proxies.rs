@@ -2,7 +2,7 @@
 
 use super::Connection;
 use http::HeaderMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
@@ -34,10 +34,21 @@ impl TrustedProxies {
             return peer;
         }
         let listed = headers.get_all(X_FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
-        let addresses: Vec<IpAddr> =
-            listed.flat_map(|list| list.split(',')).filter_map(|text| text.trim().parse().ok()).collect();
+        let addresses: Vec<IpAddr> = listed.flat_map(|list| list.split(',')).filter_map(address).collect();
         addresses.into_iter().rev().find(|ip| !self.contains(*ip)).unwrap_or(peer)
     }
+}
+
+/// Whether a proxy has said for whom it asks in a way that nobody can read.
+pub fn hides_its_client(headers: &HeaderMap) -> bool {
+    let mut lists = headers.get_all(X_FORWARDED_FOR).iter();
+    lists.any(|list| !list.to_str().is_ok_and(|list| list.split(',').all(|text| address(text).is_some())))
+}
+
+/// Some proxies add the port.
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    text.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 fn same_prefix(network: &[u8], address: &[u8], bits: u8) -> bool {

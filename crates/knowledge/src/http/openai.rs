@@ -127,6 +127,7 @@ fn converse(app: &App, asked: Asked, named: Named) -> Answer {
         stop: asked.stop,
         seed: asked.seed.unwrap_or_else(|| u64::from_le_bytes(app.random.bytes())),
         urgent: true,
+        tries: llm::USUAL_TRIES,
     };
     Answer {
         sources: Vec::new(),

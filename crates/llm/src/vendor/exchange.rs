@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-const MOST_TRIES: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Somebody waits: a vendor that wants a longer pause is given up.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
@@ -103,7 +102,7 @@ impl Exchange {
             _ => return Err(cause),
         };
         let in_vain = wanted.is_some_and(|pause| pause > LONGEST_PAUSE);
-        if self.written > 0 || self.tries >= MOST_TRIES || in_vain {
+        if self.written > 0 || self.tries >= self.question.tries || in_vain {
             return Err(cause);
         }
         // Spread, so that those who were refused together do not all come back together.

@@ -16,6 +16,7 @@ pub struct Question {
     pub stop: Option<Vec<String>>,
     /// Fits the smallest number that a vendor takes, 31 bits.
     pub seed: u32,
+    pub tries: u32,
 }
 
 pub struct Turn {
@@ -37,6 +38,7 @@ impl Question {
             temperature: chat.temperature,
             stop: Some(stop).filter(|stop| !stop.is_empty()),
             seed: (chat.seed & 0x7fff_ffff) as u32,
+            tries: chat.tries,
         }
     }
 
@@ -70,7 +72,8 @@ mod tests {
 
     fn question(messages: Vec<Message>) -> Question {
         let stop = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
-        let chat = Chat { messages, max_tokens: 0, temperature: 0.5, stop, seed: u64::MAX, urgent: true };
+        let chat =
+            Chat { messages, max_tokens: 0, temperature: 0.5, stop, seed: u64::MAX, urgent: true, tries: 1 };
         Question::new("m".to_owned(), chat)
     }
 

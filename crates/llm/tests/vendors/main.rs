@@ -52,6 +52,7 @@ fn chat() -> Chat {
         stop: vec!["\nUser:".to_owned(), "\n\n".to_owned()],
         seed: u64::MAX,
         urgent: true,
+        tries: llm::USUAL_TRIES,
     }
 }
 

@@ -9,6 +9,9 @@ use crate::{Db, Dialect, StoreError, Tx};
 
 const FIRST_BACKOFF_MS: i64 = 1_000;
 const LONGEST_BACKOFF_MS: i64 = 10 * 60 * 1_000;
+/// `$1` is now.
+const ABANDONED: &str =
+    "state = 'running' AND due_at <= $1 AND (attempt - released >= max_attempts OR cancel_requested = 1)";
 const WORKER_DIED: &str = "its worker stopped without a word, too many times";
 
 /// Takes the most urgent job that is due: highest priority first, then the oldest. A running one whose lease
@@ -132,24 +135,32 @@ pub async fn release(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ends the jobs whose workers died and that [`claim`] does not give out again: their attempts are spent
-/// (`failed`), or somebody cancelled them (`cancelled`). Returned are the jobs that ended.
-pub async fn settle_abandoned(tx: &mut Tx, kinds: &[String]) -> Result<Vec<Job>, StoreError> {
+/// Jobs whose workers died and that [`claim`] does not give out again: their attempts are spent, or somebody
+/// cancelled them. [`settle_abandoned`] ends each.
+pub async fn abandoned(db: &Db, kinds: &[String]) -> Result<Vec<Job>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM jobs
+         WHERE state IN ('queued', 'running') AND {ABANDONED} AND kind IN ({kinds})",
+        kinds = placeholders(2, kinds.len()),
+    );
+    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(db.now_ms());
+    for kind in kinds {
+        query = query.bind(kind);
+    }
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(job_of).collect()
+}
+
+/// The job as it ended, `failed` or `cancelled`; none where it is not abandoned any more.
+pub async fn settle_abandoned(tx: &mut Tx, job: &Job) -> Result<Option<Job>, StoreError> {
     let now = tx.now_ms();
     let sql = format!(
         "UPDATE jobs SET finished_at = $1, error = $2,
              state = CASE WHEN cancel_requested = 1 THEN 'cancelled' ELSE 'failed' END
-         WHERE state IN ('queued', 'running') AND state = 'running' AND kind IN ({kinds}) AND due_at <= $1
-             AND (attempt - released >= max_attempts OR cancel_requested = 1)
-         RETURNING {COLUMNS}",
-        kinds = placeholders(3, kinds.len()),
+         WHERE {ABANDONED} AND id = $3 AND attempt = $4 RETURNING {COLUMNS}"
     );
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(now).bind(WORKER_DIED);
-    for kind in kinds {
-        query = query.bind(kind);
-    }
-    let rows = query.fetch_all(tx.conn()).await?;
-    rows.iter().map(job_of).collect()
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(now).bind(WORKER_DIED).bind(job.id).bind(job.attempt);
+    query.fetch_optional(tx.conn()).await?.as_ref().map(job_of).transpose()
 }
 
 fn must_be_ours(job: &Job, changed_rows: u64) -> Result<(), StoreError> {

@@ -20,6 +20,12 @@ pub trait Handler: Send + Sync + 'static {
     /// completed the job counts as a failed attempt.
     fn run(&self, job: Job, stop: CancellationToken) -> BoxFuture<'_, Result<(), JobError>>;
 
+    /// Before the end of an attempt is written in `tx`: locks what the job is about, where everybody locks that
+    /// before the job.
+    fn lock<'a>(&'a self, _tx: &'a mut Tx, _job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// The job has ended as failed or cancelled, in `tx`: what belongs to that can be written with it.
     fn given_up<'a>(&'a self, _tx: &'a mut Tx, _job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
@@ -93,22 +99,23 @@ impl Worker {
     }
 
     async fn settle_abandoned(&self) {
-        if let Err(error) = self.try_settle_abandoned().await {
-            tracing::error!(%error, "cannot end the jobs of dead workers");
+        let abandoned = match lease::abandoned(&self.db, &self.kinds).await {
+            Ok(abandoned) => abandoned,
+            Err(error) => return tracing::error!(%error, "cannot look for the jobs of dead workers"),
+        };
+        for job in abandoned {
+            if let Err(error) = self.try_settle_abandoned(&job).await {
+                tracing::error!(job = job.id, kind = job.kind, %error, "cannot end the job of a dead worker");
+            }
         }
     }
 
-    async fn try_settle_abandoned(&self) -> Result<(), StoreError> {
+    async fn try_settle_abandoned(&self, job: &Job) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
-        for job in lease::settle_abandoned(&mut tx, &self.kinds).await? {
-            tracing::warn!(
-                job = job.id,
-                kind = job.kind,
-                state = job.state.as_str(),
-                "a dead worker's job ends"
-            );
-            self.handler.given_up(&mut tx, &job).await?;
-        }
+        self.handler.lock(&mut tx, job).await?;
+        let Some(job) = lease::settle_abandoned(&mut tx, job).await? else { return Ok(()) };
+        tracing::warn!(job = job.id, kind = job.kind, state = job.state.as_str(), "a dead worker's job ends");
+        self.handler.given_up(&mut tx, &job).await?;
         tx.commit().await
     }
 }
@@ -179,6 +186,7 @@ async fn settle(worker: &Worker, job: &Job, result: Result<(), JobError>) -> Res
         Err(error) => error,
     };
     let mut tx = worker.db.begin().await?;
+    worker.handler.lock(&mut tx, job).await?;
     let now = match lease::fail(&mut tx, job, &error).await {
         Ok(now) => now,
         // Completed after all, or somebody else's by now.

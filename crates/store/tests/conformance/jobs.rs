@@ -64,9 +64,12 @@ async fn cancel(db: &Db, id: i64) -> Cancel {
 }
 
 async fn settle_abandoned(db: &Db) -> Vec<Job> {
-    let mut tx = db.begin().await.unwrap();
-    let settled = jobs::settle_abandoned(&mut tx, &["test".to_owned()]).await.unwrap();
-    tx.commit().await.unwrap();
+    let mut settled = Vec::new();
+    for job in jobs::abandoned(db, &["test".to_owned()]).await.unwrap() {
+        let mut tx = db.begin().await.unwrap();
+        settled.extend(jobs::settle_abandoned(&mut tx, &job).await.unwrap());
+        tx.commit().await.unwrap();
+    }
     settled
 }
 

@@ -27,6 +27,7 @@ const PROGRESS_STEP: i64 = 10;
 const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 /// Before an answer ends nobody knows how long it is.
 const MOST_UNFINISHED: i64 = 99;
+const MOST_BYTES_TO_A_TOKEN: usize = 16;
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
@@ -59,13 +60,13 @@ pub enum Report {
 /// Why a try came to nothing, and whether another one may do better.
 struct Failure {
     message: String,
-    final_: bool,
+    is_final: bool,
     wait: Option<Duration>,
 }
 
 impl Failure {
     fn again(message: impl Into<String>) -> Self {
-        Self { message: message.into(), final_: false, wait: None }
+        Self { message: message.into(), is_final: false, wait: None }
     }
 }
 
@@ -117,12 +118,15 @@ impl Stepper {
             let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
                 Ok(Ok(written)) => return Ok(written),
                 Ok(Err(failure)) => failure,
-                Err(_) => Failure::again(format!("took longer than {} s", agent.time_limit.as_secs_f32())),
+                Err(_) => {
+                    Failure::again(format!("the model took longer than {} s", agent.time_limit.as_secs_f32()))
+                }
             };
             let tries = agent.retries + 1;
             tried += 1;
-            if failure.final_ || tried >= tries {
-                return Err(failure.message);
+            if failure.is_final || tried >= tries {
+                // PostgreSQL takes no NUL, and a vendor may say one.
+                return Err(failure.message.replace('\0', ""));
             }
             let wait = failure.wait.unwrap_or_else(|| backoff(tried, self.db.random().fraction()));
             let wait_s = wait.as_secs_f32();
@@ -141,11 +145,16 @@ impl Stepper {
         own_inputs: &[String],
         feedback: Option<&Feedback>,
     ) -> Result<(Material, Option<String>), Failure> {
-        let gone = || Failure { message: "the project is gone".into(), final_: true, wait: None };
+        let gone = || Failure { message: "the project is gone".into(), is_final: true, wait: None };
         let project = tables::projects::get(&self.db, &run.project_id).await?.ok_or_else(gone)?;
         let mut inputs = Vec::new();
         for name in &agent.inputs {
-            inputs.extend(self.input(run, name, own_inputs).await?);
+            let missing = || Failure {
+                message: format!("the artifact of `{name}` is missing: execute its phase again"),
+                is_final: true,
+                wait: None,
+            };
+            inputs.push(self.input(run, name, own_inputs).await?.ok_or_else(missing)?);
         }
         let (mut passages, mut trouble) = (Vec::new(), None);
         if agent.search {
@@ -199,6 +208,8 @@ impl Stepper {
             // Another try should not come to the same end.
             seed: u64::from(tried),
             urgent: false,
+            // We try again by ourselves, as often as the agent says.
+            tries: 1,
         };
         // Four bytes to a token, which is near enough.
         let (text, usage) = answer(&model, chat, &mut teller, agent.max_tokens / 25).await?;
@@ -213,18 +224,26 @@ async fn answer(
     teller: &mut Teller<'_>,
     bytes_to_a_percent: usize,
 ) -> Result<(String, Usage), Failure> {
+    let most_tokens = chat.max_tokens;
+    // A vendor may not keep to what it was told.
+    let most_bytes = most_tokens.saturating_mul(MOST_BYTES_TO_A_TOKEN);
     let mut reply = model.chat(chat);
     let mut text = String::new();
     while let Some(piece) = reply.next().await {
         match piece {
             Ok(Piece::Text(more)) => {
                 text.push_str(&more);
+                if text.len() > most_bytes {
+                    let usage =
+                        Usage { output_tokens: most_tokens as u64, cut_off: true, ..Usage::default() };
+                    return Ok((text, usage));
+                }
                 teller.tell((text.len() / bytes_to_a_percent.max(1)) as i64).await;
             }
             Ok(Piece::End(usage)) => return Ok((text, usage)),
             Err(error) => {
-                let (final_, wait) = prospects(&error.cause);
-                return Err(Failure { message: error.to_string(), final_, wait });
+                let (is_final, wait) = prospects(&error.cause);
+                return Err(Failure { message: error.to_string(), is_final, wait });
             }
         }
     }

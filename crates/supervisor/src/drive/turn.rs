@@ -23,7 +23,7 @@ impl Drive<'_> {
             return Ok(Turn::Over);
         };
         let Some(mut run) = tables::runs::get_locked(entry.tx(), &self.run.id).await? else {
-            return Err(StoreError::LeaseLost { job: self.job.id, attempt: self.job.attempt });
+            return Err(self.lost());
         };
         let mut board = self.board.clone();
         let mut failure = self.failure.clone();

@@ -10,7 +10,7 @@ use http::header;
 use http::request::Parts;
 use kit::error::ApiError;
 use kit::headers::{self, IDENTITY, bearer};
-use kit::serve::RequestContext;
+use kit::serve::{RequestContext, hides_its_client};
 use kit::token::Claims;
 
 /// Somebody who may read, create and execute.
@@ -37,8 +37,9 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        if let Some(identity) = headers::text(&parts.headers, IDENTITY) {
-            let verified = app.tokens.verify_identity(identity);
+        if parts.headers.contains_key(IDENTITY) {
+            let identity = headers::text(&parts.headers, IDENTITY);
+            let verified = app.tokens.verify_identity(identity.unwrap_or_default());
             let verified =
                 verified.map_err(|_| ApiError::forbidden("the gateway's identity does not verify"))?;
             return Ok(Self { claims: Some(verified.claims) });
@@ -54,7 +55,7 @@ impl FromRequestParts<App> for Caller {
         let context = parts.extensions.get::<RequestContext>();
         let proxies = &app.trusted_proxies;
         let client = context.map(|context| proxies.client(&context.connection, &parts.headers));
-        if !client.is_some_and(|ip| ip.is_loopback()) {
+        if hides_its_client(&parts.headers) || !client.is_some_and(|ip| ip.is_loopback()) {
             return Err(ApiError::unauthorized("come through the gateway, or with the token as bearer"));
         }
         refuse_pages(parts)?;
@@ -72,7 +73,7 @@ fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
     }
     let of_another_site = headers::text(&parts.headers, "sec-fetch-site")
         .is_some_and(|site| !["same-origin", "none"].contains(&site));
-    if of_another_site || headers::is_of_another_site(&parts.headers) {
+    if of_another_site || headers::is_of_another_host(&parts.headers, host) {
         return Err(ApiError::forbidden("this request comes from a page of another site"));
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::App;
 use super::caller::Caller;
 use super::events::{last_event_id, no_more, stream};
 use super::projects::find;
+use crate::records::Project;
 use crate::tables;
 use crate::words::Word;
 use axum::Json;
@@ -16,6 +17,7 @@ use kit::headers;
 use kit::json::{self, MAX_BODY};
 use kit::request::{Params, read_whole};
 use serde_json::{Map, Value, json};
+use store::events;
 
 pub async fn execute(
     State(app): State<App>,
@@ -63,6 +65,18 @@ async fn follow_on(
     seen: i64,
 ) -> Result<Response, ApiError> {
     find(app, project_id).await?;
+    if let Some(unknown) = phase.filter(|phase| app.workflow.phase(phase).is_none()) {
+        return Err(ApiError::invalid(format!("unknown phase `{unknown}`: one of {}", app.workflow.names())));
+    }
+    if events::read(&app.db, &Project::stream(project_id), seen - 1, 1)
+        .await?
+        .first()
+        .is_none_or(|event| event.seq != seen)
+    {
+        return Err(ApiError::invalid(format!(
+            "`Last-Event-ID` is `{seen}`: this project has no such event"
+        )));
+    }
     let run = tables::runs::after_event(&app.db, project_id, seen).await?;
     match run.filter(|run| phase.is_none_or(|phase| run.phase == phase)) {
         Some(run) => Ok(stream(app, run, seen)),

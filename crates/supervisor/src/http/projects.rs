@@ -41,12 +41,12 @@ pub async fn create(
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let name = field(&body, "name", LONGEST_NAME)?;
     let seed = field(&body, "product_seed", LONGEST_SEED)?;
-    let project = app.projects.create(name, seed).await?;
+    let project = app.projects.create(name.trim(), seed).await?;
     Ok((StatusCode::CREATED, Json(project.to_new_json())))
 }
 
 fn field<'a>(body: &'a JsonObject, name: &str, longest: usize) -> Result<&'a str, ApiError> {
-    let given = text(&body.0, name)?.map(str::trim).filter(|text| !text.is_empty());
+    let given = text(&body.0, name)?.filter(|text| !text.trim().is_empty());
     let given =
         given.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))?;
     if given.chars().count() > longest {

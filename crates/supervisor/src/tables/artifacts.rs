@@ -26,11 +26,6 @@ pub async fn insert(tx: &mut Tx, artifact: &mut Artifact) -> Result<(), StoreErr
     Ok(())
 }
 
-pub async fn supersede(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
-    sqlx::query("UPDATE artifacts SET superseded = 1 WHERE id = $1").bind(id).execute(tx.conn()).await?;
-    Ok(())
-}
-
 pub async fn get(db: &Db, id: &str) -> Result<Option<Artifact>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
     let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;

@@ -61,6 +61,7 @@ pub async fn write(
                 stop: vec!["\n".to_owned()],
                 seed: u64::from(seed),
                 urgent: false,
+                tries: 1,
             };
             let (text, usage) = answer(model, chat, teller, usize::MAX).await?;
             total.input_tokens += usage.input_tokens;
