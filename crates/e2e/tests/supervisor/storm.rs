@@ -61,3 +61,32 @@ async fn read(studio: Studio, run: String, seed: u64) -> Vec<Told> {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_that_do_not_read_hold_nothing_up_and_cost_little() {
+    let answer: &'static str = "a-line-of-letters-in-one-piece\n".repeat(15_000).leak();
+    let vendor = Vendor::start(answer).await;
+    let agents: Vec<String> = (0..12)
+        .map(|number| format!("name = \"agent-{number}\"\nmax_tokens = 32768\ntemperature = 0"))
+        .collect();
+    let agents: Vec<&str> = agents.iter().map(String::as_str).collect();
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &agents)])).serve();
+    let studio = Studio::local(&stoa);
+    let id = studio.project().await;
+    // Some six megabytes of artifacts, which fit into no socket's buffers.
+    let watch = studio.execute(&id, "prd").await;
+    let run = watch.header("x-run-id");
+    let mut asleep = Vec::new();
+    for _ in 0..40 {
+        let request = studio.request(Method::GET, &format!("/api/runs/{run}/events"));
+        asleep.push(request.send().await.unwrap());
+    }
+    let before = stoa.memory();
+    let events = watch.rest().await;
+    assert_eq!(events.last().unwrap().name, "phase_complete");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(stoa.memory() < before + 150.0, "{before} MiB, then {} MiB", stoa.memory());
+    // Whoever wakes up is told everything.
+    let woken = Watch::of(asleep.pop().unwrap()).rest().await;
+    assert_eq!(woken.len(), events.len());
+}
