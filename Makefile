@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor
+.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
@@ -15,7 +15,7 @@ test:
 	scripts/fetch-clients
 	scripts/test
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -76,3 +76,8 @@ bench-supervisor:
 	scripts/fetch-postgres
 	scripts/fetch-bench-durable
 	python3 bench/supervisor/run.py
+
+# wrk is a Debian package.
+bench-portal:
+	cargo build --release -p stoa
+	python3 bench/portal/run.py

@@ -163,6 +163,7 @@ impl Shelf {
     /// All of it, or nothing. What has an id replaces the entry that has it.
     pub async fn import(&self, cargo: Cargo) -> Result<(), ShelfError> {
         let mut change = self.begin().await?;
+        change.is_wide = true;
         let now = self.db.clock().now_ms();
         for (kind, mut value) in cargo.entries {
             let given = value.get("id").and_then(Value::as_str).map(str::to_owned);
@@ -177,7 +178,6 @@ impl Shelf {
             let name = team.get("name").and_then(Value::as_str).unwrap_or_default();
             let key = format!("{ORG}{name}");
             self.entries.put_in(&mut change.tx, &key, &Value::Object(team.clone()), Expect::Any).await?;
-            change.is_wide = true;
         }
         change.commit().await
     }
@@ -247,7 +247,7 @@ struct Change<'a> {
     before: i64,
     put: Vec<(&'static Kind, Arc<Item>)>,
     removed: Vec<(&'static Kind, String)>,
-    /// Whether it changes more than these.
+    /// Whether it changes more than is worth applying one by one.
     is_wide: bool,
 }
 
