@@ -3,10 +3,14 @@
 //! Each change bumps a revision in its transaction. A reader compares it with the one that it holds, which is one small
 //! query, and reads the namespace again where somebody else has changed it; its own changes it applies itself.
 
+mod snapshot;
+
+pub use snapshot::{Item, Snapshot, TEAM};
+
 use crate::kinds::{KINDS, Kind};
-use crate::search::{Question, Terms};
 use crate::transfer::Cargo;
 use serde_json::{Map, Value};
+use snapshot::{item, sort};
 use std::sync::{Arc, PoisonError, RwLock};
 use store::kv::{Expect, Namespace, Order};
 use store::{Db, StoreError, Tx};
@@ -19,27 +23,7 @@ const REVISION: &str = "revision";
 const TURN: &str = "turn";
 const SEEDED: &str = "seeded";
 const ORG: &str = "org:";
-pub const TEAM: &str = "team";
 const PAGE: i64 = 5_000;
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    pub id: String,
-    pub value: Map<String, Value>,
-    /// Changes with every write.
-    pub version: i64,
-    made: i64,
-    terms: Terms,
-}
-
-/// All entries at one moment.
-#[derive(Default)]
-pub struct Snapshot {
-    pub revision: i64,
-    /// For each kind, the newest first.
-    shelves: [Vec<Arc<Item>>; KINDS.len()],
-    pub teams: Vec<Arc<Item>>,
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum ShelfError {
@@ -319,54 +303,6 @@ impl Change<'_> {
     }
 }
 
-impl Snapshot {
-    pub fn of(&self, kind: &Kind) -> &[Arc<Item>] {
-        &self.shelves[place(kind)]
-    }
-
-    /// By its id; a page also by its slug.
-    pub fn find(&self, kind: &Kind, id: &str) -> Option<&Arc<Item>> {
-        let by_id = self.of(kind).iter().find(|item| item.id == id);
-        by_id.or_else(|| {
-            self.of(kind).iter().find(|item| item.value.get("slug").is_some_and(|slug| slug == id))
-        })
-    }
-
-    /// The best of those that match, with their kinds and scores; of one kind only where `kind` says so.
-    pub fn search(
-        &self,
-        question: &Question,
-        kind: Option<&str>,
-        limit: usize,
-    ) -> Vec<(&'static str, &Item, f32)> {
-        let shelves = KINDS
-            .iter()
-            .zip(&self.shelves)
-            .flat_map(|(kind, shelf)| shelf.iter().map(|item| (kind.singular, item)));
-        let all = shelves.chain(self.teams.iter().map(|team| (TEAM, team)));
-        let all: Vec<(&'static str, &Item)> = all
-            .map(|(name, item)| (name, &**item))
-            .filter(|(name, _)| kind.is_none_or(|kind| kind == *name))
-            .collect();
-        let ranked = question.rank(all.iter().map(|(_, item)| &item.terms));
-        ranked.into_iter().take(limit).map(|(place, score)| (all[place].0, all[place].1, score)).collect()
-    }
-
-    fn with(&self, revision: i64, put: &[(&Kind, Arc<Item>)], removed: &[(&Kind, String)]) -> Self {
-        let mut shelves = self.shelves.clone();
-        for (kind, item) in put {
-            let shelf = &mut shelves[place(kind)];
-            shelf.retain(|other| other.id != item.id);
-            shelf.push(item.clone());
-            sort(shelf);
-        }
-        for (kind, id) in removed {
-            shelves[place(kind)].retain(|other| other.id != *id);
-        }
-        Self { revision, shelves, teams: self.teams.clone() }
-    }
-}
-
 /// Made now, where it does not say when; changed now.
 fn stamp(kind: &Kind, value: &mut Map<String, Value>, now: i64) {
     if kind.has_created_at {
@@ -375,21 +311,6 @@ fn stamp(kind: &Kind, value: &mut Map<String, Value>, now: i64) {
     if kind.has_updated_at {
         value.insert("updatedAt".to_owned(), now.into());
     }
-}
-
-fn place(kind: &Kind) -> usize {
-    KINDS.iter().position(|other| other.plural == kind.plural).unwrap_or(0)
-}
-
-/// The newest first.
-fn sort(shelf: &mut [Arc<Item>]) {
-    shelf.sort_by(|one, other| (other.made, &other.id).cmp(&(one.made, &one.id)));
-}
-
-fn item(id: String, value: Map<String, Value>, version: i64) -> Item {
-    let made = value.get("createdAt").and_then(Value::as_i64).unwrap_or(0);
-    let terms = Terms::new(&value);
-    Item { id, value, version, made, terms }
 }
 
 fn check_expected(kind: &Kind, id: &str, version: i64, expected: Option<&str>) -> Result<(), ShelfError> {

@@ -1,0 +1,96 @@
+//! All entries at one moment.
+
+use crate::kinds::{KINDS, Kind};
+use crate::search::{Question, Terms};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+pub const TEAM: &str = "team";
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    pub id: String,
+    pub value: Map<String, Value>,
+    /// Changes with every write.
+    pub version: i64,
+    made: i64,
+    terms: Terms,
+}
+
+/// All entries at one moment.
+#[derive(Default)]
+pub struct Snapshot {
+    pub revision: i64,
+    /// For each kind, the newest first.
+    pub(super) shelves: [Vec<Arc<Item>>; KINDS.len()],
+    pub teams: Vec<Arc<Item>>,
+}
+
+impl Snapshot {
+    pub fn of(&self, kind: &Kind) -> &[Arc<Item>] {
+        &self.shelves[place(kind)]
+    }
+
+    /// By its id; a page also by its slug.
+    pub fn find(&self, kind: &Kind, id: &str) -> Option<&Arc<Item>> {
+        let by_id = self.of(kind).iter().find(|item| item.id == id);
+        by_id.or_else(|| {
+            self.of(kind).iter().find(|item| item.value.get("slug").is_some_and(|slug| slug == id))
+        })
+    }
+
+    /// The best of those that match, with their kinds and scores; of one kind only where `kind` says so.
+    pub fn search(
+        &self,
+        question: &Question,
+        kind: Option<&str>,
+        limit: usize,
+    ) -> Vec<(&'static str, &Item, f32)> {
+        let shelves = KINDS
+            .iter()
+            .zip(&self.shelves)
+            .flat_map(|(kind, shelf)| shelf.iter().map(|item| (kind.singular, item)));
+        let all = shelves.chain(self.teams.iter().map(|team| (TEAM, team)));
+        let all: Vec<(&'static str, &Item)> = all
+            .map(|(name, item)| (name, &**item))
+            .filter(|(name, _)| kind.is_none_or(|kind| kind == *name))
+            .collect();
+        let ranked = question.rank(all.iter().map(|(_, item)| &item.terms));
+        ranked.into_iter().take(limit).map(|(place, score)| (all[place].0, all[place].1, score)).collect()
+    }
+
+    /// As it is after these changes.
+    pub(super) fn with(
+        &self,
+        revision: i64,
+        put: &[(&Kind, Arc<Item>)],
+        removed: &[(&Kind, String)],
+    ) -> Self {
+        let mut shelves = self.shelves.clone();
+        for (kind, item) in put {
+            let shelf = &mut shelves[place(kind)];
+            shelf.retain(|other| other.id != item.id);
+            shelf.push(item.clone());
+            sort(shelf);
+        }
+        for (kind, id) in removed {
+            shelves[place(kind)].retain(|other| other.id != *id);
+        }
+        Self { revision, shelves, teams: self.teams.clone() }
+    }
+}
+
+fn place(kind: &Kind) -> usize {
+    KINDS.iter().position(|other| other.plural == kind.plural).unwrap_or(0)
+}
+
+/// The newest first.
+pub(super) fn sort(shelf: &mut [Arc<Item>]) {
+    shelf.sort_by(|one, other| (other.made, &other.id).cmp(&(one.made, &one.id)));
+}
+
+pub(super) fn item(id: String, value: Map<String, Value>, version: i64) -> Item {
+    let made = value.get("createdAt").and_then(Value::as_i64).unwrap_or(0);
+    let terms = Terms::new(&value);
+    Item { id, value, version, made, terms }
+}
