@@ -2,6 +2,7 @@
 //! the test that needs it and gone with it.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
+pub mod api;
 pub mod client;
 pub mod clients;
 pub mod desk;

@@ -1,21 +1,26 @@
 //! Somebody at the supervisor: directly from this machine, or through the gateway.
 
-use crate::{Reply, Stoa, Told, Watch, reply, tokens};
+use crate::api::Api;
+use crate::{Stoa, Told, Watch, tokens};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use std::ops::Deref;
 
 #[derive(Clone)]
-pub struct Studio {
-    client: reqwest::Client,
-    base: String,
-    token: Option<String>,
+pub struct Studio(Api);
+
+impl Deref for Studio {
+    type Target = Api;
+
+    fn deref(&self) -> &Api {
+        &self.0
+    }
 }
 
 impl Studio {
     /// From this machine, past the gateway.
     pub fn local(stoa: &Stoa) -> Self {
-        let base = format!("http://{}", stoa.supervisor.expect("the supervisor runs"));
-        Self { client: reqwest::Client::new(), base, token: None }
+        Self(Api::new(format!("http://{}", stoa.supervisor.expect("the supervisor runs")), None))
     }
 
     /// Through the gateway, as `admin` or `guest`.
@@ -25,27 +30,7 @@ impl Studio {
 
     /// Through the gateway, with a token that it gave.
     pub fn with_token(stoa: &Stoa, token: String) -> Self {
-        Self { client: reqwest::Client::new(), base: stoa.url("/build"), token: Some(token) }
-    }
-
-    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.client.request(method, format!("{}{path}", self.base));
-        match &self.token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
-    }
-
-    pub async fn get(&self, path: &str) -> Reply {
-        reply(self.request(Method::GET, path)).await
-    }
-
-    pub async fn delete(&self, path: &str) -> Reply {
-        reply(self.request(Method::DELETE, path)).await
-    }
-
-    pub async fn post(&self, path: &str, body: &Value) -> Reply {
-        reply(self.request(Method::POST, path).json(body)).await
+        Self(Api::new(stoa.url("/build"), Some(token)))
     }
 
     /// A new project: its id.
@@ -75,12 +60,6 @@ impl Studio {
         let answer = self.get(&format!("/api/state/{project}")).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()
-    }
-
-    pub async fn list(&self, path: &str) -> Vec<Value> {
-        let answer = self.get(path).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.json().as_array().expect("a list").clone()
     }
 
     pub async fn history(&self, project: &str) -> Value {
