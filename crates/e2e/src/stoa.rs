@@ -22,6 +22,8 @@ pub struct Stoa {
     pub knowledge: Option<SocketAddr>,
     /// Where the supervisor is part of it.
     pub supervisor: Option<SocketAddr>,
+    /// Where the lead ingest is part of it.
+    pub leads: Option<SocketAddr>,
     pub ops: SocketAddr,
     /// The banner, and whatever else went to standard output.
     pub banner: String,
@@ -123,6 +125,7 @@ impl Start {
             gateway: address("gateway").expect("the gateway's address"),
             knowledge: address("knowledge"),
             supervisor: address("supervisor"),
+            leads: address("leads"),
             ops: address("ops").expect("the operations address"),
             banner,
             stderr,
@@ -137,6 +140,7 @@ impl Stoa {
             ("GATEWAY_LISTEN", "127.0.0.1:0"),
             ("KNOWLEDGE_LISTEN", "127.0.0.1:0"),
             ("SUPERVISOR_LISTEN", "127.0.0.1:0"),
+            ("LEADS_LISTEN", "127.0.0.1:0"),
             ("OPS_LISTEN", "127.0.0.1:0"),
             ("JWT_SECRET", JWT_SECRET),
             ("ADMIN_PASSWORD", "password"),

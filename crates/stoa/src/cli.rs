@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The services that this program can run.
-pub const ROLES: [&str; 3] = ["gateway", "knowledge", "supervisor"];
+pub const ROLES: [&str; 4] = ["gateway", "knowledge", "supervisor", "leads"];
 
 /// Not for people: a child that reads untrusted files for its parent.
 pub const EXTRACT: &str = "extract-worker";
@@ -147,6 +147,7 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
     let document = match matches.get_one::<String>("service").map(String::as_str) {
         Some("knowledge") => knowledge::OPENAPI,
         Some("supervisor") => supervisor::OPENAPI,
+        Some("leads") => leads::OPENAPI,
         _ => gateway::OPENAPI,
     };
     match std::io::stdout().write_all(document.as_bytes()) {

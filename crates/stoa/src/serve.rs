@@ -13,6 +13,7 @@ use kit::serve::{Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings};
+use leads::{Leads, LeadsSettings};
 use llm::Providers;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -65,6 +66,9 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
         if runs("supervisor") {
             process.start_supervisor(workflow, providers).await?;
         }
+    }
+    if runs("leads") {
+        process.start_leads().await?;
     }
     if runs("gateway") {
         process.start_gateway().await?;
@@ -219,6 +223,23 @@ impl Process {
         self.services.spawn(supervisor.clone().work());
         let address = self.config.supervisor_listen.clone();
         self.start("supervisor", &address, supervisor.handler(self.health.clone()), None).await
+    }
+
+    async fn start_leads(&mut self) -> Result<(), String> {
+        let shared =
+            leads::Shared { db: self.db.clone(), tokens: self.tokens.clone(), drain: self.drain.clone() };
+        let settings = LeadsSettings {
+            forms: self.config.forms.clone(),
+            crm: self.config.crm.clone(),
+            per_minute: self.config.leads_per_minute,
+            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
+            job_lease: self.config.job_lease,
+        };
+        let leads = Leads::open(shared, settings).await;
+        let leads = leads.map_err(|error| format!("cannot start the lead ingest: {error}"))?;
+        self.services.spawn(leads.clone().work());
+        let address = self.config.leads_listen.clone();
+        self.start("leads", &address, leads.handler(self.health.clone()), None).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {
