@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod clients;
+pub mod crm;
 pub mod person;
 pub mod postgres;
 pub mod raw;
@@ -17,6 +18,7 @@ pub mod vendor;
 
 pub use client::{Reply, get, reply};
 pub use clients::run_client;
+pub use crm::{Crm, Mood, Sent};
 pub use person::{Form, Person};
 pub use raw::Raw;
 pub use sse::{Told, Watch};
