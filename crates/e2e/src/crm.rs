@@ -190,7 +190,8 @@ async fn respond(request: Request<Incoming>, state: Arc<Mutex<State>>) -> io::Re
     };
     let (pieces, stream) = mpsc::unbounded_channel();
     let mut response = Response::new(StreamBody::new(UnboundedReceiverStream::new(stream)));
-    let send = |text: &str| drop(pieces.send(Ok(Frame::data(Bytes::from(text.to_owned())))));
+    let first = pieces.clone();
+    let send = |text: &str| drop(first.send(Ok(Frame::data(Bytes::from(text.to_owned())))));
     match mood {
         Mood::Well => send(r#"{"status":"COMPLETE","results":[{"id":"512"}]}"#),
         Mood::Refuses => return Err(io::Error::other("refused")),
@@ -198,7 +199,11 @@ async fn respond(request: Request<Incoming>, state: Arc<Mutex<State>>) -> io::Re
         Mood::BreaksOff => {
             response.headers_mut().insert("content-length", 1000.into());
             send(r#"{"status":"#);
-            let _ = pieces.send(Err(io::Error::other("broken off")));
+            // Not at once: the beginning has to be on its way.
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                let _ = pieces.send(Err(io::Error::other("broken off")));
+            });
         }
         Mood::Says(status) => {
             *response.status_mut() = StatusCode::from_u16(status).expect("a status");

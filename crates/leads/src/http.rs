@@ -25,6 +25,7 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/api/leads", of_default)
         .route("/api/leads/export", get(export::export))
         .route("/api/leads/{name}", of_name)
+        .route("/api/leads/failed/retry", post(admin::retry_failed))
         .route("/api/leads/{id}/retry", post(admin::retry))
         .with_state(app)
         .merge(health.routes(Reader::Anybody));

@@ -1,7 +1,7 @@
 //! The outbox: leads that are kept until the CRM has them. A lead and the job that sends it are committed together.
 
 use crate::records::{Lead, Status};
-use crate::tables;
+use crate::tables::{self, leads::Filter};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,6 +15,7 @@ pub const JOB: &str = "leads";
 const SAME_WITHIN_MS: i64 = 24 * 60 * 60 * 1_000;
 const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
 const FORGET_BATCH: i64 = 1_000;
+const RETRY_BATCH: usize = 500;
 /// Somebody's housekeeping may have come between; not twice in a row.
 const TRIES: usize = 3;
 
@@ -87,6 +88,26 @@ impl Outbox {
         Ok(lead)
     }
 
+    /// Sends all again that the CRM refused, of one form or of all: how many.
+    pub async fn retry_failed(&self, form: Option<String>) -> Result<usize, OutboxError> {
+        let filter = Filter { form, status: Some(Status::Failed), email: None };
+        let (mut count, mut before) = (0, None);
+        loop {
+            // Backwards, so that one that fails again meanwhile is not met again.
+            let page = tables::leads::page(&self.db, &filter, before.as_deref(), RETRY_BATCH).await?;
+            let Some(last) = page.last() else { return Ok(count) };
+            before = Some(last.id.clone());
+            for lead in &page {
+                match self.retry(&lead.id).await {
+                    Ok(_) => count += 1,
+                    // Somebody else was faster.
+                    Err(OutboxError::NotRetryable { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
     /// Removes all that is known of the person. What remains tells that there was a lead, of which form and when.
     pub async fn erase(&self, id: &str) -> Result<Lead, OutboxError> {
         let mut tx = self.db.begin().await?;
@@ -142,4 +163,53 @@ async fn enqueue(tx: &mut Tx, key: &str) -> Result<(), StoreError> {
     let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(JOB, json!({ "key": key })) };
     let job = jobs::enqueue(tx, job).await?;
     tables::queues::set_job(tx, key, job).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forms::Forms;
+    use crate::intake::{Submission, read};
+    use kit::{Clock, Random};
+    use std::net::Ipv4Addr;
+
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    async fn accept(outbox: &Outbox, clock: &Clock, key: Option<&str>, message: &str) -> Accepted {
+        let pairs = [("email", "ada@example.org"), ("message", message)];
+        let submission = Submission {
+            pairs: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            idempotency_key: key.map(str::to_owned),
+            address: Ipv4Addr::LOCALHOST.into(),
+        };
+        let lead = read(Forms::default().get("default").unwrap(), submission, clock.now_ms()).unwrap();
+        outbox.accept(&lead).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_lead_is_known_again_for_a_day_and_then_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::fixed(1_794_709_061_000);
+        let url = format!("sqlite://{}", folder.path().join("leads.db").display());
+        let db = Db::open(&url, clock.clone(), Random::system()).await.unwrap();
+        db.migrate(tables::SCOPE, tables::MIGRATIONS).await.unwrap();
+        let outbox = Outbox::new(db.clone());
+        let plain = accept(&outbox, &clock, None, "hello").await;
+        let keyed = accept(&outbox, &clock, Some("k"), "with a key").await;
+        assert!(plain.is_new && keyed.is_new);
+        clock.advance(DAY);
+        let again = accept(&outbox, &clock, None, "hello").await;
+        assert_eq!((again.is_new, &again.id), (false, &plain.id));
+        assert_eq!(accept(&outbox, &clock, Some("k"), "other").await.id, keyed.id);
+        clock.advance(Duration::from_millis(1));
+        assert!(accept(&outbox, &clock, None, "hello").await.is_new);
+        assert!(accept(&outbox, &clock, Some("k"), "other").await.is_new);
+        let old = tables::leads::get(&db, &plain.id).await.unwrap().unwrap();
+        assert_eq!((old.content_digest, old.status), (None, Status::Queued));
+        clock.advance(2 * DAY);
+        outbox.forget_digests().await.unwrap();
+        let all = tables::leads::page(&db, &Filter::default(), None, 10).await.unwrap();
+        assert_eq!(all.len(), 4);
+        assert!(all.iter().all(|lead| lead.content_digest.is_none() && lead.idempotency_key.is_none()));
+    }
 }

@@ -24,6 +24,7 @@ async fn leads_are_for_administrators_only() {
         (Method::GET, "/api/leads/export".to_owned()),
         (Method::GET, format!("/api/leads/{id}")),
         (Method::POST, format!("/api/leads/{id}/retry")),
+        (Method::POST, "/api/leads/failed/retry".to_owned()),
         (Method::DELETE, format!("/api/leads/{id}")),
     ] {
         let ask = |name: &'static str, value: String| {

@@ -73,15 +73,26 @@ async fn what_the_crm_refuses_is_kept_and_can_be_sent_again() {
     let again = as_admin(&stoa, Method::POST, &format!("/api/leads/{id}/retry")).await;
     assert_eq!((again.status, again.json()["code"].as_str()), (409, Some("CONFLICT")));
     assert_eq!(listed(&stoa, "?status=failed").await.len(), 6);
+    assert_eq!(all_again(&stoa, "?form=other").await, 0);
+    assert_eq!(all_again(&stoa, "").await, 6);
+    assert_eq!(all_again(&stoa, "").await, 0);
+    crm.taken(7).await;
+    becomes(&stoa, dead[0]["id"].as_str().unwrap(), "forwarded").await;
     let figures = e2e::get(format!("http://{}/metrics", stoa.ops)).await.body;
     for line in [
         r#"leads_received_total{form="default",status="queued"} 7"#,
-        "leads_forwarded_total 1",
+        "leads_forwarded_total 7",
         "leads_dead_total 7",
         r#"leads_forward_errors_total{cause="refused"} 7"#,
     ] {
         assert!(figures.contains(line), "{line} is not in:\n{figures}");
     }
+}
+
+async fn all_again(stoa: &Stoa, query: &str) -> u64 {
+    let answer = as_admin(stoa, Method::POST, &format!("/api/leads/failed/retry{query}")).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()["retried"].as_u64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

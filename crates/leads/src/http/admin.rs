@@ -57,6 +57,12 @@ pub async fn retry(State(app): State<App>, _: Admin, PathId(id): PathId) -> Resu
     Ok(private(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() }))))
 }
 
+/// All that the CRM refused: for when the fault was not theirs.
+pub async fn retry_failed(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
+    let retried = app.outbox.retry_failed(params.get("form").map(str::to_owned)).await?;
+    Ok(private(Json(json!({ "success": true, "retried": retried }))))
+}
+
 pub async fn erase(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
     let lead = app.outbox.erase(&id).await?;
     tracing::info!(lead = lead.id, "a lead was erased");
