@@ -5,6 +5,7 @@
 pub mod api;
 pub mod client;
 pub mod clients;
+pub mod crm;
 pub mod desk;
 pub mod person;
 pub mod postgres;
@@ -19,6 +20,7 @@ pub mod vendor;
 
 pub use client::{Reply, get, reply};
 pub use clients::run_client;
+pub use crm::{Crm, Mood, Sent};
 pub use desk::Desk;
 pub use person::{Form, Person};
 pub use raw::Raw;

@@ -24,6 +24,8 @@ pub struct Stoa {
     pub supervisor: Option<SocketAddr>,
     /// Where the portal is part of it.
     pub portal: Option<SocketAddr>,
+    /// Where the lead ingest is part of it.
+    pub leads: Option<SocketAddr>,
     pub ops: SocketAddr,
     /// The banner, and whatever else went to standard output.
     pub banner: String,
@@ -126,6 +128,7 @@ impl Start {
             knowledge: address("knowledge"),
             supervisor: address("supervisor"),
             portal: address("portal"),
+            leads: address("leads"),
             ops: address("ops").expect("the operations address"),
             banner,
             stderr,
@@ -141,6 +144,7 @@ impl Stoa {
             ("KNOWLEDGE_LISTEN", "127.0.0.1:0"),
             ("SUPERVISOR_LISTEN", "127.0.0.1:0"),
             ("PORTAL_LISTEN", "127.0.0.1:0"),
+            ("LEADS_LISTEN", "127.0.0.1:0"),
             ("OPS_LISTEN", "127.0.0.1:0"),
             ("JWT_SECRET", JWT_SECRET),
             ("ADMIN_PASSWORD", "password"),

@@ -75,7 +75,7 @@ fn only_the_inference_crate_is_unsafe() {
 
 #[test]
 fn services_do_not_know_each_other() {
-    let services = ["gateway", "knowledge", "supervisor", "portal"];
+    let services = ["gateway", "knowledge", "supervisor", "portal", "leads"];
     for service in services {
         let manifest = fs::read_to_string(root().join(format!("crates/{service}/Cargo.toml"))).unwrap();
         for other in services.iter().filter(|other| **other != service) {

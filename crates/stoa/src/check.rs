@@ -12,6 +12,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         ("objects".to_owned(), objects(&config).await),
         ("models".to_owned(), crate::models::state(&config)),
         ("workflow".to_owned(), crate::workflow::state(&config)),
+        ("forms".to_owned(), Ok(config.forms.names().join(", "))),
     ];
     let routes =
         [("build", &config.build_targets), ("kv", &config.kv_targets), ("core", &config.core_targets)];
@@ -22,6 +23,9 @@ pub async fn run(config: Config) -> Result<(), String> {
     }
     let vendors = config.vendors.reach().await;
     findings.extend(vendors.into_iter().map(|(name, finding)| (name.to_owned(), finding)));
+    if let Some(crm) = &config.crm {
+        findings.push(("crm".to_owned(), crm.reach().await));
+    }
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
         let (word, detail) = match finding {

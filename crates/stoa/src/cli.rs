@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The services that this program can run.
-pub const ROLES: [&str; 4] = ["gateway", "knowledge", "supervisor", "portal"];
+pub const ROLES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
 
 /// Not for people: a child that reads untrusted files for its parent.
 pub const EXTRACT: &str = "extract-worker";
@@ -176,6 +176,7 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
         Some("knowledge") => knowledge::OPENAPI,
         Some("supervisor") => supervisor::OPENAPI,
         Some("portal") => portal::OPENAPI,
+        Some("leads") => leads::OPENAPI,
         _ => gateway::OPENAPI,
     };
     match std::io::stdout().write_all(document.as_bytes()) {

@@ -1,5 +1,6 @@
 //! What the person who starts Stoa has set, checked as a whole. The only place that reads the environment.
 
+mod crm;
 mod layers;
 mod parse;
 mod secrets;
@@ -13,6 +14,7 @@ use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
 use knowledge::CookieSecure;
 use layers::Layers;
+use leads::{CrmSettings, Forms};
 use llm::{ApiKey, VendorSettings, Vendors};
 use parse::{folder, list, listen_address, one_of};
 use std::collections::BTreeMap;
@@ -32,6 +34,7 @@ pub struct Config {
     pub knowledge_listen: String,
     pub supervisor_listen: String,
     pub portal_listen: String,
+    pub leads_listen: String,
     pub ops_listen: String,
     pub build_targets: Targets,
     pub kv_targets: Targets,
@@ -54,6 +57,10 @@ pub struct Config {
     /// Who works in which phase; the built-in workflow where absent.
     pub workflow: Option<PathBuf>,
     pub job_lease: Duration,
+    pub forms: Forms,
+    /// Where leads go; absent, they wait in the outbox.
+    pub crm: Option<CrmSettings>,
+    pub leads_per_minute: u32,
     pub cors: Cors,
     pub trusted_proxies: TrustedProxies,
     pub limits: Limits,
@@ -115,6 +122,7 @@ impl Config {
             knowledge_listen: layers.read("knowledge_listen", listen_address),
             supervisor_listen: layers.read("supervisor_listen", listen_address),
             portal_listen: layers.read("portal_listen", listen_address),
+            leads_listen: layers.read("leads_listen", listen_address),
             ops_listen: layers.read("ops_listen", listen_address),
             build_targets: layers.read("build_service_url", targets),
             kv_targets: layers.read("kv_service_url", targets),
@@ -140,6 +148,9 @@ impl Config {
             supervisor_token: layers.optional("supervisor_token"),
             workflow: layers.read("workflow", optional_file),
             job_lease: layers.read("job_lease", lease),
+            forms: layers.forms(),
+            crm: crm::crm(&mut layers),
+            leads_per_minute: layers.read("leads_per_minute", requests),
             cors: layers.read("cors_origins", |text| text.parse()),
             trusted_proxies: layers.read("trusted_proxies", |text| text.parse()),
             limits: Limits {

@@ -13,6 +13,7 @@ use kit::serve::{Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings};
+use leads::{Leads, LeadsSettings};
 use llm::Providers;
 use portal::{Peer, Portal};
 use std::net::SocketAddr;
@@ -66,6 +67,9 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
         if runs("supervisor") {
             process.start_supervisor(workflow, providers).await?;
         }
+    }
+    if runs("leads") {
+        process.start_leads().await?;
     }
     // After those whose state it tells.
     if runs("portal") {
@@ -257,6 +261,23 @@ impl Process {
     fn tokens_of(&self, secret: &str) -> Tokens {
         let config = &self.config;
         Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, self.clock.clone())
+    }
+
+    async fn start_leads(&mut self) -> Result<(), String> {
+        let shared =
+            leads::Shared { db: self.db.clone(), tokens: self.tokens.clone(), drain: self.drain.clone() };
+        let settings = LeadsSettings {
+            forms: self.config.forms.clone(),
+            crm: self.config.crm.clone(),
+            per_minute: self.config.leads_per_minute,
+            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
+            job_lease: self.config.job_lease,
+        };
+        let leads = Leads::open(shared, settings).await;
+        let leads = leads.map_err(|error| format!("cannot start the lead ingest: {error}"))?;
+        self.services.spawn(leads.clone().work());
+        let address = self.config.leads_listen.clone();
+        self.start("leads", &address, leads.handler(self.health.clone()), None).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {

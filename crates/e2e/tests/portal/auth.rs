@@ -80,6 +80,14 @@ async fn leads_are_handed_on_as_they_come() {
         .await
         .echoed();
     assert_eq!((echoed.uri(), echoed.header("x-gateway-identity").len()), ("/api/leads?status=dead", 1));
+    // The leads service of the same process is found by itself.
+    let whole = Stoa::start().only("gateway,portal,leads").serve();
+    let lead = json!({ "email": "ada@example.org", "message": "Call me." });
+    let taken = Desk::stranger(&whole).post("/api/leads", &lead).await;
+    assert_eq!((taken.status, &taken.json()["status"]), (202, &json!("queued")), "{taken:?}");
+    let leads = Desk::through_gateway(&whole, "admin").list("/api/leads").await;
+    assert_eq!((leads.len(), &leads[0]["id"]), (1, &taken.json()["leadId"]));
+    assert_eq!(Desk::through_gateway(&whole, "guest").get("/api/leads").await.status, 403);
     let nowhere = Stoa::start_portal().serve();
     assert_eq!(Desk::stranger(&nowhere).get("/api/leads").await.status, 404);
 }

@@ -1,12 +1,15 @@
 //! Defaults, `stoa.toml`, environment, flags: each setting as text, with where it came from.
 
 use super::Faults;
+use leads::Forms;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 const DEFAULTS: &str = include_str!("../defaults.toml");
 const DEFAULT_FILE: &str = "stoa.toml";
+/// The one part of the file that is no setting.
+const FORMS: &str = "forms";
 
 /// One setting as `defaults.toml` describes it.
 pub struct Setting {
@@ -43,6 +46,7 @@ pub fn settings() -> &'static [Setting] {
 /// The text of each setting, and what has been found wrong so far.
 pub struct Layers {
     values: BTreeMap<&'static str, (String, String)>,
+    forms: Forms,
     faults: Vec<String>,
 }
 
@@ -67,7 +71,7 @@ impl Layers {
             let place = setting.environment_name();
             (setting.name, (setting.default.to_owned(), place))
         });
-        Self { values: values.collect(), faults: Vec::new() }
+        Self { values: values.collect(), forms: Forms::default(), faults: Vec::new() }
     }
 
     fn add_file(&mut self, path: &Path) {
@@ -81,6 +85,15 @@ impl Layers {
             Err(error) => return self.faults.push(format!("{shown}: {error}")),
         };
         for (name, value) in table {
+            if let (FORMS, toml::Value::Table(table)) = (name.as_str(), &value) {
+                match Forms::parse(table) {
+                    Ok(forms) => self.forms = forms,
+                    Err(faults) => {
+                        self.faults.extend(faults.iter().map(|fault| format!("{shown}: {fault}")));
+                    }
+                }
+                continue;
+            }
             let value = match value {
                 toml::Value::String(text) => text,
                 toml::Value::Integer(number) => number.to_string(),
@@ -143,6 +156,17 @@ impl Layers {
         parse: impl Fn(&str) -> Result<T, String>,
     ) -> T {
         if self.text(name).is_empty() { default } else { self.read(name, parse) }
+    }
+
+    /// The forms of `stoa.toml`, or the built-in one.
+    pub fn forms(&self) -> Forms {
+        self.forms.clone()
+    }
+
+    /// Something is wrong with a setting that can be read, beside others.
+    pub fn fault(&mut self, name: &str, fault: &str) {
+        let place = self.values.get(name).map_or(name, |(_, place)| place);
+        self.faults.push(format!("{place}: {fault}"));
     }
 
     pub fn finish<T>(self, value: T) -> Result<T, Faults> {

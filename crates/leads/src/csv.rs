@@ -1,0 +1,110 @@
+//! Leads as CSV (RFC 4180), with no cell that a spreadsheet would take for a formula. Pure.
+
+use crate::forms::Forms;
+use crate::records::Lead;
+use kit::iso8601;
+use std::collections::BTreeMap;
+
+const FIXED: [&str; 11] = [
+    "id",
+    "form",
+    "status",
+    "createdAt",
+    "forwardedAt",
+    "attempts",
+    "error",
+    "email",
+    "address",
+    "consentText",
+    "consentVersion",
+];
+/// Fields that no form has any more.
+const REST: &str = "otherFields";
+
+pub struct Table {
+    fields: Vec<String>,
+}
+
+impl Table {
+    /// With a column for each field of a form, or of all.
+    pub fn new(forms: &Forms, form: Option<&str>) -> Self {
+        let mut fields: Vec<String> = Vec::new();
+        let wanted = forms.names().into_iter().filter(|name| form.is_none_or(|form| form == *name));
+        for (field, _) in wanted.filter_map(|name| forms.get(name)).flat_map(|form| &form.fields) {
+            if field != "email" && !fields.contains(field) {
+                fields.push(field.clone());
+            }
+        }
+        Self { fields }
+    }
+
+    pub fn head(&self) -> String {
+        let columns = FIXED.into_iter().map(str::to_owned);
+        row(columns.chain(self.fields.iter().cloned()).chain([REST.to_owned()]))
+    }
+
+    pub fn line(&self, lead: &Lead) -> String {
+        let consent = lead.consent.as_ref();
+        let text = |value: Option<&String>| value.cloned().unwrap_or_default();
+        let fixed = [
+            lead.id.clone(),
+            lead.form.clone(),
+            lead.status.as_str().to_owned(),
+            iso8601(lead.created_at),
+            lead.forwarded_at.map(iso8601).unwrap_or_default(),
+            lead.attempts.to_string(),
+            text(lead.error.as_ref()),
+            text(lead.email.as_ref()),
+            text(lead.address.as_ref()),
+            text(consent.and_then(|consent| consent.text.as_ref())),
+            text(consent.and_then(|consent| consent.version.as_ref())),
+        ];
+        let fields = self.fields.iter().map(|field| text(lead.fields.get(field)));
+        let has_column = |name: &String| self.fields.contains(name) || name == "email";
+        let rest: BTreeMap<&String, &String> =
+            lead.fields.iter().filter(|(name, _)| !has_column(name)).collect();
+        let rest = if rest.is_empty() { String::new() } else { serde_json::json!(rest).to_string() };
+        row(fixed.into_iter().chain(fields).chain([rest]))
+    }
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    let mut line = cells.map(|text| cell(&text)).collect::<Vec<String>>().join(",");
+    line.push_str("\r\n");
+    line
+}
+
+/// A spreadsheet runs what begins like a formula: an apostrophe makes it text.
+fn cell(text: &str) -> String {
+    let dangerous = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    let text = if dangerous { format!("'{text}") } else { text.to_owned() };
+    if text.contains(['"', ',', '\r', '\n', ';', '\t']) || text.starts_with('\'') {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn cells_are_quoted_and_no_formula() {
+        for (text, shown) in [
+            ("plain", "plain"),
+            ("", ""),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("=1+1", "\"'=1+1\""),
+            ("+4930123456", "\"'+4930123456\""),
+            ("-1", "\"'-1\""),
+            ("@SUM(A1)", "\"'@SUM(A1)\""),
+            ("\t=1", "\"'\t=1\""),
+            ("=HYPERLINK(\"http://evil\")", "\"'=HYPERLINK(\"\"http://evil\"\")\""),
+        ] {
+            assert_eq!(cell(text), shown);
+        }
+    }
+}

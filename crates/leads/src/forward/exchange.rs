@@ -1,0 +1,109 @@
+//! One request to a CRM, and what its answer means.
+
+use super::crm::SendError;
+use chrono::DateTime;
+use kit::Clock;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
+use std::error::Error;
+use std::time::Duration;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Of what the CRM says, in an error.
+const LONGEST_MESSAGE: usize = 500;
+const LONGEST_ANSWER: usize = 256 * 1024;
+const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub fn client(timeout: Duration) -> reqwest::Result<Client> {
+    // A lead goes where it was configured to go, and nowhere that somebody redirects it to.
+    let client = Client::builder().redirect(redirect::Policy::none()).timeout(timeout);
+    let client = client.connect_timeout(CONNECT_TIMEOUT.min(timeout));
+    client.user_agent(concat!("stoa/", env!("CARGO_PKG_VERSION"))).build()
+}
+
+/// The body of an answer that says yes, read to its end: one that breaks off is no answer.
+pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>, SendError> {
+    let response = request.send().await.map_err(|error| broken(&error))?;
+    let status = response.status();
+    let after = retry_after(response.headers(), clock);
+    let body = match read(response).await {
+        Ok(body) => body,
+        Err(error) if status.is_success() => return Err(broken(&error)),
+        Err(_) => Vec::new(),
+    };
+    if status.is_success() {
+        return Ok(body);
+    }
+    let said: String = String::from_utf8_lossy(&body).chars().take(LONGEST_MESSAGE).collect();
+    let message = format!("the CRM answered {}: {said}", status.as_u16());
+    let message = message.trim_end_matches([':', ' ']).to_owned();
+    match status {
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => {
+            Err(SendError::Later { cause: "busy", message, after })
+        }
+        StatusCode::TOO_MANY_REQUESTS => Err(SendError::Later { cause: "rate_limit", message, after }),
+        status if status.is_client_error() => Err(SendError::Refused { message }),
+        status if status.is_server_error() => Err(SendError::Later { cause: "server_error", message, after }),
+        _ => Err(SendError::Later { cause: "unexpected", message, after }),
+    }
+}
+
+async fn read(mut response: Response) -> reqwest::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await? {
+        body.extend_from_slice(&piece);
+        if body.len() > LONGEST_ANSWER {
+            break;
+        }
+    }
+    Ok(body)
+}
+
+fn broken(error: &reqwest::Error) -> SendError {
+    let cause = match error {
+        error if error.is_timeout() => "timeout",
+        error if error.is_connect() => "connect",
+        _ => "broken",
+    };
+    SendError::Later { cause, message: format!("the CRM did not answer: {}", innermost(error)), after: None }
+}
+
+pub fn innermost(error: &dyn Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+/// Seconds, or a date.
+fn retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    let pause = match text.parse::<u64>() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => {
+            let until = DateTime::parse_from_rfc2822(text).ok()?.timestamp_millis();
+            Duration::from_millis(until.saturating_sub(clock.now_ms()).max(0).unsigned_abs())
+        }
+    };
+    Some(pause.min(LONGEST_PAUSE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_in_seconds_or_until_a_date() {
+        let clock = Clock::fixed(784_111_777_000);
+        let pause = |text: &str| {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]);
+            retry_after(&headers, &clock).map(|pause| pause.as_secs())
+        };
+        assert_eq!(pause("7"), Some(7));
+        assert_eq!(pause("Sun, 06 Nov 1994 08:49:47 GMT"), Some(10));
+        assert_eq!(pause("Sun, 06 Nov 1994 08:49:07 GMT"), Some(0));
+        assert_eq!(pause("99999999999"), Some(24 * 60 * 60));
+        assert_eq!((pause("soon"), pause("-1")), (None, None));
+    }
+}

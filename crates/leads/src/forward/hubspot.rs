@@ -1,0 +1,61 @@
+//! HubSpot: a contact for each email address, made or brought up to date.
+
+use super::crm::{Crm, SendError};
+use super::exchange::exchange;
+use super::settings::CrmSettings;
+use crate::forms::{Forms, Naming};
+use crate::records::Lead;
+use futures_util::future::BoxFuture;
+use kit::Clock;
+use serde_json::{Value, json};
+
+/// What HubSpot calls the parts of a name.
+const NAMES: Naming = Naming::Parts { first: "firstname", last: "lastname" };
+const UPSERT: [&str; 6] = ["crm", "v3", "objects", "contacts", "batch", "upsert"];
+
+pub struct Hubspot {
+    client: reqwest::Client,
+    settings: CrmSettings,
+    forms: Forms,
+    clock: Clock,
+}
+
+impl Hubspot {
+    pub fn new(client: reqwest::Client, settings: CrmSettings, forms: Forms, clock: Clock) -> Self {
+        Self { client, settings, forms, clock }
+    }
+
+    async fn upsert(&self, lead: &Lead) -> Result<(), SendError> {
+        let Some(email) = &lead.email else {
+            let message = "the lead has no email address, by which HubSpot knows its contacts".to_owned();
+            return Err(SendError::Refused { message });
+        };
+        let properties = self.forms.properties(&lead.form, &lead.fields, NAMES);
+        let body = json!({
+            "inputs": [{
+                "idProperty": "email",
+                "id": email,
+                "properties": properties,
+                "objectWriteTraceId": lead.id,
+            }],
+        });
+        let request = self.client.post(self.settings.url.join(UPSERT)).header("idempotency-key", &lead.id);
+        let request = request.bearer_auth(self.settings.token.as_deref().unwrap_or_default());
+        let answer = exchange(request.json(&body), &self.clock).await?;
+        // A batch may be answered with yes and have faults in it.
+        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        match answer["errors"].as_array().and_then(|errors| errors.first()) {
+            None => Ok(()),
+            Some(fault) => {
+                let said = fault["message"].as_str().unwrap_or("no reason given");
+                Err(SendError::Refused { message: format!("HubSpot took no contact: {said}") })
+            }
+        }
+    }
+}
+
+impl Crm for Hubspot {
+    fn send<'a>(&'a self, lead: &'a Lead) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(self.upsert(lead))
+    }
+}

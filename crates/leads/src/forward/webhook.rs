@@ -1,0 +1,58 @@
+//! A CRM behind a webhook, signed as Standard Webhooks say.
+
+use super::crm::{Crm, SendError};
+use super::exchange::exchange;
+use super::settings::CrmSettings;
+use crate::forms::{Forms, Naming};
+use crate::records::Lead;
+use futures_util::future::BoxFuture;
+use kit::{Clock, iso8601};
+use reqwest::header::CONTENT_TYPE;
+use serde_json::json;
+
+pub struct Webhook {
+    client: reqwest::Client,
+    settings: CrmSettings,
+    forms: Forms,
+    clock: Clock,
+}
+
+impl Webhook {
+    pub fn new(client: reqwest::Client, settings: CrmSettings, forms: Forms, clock: Clock) -> Self {
+        Self { client, settings, forms, clock }
+    }
+
+    async fn post(&self, lead: &Lead) -> Result<(), SendError> {
+        let body = self.body(lead);
+        let seconds = self.clock.now_ms().div_euclid(1000);
+        let request = self.client.post(self.settings.url.0.clone()).header(CONTENT_TYPE, "application/json");
+        let request = request.header("idempotency-key", &lead.id).header("webhook-id", &lead.id);
+        let mut request = request.header("webhook-timestamp", seconds);
+        if let Some(secret) = &self.settings.signing_secret {
+            request = request.header("webhook-signature", secret.sign(&lead.id, seconds, &body)?);
+        }
+        if let Some(token) = &self.settings.token {
+            request = request.bearer_auth(token);
+        }
+        exchange(request.body(body), &self.clock).await.map(drop)
+    }
+
+    fn body(&self, lead: &Lead) -> String {
+        let properties = self.forms.properties(&lead.form, &lead.fields, Naming::AsTyped);
+        let data = json!({
+            "leadId": lead.id,
+            "form": lead.form,
+            "email": lead.email,
+            "properties": properties,
+            "consent": lead.consent_json(),
+            "createdAt": iso8601(lead.created_at),
+        });
+        json!({ "type": "lead.created", "timestamp": iso8601(lead.created_at), "data": data }).to_string()
+    }
+}
+
+impl Crm for Webhook {
+    fn send<'a>(&'a self, lead: &'a Lead) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(self.post(lead))
+    }
+}

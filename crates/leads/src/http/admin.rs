@@ -1,0 +1,76 @@
+//! What administrators do with leads: look, send again, erase.
+
+use super::App;
+use super::caller::Admin;
+use crate::records::{Lead, Status};
+use crate::tables::{self, leads::Filter};
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, header};
+use kit::error::ApiError;
+use kit::request::{Params, PathId};
+use serde_json::{Value, json};
+
+const USUAL: usize = 100;
+const MOST: usize = 1_000;
+
+pub async fn list(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
+    let limit = params.number("limit", USUAL, (1, MOST))?;
+    let filter = filter(&params)?;
+    let leads = tables::leads::page(&app.db, &filter, params.get("after"), limit).await?;
+    let next = leads.last().filter(|_| leads.len() == limit).map(|last| last.id.clone());
+    let mut response = private(Json(leads.iter().map(Lead::to_json).collect::<Vec<Value>>()));
+    if let Some(after) = next {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for name in ["form", "status", "email"] {
+            query.extend_pairs(params.get(name).map(|value| (name, value)));
+        }
+        query.append_pair("limit", &limit.to_string()).append_pair("after", &after);
+        // Relative: a proxy may have a prefix before our path.
+        let link = HeaderValue::from_str(&format!("<?{}>; rel=\"next\"", query.finish()));
+        response.headers_mut().insert(header::LINK, link.map_err(ApiError::internal)?);
+    }
+    Ok(response)
+}
+
+pub fn filter(params: &Params) -> Result<Filter, ApiError> {
+    let wrong = |text: &str| {
+        let known = Status::ALL.map(Status::as_str).join(", ");
+        ApiError::invalid(format!("`status` is `{text}`: one of {known}"))
+    };
+    let status =
+        params.get("status").map(|text| Status::find(text).ok_or_else(|| wrong(text))).transpose()?;
+    let form = params.get("form").map(str::to_owned);
+    let email = params.get("email").map(|text| text.trim().to_lowercase());
+    Ok(Filter { form, status, email })
+}
+
+pub async fn one(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
+    let lead = tables::leads::get(&app.db, &id).await?;
+    let lead = lead.ok_or_else(|| ApiError::not_found(format!("no lead `{id}`")))?;
+    Ok(private(Json(lead.to_json())))
+}
+
+pub async fn retry(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
+    let lead = app.outbox.retry(&id).await?;
+    Ok(private(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() }))))
+}
+
+/// All that the CRM refused: for when the fault was not theirs.
+pub async fn retry_failed(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
+    let retried = app.outbox.retry_failed(params.get("form").map(str::to_owned)).await?;
+    Ok(private(Json(json!({ "success": true, "retried": retried }))))
+}
+
+pub async fn erase(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
+    let lead = app.outbox.erase(&id).await?;
+    tracing::info!(lead = lead.id, "a lead was erased");
+    Ok(private(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() }))))
+}
+
+pub fn private(answer: impl IntoResponse) -> Response {
+    let mut response = answer.into_response();
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

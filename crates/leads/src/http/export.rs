@@ -1,0 +1,61 @@
+//! `GET /api/leads/export`: leads as CSV, read and sent a page at a time.
+
+use super::App;
+use super::admin::{filter, private};
+use super::caller::Admin;
+use crate::csv::Table;
+use crate::tables::{self, leads::Filter};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use futures_util::stream;
+use http::{HeaderValue, header};
+use kit::error::ApiError;
+use kit::request::Params;
+use store::StoreError;
+
+const PAGE: usize = 500;
+
+struct Place {
+    app: App,
+    filter: Filter,
+    table: Table,
+    at: At,
+}
+
+enum At {
+    Head,
+    After(Option<String>),
+    End,
+}
+
+pub async fn export(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
+    let filter = filter(&params)?;
+    let table = Table::new(&app.settings.forms, filter.form.as_deref());
+    let place = Place { app, filter, table, at: At::Head };
+    let mut response = private(Body::from_stream(stream::try_unfold(place, next)));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("text/csv; charset=utf-8; header=present");
+    headers.insert(header::CONTENT_TYPE, kind);
+    let name = HeaderValue::from_static("attachment; filename=\"leads.csv\"");
+    headers.insert(header::CONTENT_DISPOSITION, name);
+    Ok(response)
+}
+
+async fn next(mut place: Place) -> Result<Option<(String, Place)>, StoreError> {
+    let before = match place.at {
+        At::Head => {
+            place.at = At::After(None);
+            return Ok(Some((place.table.head(), place)));
+        }
+        At::After(before) => before,
+        At::End => return Ok(None),
+    };
+    let leads = tables::leads::page(&place.app.db, &place.filter, before.as_deref(), PAGE).await?;
+    let lines = leads.iter().map(|lead| place.table.line(lead)).collect();
+    place.at = match leads.last() {
+        Some(last) if leads.len() == PAGE => At::After(Some(last.id.clone())),
+        _ => At::End,
+    };
+    Ok(Some((lines, place)))
+}

@@ -1,0 +1,173 @@
+//! What a form sends, checked and made a lead. Pure: what is kept and what is answered is for others.
+
+use crate::clean;
+use crate::forms::Form;
+use crate::records::{Consent, Lead, Status};
+use aws_lc_rs::digest::{SHA256, digest};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// Names of one submission.
+pub const MOST_FIELDS: usize = 200;
+const HONEYPOT: &str = "_gotcha";
+const STARTED: &str = "_started";
+const CONSENT: &str = "_consent";
+const CONSENT_TEXT: &str = "_consent_text";
+const CONSENT_VERSION: &str = "_consent_version";
+const NO: [&str; 5] = ["", "0", "false", "no", "off"];
+/// Between values that come under one name.
+const JOINT: &str = ";";
+/// Names that a fault repeats, and how much of each.
+const NAMED: usize = 5;
+const NAMED_CHARACTERS: usize = 64;
+
+/// Names and values as they came, in their order.
+pub type Pairs = Vec<(String, String)>;
+
+pub struct Submission {
+    pub pairs: Pairs,
+    pub idempotency_key: Option<String>,
+    pub address: IpAddr,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Invalid {
+    pub message: String,
+    /// Those that are at fault.
+    pub fields: Vec<String>,
+}
+
+/// A lead without its id, which it gets when it is kept.
+pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Invalid> {
+    let Submission { pairs, idempotency_key, address } = submission;
+    let (special, pairs): (Pairs, Pairs) = pairs.into_iter().partition(|(name, _)| name.starts_with('_'));
+    let special = |name: &str| {
+        let found = special.iter().find(|(own, _)| own == name).map(|(_, value)| value.trim());
+        found.filter(|value| !value.is_empty())
+    };
+    let fields = fields(form, pairs)?;
+    let consent = consent(form, special)?;
+    let spam = spam(form, special, now)?;
+    let email = form.email_field().and_then(|field| fields.get(field)).cloned();
+    // Apart from the others: what was taken for spam must not keep away a lead that is none.
+    let digest_of = if spam.is_some() { "spam" } else { "lead" };
+    let content = fields.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]);
+    Ok(Lead {
+        id: String::new(),
+        form: form.name.clone(),
+        status: if spam.is_some() { Status::Spam } else { Status::Queued },
+        consent,
+        address: Some(address.to_string()),
+        sequence_key: email.as_deref().map_or(String::new(), |email| digest_text(["email", email])),
+        idempotency_key: idempotency_key.map(|key| digest_text(["key", &key])),
+        content_digest: Some(digest_text([digest_of].into_iter().chain(content))),
+        email,
+        fields,
+        attempts: 0,
+        error: spam.map(str::to_owned),
+        created_at: now,
+        updated_at: now,
+        forwarded_at: None,
+    })
+}
+
+fn fields(form: &Form, pairs: Pairs) -> Result<BTreeMap<String, String>, Invalid> {
+    let unknown: Vec<&str> =
+        pairs.iter().map(|(name, _)| name.as_str()).filter(|name| form.kind(name).is_none()).collect();
+    if !unknown.is_empty() {
+        let allowed = form.fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(invalid(&unknown, format!("the form takes no {}: one of {allowed}", named(&unknown))));
+    }
+    let mut fields: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in pairs {
+        let Some(kind) = form.kind(&name) else { continue };
+        let value = clean::value(kind, &value, form.country_code.as_deref());
+        let value = value.map_err(|fault| invalid(&[&name], format!("`{name}` {fault}")))?;
+        match fields.get_mut(&name) {
+            _ if value.is_empty() => {}
+            Some(before) if form.email_field() == Some(&name) && *before != value => {
+                return Err(invalid(&[&name], format!("`{name}` is given more than once")));
+            }
+            Some(before) if *before == value => {}
+            Some(before) => {
+                before.push_str(JOINT);
+                before.push_str(&value);
+            }
+            None => drop(fields.insert(name, value)),
+        }
+    }
+    let missing: Vec<&str> =
+        form.required.iter().map(String::as_str).filter(|name| !fields.contains_key(*name)).collect();
+    if !missing.is_empty() {
+        return Err(invalid(&missing, format!("{} is missing", named(&missing))));
+    }
+    if fields.is_empty() {
+        return Err(invalid(&[], "the form is empty".to_owned()));
+    }
+    Ok(fields)
+}
+
+fn consent<'a>(form: &Form, special: impl Fn(&str) -> Option<&'a str>) -> Result<Option<Consent>, Invalid> {
+    let said = special(CONSENT).unwrap_or_default().to_lowercase();
+    if NO.contains(&said.as_str()) {
+        return match form.consent_required {
+            true => Err(invalid(&[CONSENT], format!("`{CONSENT}` is missing: this form needs consent"))),
+            false => Ok(None),
+        };
+    }
+    let kept = |name: &str, configured: &Option<String>| {
+        let Some(text) = special(name) else { return Ok(configured.clone()) };
+        let text = clean::value(crate::forms::Kind::Long, text, None);
+        text.map(Some).map_err(|fault| invalid(&[name], format!("`{name}` {fault}")))
+    };
+    // What the page showed, where it says so.
+    let text = kept(CONSENT_TEXT, &form.consent_text)?;
+    Ok(Some(Consent { text, version: kept(CONSENT_VERSION, &form.consent_version)? }))
+}
+
+/// Why it is spam, where it is.
+fn spam<'a>(
+    form: &Form,
+    special: impl Fn(&str) -> Option<&'a str>,
+    now: i64,
+) -> Result<Option<&'static str>, Invalid> {
+    if special(HONEYPOT).is_some() {
+        return Ok(Some("the hidden field was filled in"));
+    }
+    let (Some(least), Some(started)) = (form.min_fill_time, special(STARTED)) else { return Ok(None) };
+    let wrong = || invalid(&[STARTED], format!("`{STARTED}` is not a time in milliseconds since 1970"));
+    let started: i64 = started.parse().map_err(|_| wrong())?;
+    let taken = now.saturating_sub(started);
+    // A clock that runs ahead of ours says nothing.
+    let too_fast = taken >= 0 && taken.unsigned_abs() < least.as_millis() as u64;
+    Ok(too_fast.then_some("filled in faster than anybody types"))
+}
+
+fn invalid(fields: &[&str], message: String) -> Invalid {
+    let shown = fields.iter().take(NAMED).map(|name| shortened(name)).collect();
+    Invalid { message, fields: shown }
+}
+
+/// `` `a`, `b` and 7 more ``
+fn named(names: &[&str]) -> String {
+    let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", shortened(name))).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn shortened(name: &str) -> String {
+    name.chars().take(NAMED_CHARACTERS).map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+}
+
+/// Each part with its length, so that no two lists of parts look alike.
+fn digest_text<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    kit::hex(digest(&SHA256, &bytes).as_ref())
+}

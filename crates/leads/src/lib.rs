@@ -1,0 +1,85 @@
+//! Stoa's lead ingest: web forms in, a durable outbox, a CRM out.
+//!
+//! `http` is the front door. `intake` reads what a form sends, as `forms` allow it; `outbox` keeps it; `forward` carries it
+//! to the CRM. SQL is in `tables`.
+
+mod clean;
+mod csv;
+mod forms;
+mod forward;
+mod http;
+mod intake;
+mod outbox;
+mod records;
+mod tables;
+
+pub use forms::Forms;
+pub use forward::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
+
+use kit::health::Health;
+use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::token::Tokens;
+use outbox::Outbox;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Db, StoreError};
+
+/// The service's interface, as OpenAPI.
+pub const OPENAPI: &str = include_str!("../openapi.json");
+
+pub struct LeadsSettings {
+    pub forms: Forms,
+    /// Leads wait in the outbox where it is absent.
+    pub crm: Option<CrmSettings>,
+    /// From one address to one form.
+    pub per_minute: u32,
+    pub trusted_proxies: TrustedProxies,
+    /// How long leads stay with a process that gives no sign of life.
+    pub job_lease: Duration,
+}
+
+/// What the service shares with the rest of the process.
+pub struct Shared {
+    pub db: Db,
+    pub tokens: Arc<Tokens>,
+    pub drain: Drain,
+}
+
+#[derive(Clone)]
+pub struct Leads(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub db: Db,
+    pub outbox: Outbox,
+    pub tokens: Arc<Tokens>,
+    pub drain: Drain,
+    pub settings: LeadsSettings,
+}
+
+impl Leads {
+    pub async fn open(shared: Shared, settings: LeadsSettings) -> Result<Self, StoreError> {
+        let Shared { db, tokens, drain } = shared;
+        db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
+        let outbox = Outbox::new(db.clone());
+        Ok(Self(Arc::new(Inner { db, outbox, tokens, drain, settings })))
+    }
+
+    /// Forwards leads until the process is asked to stop.
+    pub async fn work(self) {
+        let Inner { db, outbox, drain, settings, .. } = &*self.0;
+        let stopped = drain.token();
+        tokio::spawn(outbox.clone().keep_house(stopped.clone()));
+        let Some(crm) = &settings.crm else {
+            tracing::info!("no CRM is set: leads wait in the outbox");
+            return;
+        };
+        match forward::worker(db.clone(), settings.forms.clone(), crm, settings.job_lease) {
+            Ok(worker) => worker.run(stopped).await,
+            Err(error) => tracing::error!(%error, "the CRM cannot be spoken to: leads wait in the outbox"),
+        }
+    }
+
+    pub fn handler(&self, health: Health) -> AxumHandler {
+        http::handler(self.0.clone(), health)
+    }
+}

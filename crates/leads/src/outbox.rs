@@ -1,0 +1,215 @@
+//! The outbox: leads that are kept until the CRM has them. A lead and the job that sends it are committed together.
+
+use crate::records::{Lead, Status};
+use crate::tables::{self, leads::Filter};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::jobs::{self, NewJob};
+use store::{Db, StoreError, Tx};
+use tokio_util::sync::CancellationToken;
+
+/// The kind of job that sends the leads of one key.
+pub const JOB: &str = "leads";
+/// How long a lead that comes again is known.
+const SAME_WITHIN_MS: i64 = 24 * 60 * 60 * 1_000;
+const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
+const FORGET_BATCH: i64 = 1_000;
+const RETRY_BATCH: usize = 500;
+/// Somebody's housekeeping may have come between; not twice in a row.
+const TRIES: usize = 3;
+
+#[derive(Clone)]
+pub struct Outbox {
+    db: Db,
+}
+
+pub struct Accepted {
+    pub id: String,
+    /// False where the same lead had come before: this is the first one's id.
+    pub is_new: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OutboxError {
+    #[error("no lead `{0}`")]
+    NoLead(String),
+    #[error("lead `{id}` is {status}: only one that is failed or spam can be sent again", status = status.as_str())]
+    NotRetryable { id: String, status: Status },
+    #[error("{0}")]
+    Store(#[from] StoreError),
+}
+
+impl Outbox {
+    pub fn new(db: Db) -> Self {
+        Self { db }
+    }
+
+    /// Returns when the lead is committed, or the same one was before.
+    pub async fn accept(&self, lead: &Lead) -> Result<Accepted, StoreError> {
+        for _ in 0..TRIES {
+            if let Some(accepted) = self.try_accept(lead).await? {
+                return Ok(accepted);
+            }
+        }
+        Err(StoreError::Conflict { key: format!("form {}", lead.form) })
+    }
+
+    async fn try_accept(&self, lead: &Lead) -> Result<Option<Accepted>, StoreError> {
+        let mut tx = self.db.begin().await?;
+        // Made inside of the transaction: on one writer, the order of ids is the order of commits.
+        let id = self.db.random().uuid_v7(self.db.clock()).to_string();
+        let sequence_key = if lead.sequence_key.is_empty() { id.clone() } else { lead.sequence_key.clone() };
+        let lead = Lead { id, sequence_key, ..lead.clone() };
+        tables::leads::forget_same(&mut tx, &lead, lead.created_at - SAME_WITHIN_MS).await?;
+        if !tables::leads::insert(&mut tx, &lead).await? {
+            let first = tables::leads::find_same(&mut tx, &lead).await?;
+            return Ok(first.map(|id| Accepted { id, is_new: false }));
+        }
+        if lead.status == Status::Queued {
+            enqueue(&mut tx, &lead.sequence_key).await?;
+        }
+        tx.commit().await?;
+        Ok(Some(Accepted { id: lead.id, is_new: true }))
+    }
+
+    /// Sends a lead again that the CRM refused, or one that was no spam after all.
+    pub async fn retry(&self, id: &str) -> Result<Lead, OutboxError> {
+        let mut tx = self.db.begin().await?;
+        let lead = tables::leads::lock(&mut tx, id).await?;
+        let lead = lead.ok_or_else(|| OutboxError::NoLead(id.to_owned()))?;
+        if !matches!(lead.status, Status::Failed | Status::Spam) {
+            return Err(OutboxError::NotRetryable { id: lead.id, status: lead.status });
+        }
+        let lead = Lead { status: Status::Queued, attempts: 0, error: None, ..lead };
+        tables::leads::update(&mut tx, &lead).await?;
+        enqueue(&mut tx, &lead.sequence_key).await?;
+        tx.commit().await?;
+        Ok(lead)
+    }
+
+    /// Sends all again that the CRM refused, of one form or of all: how many.
+    pub async fn retry_failed(&self, form: Option<String>) -> Result<usize, OutboxError> {
+        let filter = Filter { form, status: Some(Status::Failed), email: None };
+        let (mut count, mut before) = (0, None);
+        loop {
+            // Backwards, so that one that fails again meanwhile is not met again.
+            let page = tables::leads::page(&self.db, &filter, before.as_deref(), RETRY_BATCH).await?;
+            let Some(last) = page.last() else { return Ok(count) };
+            before = Some(last.id.clone());
+            for lead in &page {
+                match self.retry(&lead.id).await {
+                    Ok(_) => count += 1,
+                    // Somebody else was faster.
+                    Err(OutboxError::NotRetryable { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// Removes all that is known of the person. What remains tells that there was a lead, of which form and when.
+    pub async fn erase(&self, id: &str) -> Result<Lead, OutboxError> {
+        let mut tx = self.db.begin().await?;
+        let lead = tables::leads::lock(&mut tx, id).await?;
+        let lead = lead.ok_or_else(|| OutboxError::NoLead(id.to_owned()))?;
+        let erased = Lead {
+            status: Status::Erased,
+            email: None,
+            fields: BTreeMap::new(),
+            consent: None,
+            address: None,
+            sequence_key: lead.id.clone(),
+            error: None,
+            ..lead
+        };
+        tables::leads::update(&mut tx, &erased).await?;
+        tx.commit().await?;
+        Ok(erased)
+    }
+
+    /// Forgets the digests by which leads are known again, once they are of no use.
+    pub async fn keep_house(self, stopped: CancellationToken) {
+        let mut every = tokio::time::interval(HOUSEKEEPING);
+        loop {
+            tokio::select! {
+                () = stopped.cancelled() => return,
+                _ = every.tick() => {}
+            }
+            if let Err(error) = self.forget_digests().await {
+                tracing::warn!(%error, "cannot forget the digests of old leads");
+            }
+        }
+    }
+
+    async fn forget_digests(&self) -> Result<(), StoreError> {
+        let cutoff = self.db.clock().now_ms() - SAME_WITHIN_MS;
+        loop {
+            let mut tx = self.db.begin().await?;
+            let forgotten = tables::leads::forget_digests(&mut tx, cutoff, FORGET_BATCH).await?;
+            tx.commit().await?;
+            if forgotten < FORGET_BATCH.unsigned_abs() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Makes sure that somebody sends the leads of a key.
+async fn enqueue(tx: &mut Tx, key: &str) -> Result<(), StoreError> {
+    if tables::queues::enter(tx, key).await?.is_some() {
+        return Ok(());
+    }
+    let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(JOB, json!({ "key": key })) };
+    let job = jobs::enqueue(tx, job).await?;
+    tables::queues::set_job(tx, key, job).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forms::Forms;
+    use crate::intake::{Submission, read};
+    use kit::{Clock, Random};
+    use std::net::Ipv4Addr;
+
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    async fn accept(outbox: &Outbox, clock: &Clock, key: Option<&str>, message: &str) -> Accepted {
+        let pairs = [("email", "ada@example.org"), ("message", message)];
+        let submission = Submission {
+            pairs: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            idempotency_key: key.map(str::to_owned),
+            address: Ipv4Addr::LOCALHOST.into(),
+        };
+        let lead = read(Forms::default().get("default").unwrap(), submission, clock.now_ms()).unwrap();
+        outbox.accept(&lead).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_lead_is_known_again_for_a_day_and_then_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::fixed(1_794_709_061_000);
+        let url = format!("sqlite://{}", folder.path().join("leads.db").display());
+        let db = Db::open(&url, clock.clone(), Random::system()).await.unwrap();
+        db.migrate(tables::SCOPE, tables::MIGRATIONS).await.unwrap();
+        let outbox = Outbox::new(db.clone());
+        let plain = accept(&outbox, &clock, None, "hello").await;
+        let keyed = accept(&outbox, &clock, Some("k"), "with a key").await;
+        assert!(plain.is_new && keyed.is_new);
+        clock.advance(DAY);
+        let again = accept(&outbox, &clock, None, "hello").await;
+        assert_eq!((again.is_new, &again.id), (false, &plain.id));
+        assert_eq!(accept(&outbox, &clock, Some("k"), "other").await.id, keyed.id);
+        clock.advance(Duration::from_millis(1));
+        assert!(accept(&outbox, &clock, None, "hello").await.is_new);
+        assert!(accept(&outbox, &clock, Some("k"), "other").await.is_new);
+        let old = tables::leads::get(&db, &plain.id).await.unwrap().unwrap();
+        assert_eq!((old.content_digest, old.status), (None, Status::Queued));
+        clock.advance(2 * DAY);
+        outbox.forget_digests().await.unwrap();
+        let all = tables::leads::page(&db, &Filter::default(), None, 10).await.unwrap();
+        assert_eq!(all.len(), 4);
+        assert!(all.iter().all(|lead| lead.content_digest.is_none() && lead.idempotency_key.is_none()));
+    }
+}

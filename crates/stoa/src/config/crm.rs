@@ -1,0 +1,60 @@
+//! The CRM that leads go to, where one is set.
+
+use super::at_least_a_second;
+use super::layers::Layers;
+use super::parse::one_of;
+use kit::duration;
+use leads::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
+
+const HUBSPOT: &str = "https://api.hubapi.com";
+
+/// None where neither an address nor a kind is given; what is wrong with the rest is a fault in any case.
+pub fn crm(layers: &mut Layers) -> Option<CrmSettings> {
+    let kind = layers.read("crm_kind", kind);
+    let url = layers.read("crm_url", url);
+    let token = layers.read("crm_token", token);
+    let signing_secret = layers.read("crm_signing_secret", signing_secret);
+    let timeout = layers.read("crm_timeout", at_least_a_second);
+    let retry_first = layers.read("crm_retry_first", duration);
+    let retry_longest = layers.read("crm_retry_longest", duration);
+    if retry_first > retry_longest {
+        layers.fault("crm_retry_longest", "is shorter than CRM_RETRY_FIRST");
+    }
+    if kind.is_none() && url.is_none() {
+        return None;
+    }
+    let kind = kind.unwrap_or(CrmKind::Webhook);
+    if kind == CrmKind::Webhook && layers.text("crm_url").is_empty() {
+        layers.fault("crm_url", "is missing: a webhook needs its address");
+    }
+    if kind == CrmKind::Hubspot && token.is_none() && layers.text("crm_token").is_empty() {
+        layers.fault("crm_token", "is missing: HubSpot needs the token of a private app");
+    }
+    let url = url.or_else(|| HUBSPOT.parse().ok())?;
+    Some(CrmSettings { kind, url, token, signing_secret, timeout, retry_first, retry_longest })
+}
+
+fn kind(text: &str) -> Result<Option<CrmKind>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let word = one_of(text, &["webhook", "hubspot"])?;
+    Ok(Some(if word == "hubspot" { CrmKind::Hubspot } else { CrmKind::Webhook }))
+}
+
+fn url(text: &str) -> Result<Option<CrmUrl>, String> {
+    if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
+}
+
+/// It goes into a header.
+fn token(text: &str) -> Result<Option<String>, String> {
+    let text = text.trim();
+    match text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(Some(text.to_owned()).filter(|text| !text.is_empty())),
+        false => Err("is not a token: expected letters, digits and signs".to_owned()),
+    }
+}
+
+fn signing_secret(text: &str) -> Result<Option<SigningSecret>, String> {
+    if text.is_empty() { Ok(None) } else { text.trim().parse().map(Some) }
+}
