@@ -26,6 +26,9 @@ consent_required = true
 #[tokio::test(flavor = "multi_thread")]
 async fn the_three_encodings_make_the_same_lead() {
     let stoa = Stoa::start_leads("").serve();
+    let by_curl = request(&stoa, Method::POST, "/api/leads").body(r#"{"email": "curl@example.org"}"#);
+    let by_curl = reply(by_curl.header("content-type", "application/x-www-form-urlencoded")).await;
+    assert_eq!(by_curl.status, 202, "JSON is read whatever its type says: {by_curl:?}");
     let json =
         lead(&stoa, "/api/leads", json!({ "name": " Ada ", "email": "ADA@Example.org", "message": "1" }))
             .await;

@@ -20,7 +20,7 @@ pub async fn list(State(app): State<App>, _: Admin, params: Params) -> Result<Re
     let filter = filter(&params)?;
     let leads = tables::leads::page(&app.db, &filter, params.get("after"), limit).await?;
     let next = leads.last().filter(|_| leads.len() == limit).map(|last| last.id.clone());
-    let mut response = private(Json(leads.iter().map(Lead::to_json).collect::<Vec<Value>>()));
+    let mut response = (Json(leads.iter().map(Lead::to_json).collect::<Vec<Value>>())).into_response();
     if let Some(after) = next {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for name in ["form", "status", "email"] {
@@ -46,31 +46,25 @@ pub fn filter(params: &Params) -> Result<Filter, ApiError> {
     Ok(Filter { form, status, email })
 }
 
-pub async fn one(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
+pub async fn one(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
     let lead = tables::leads::get(&app.db, &id).await?;
     let lead = lead.ok_or_else(|| ApiError::not_found(format!("no lead `{id}`")))?;
-    Ok(private(Json(lead.to_json())))
+    Ok(Json(lead.to_json()))
 }
 
-pub async fn retry(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
+pub async fn retry(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
     let lead = app.outbox.retry(&id).await?;
-    Ok(private(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() }))))
+    Ok(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() })))
 }
 
 /// All that the CRM refused: for when the fault was not theirs.
-pub async fn retry_failed(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
+pub async fn retry_failed(State(app): State<App>, _: Admin, params: Params) -> Result<Json<Value>, ApiError> {
     let retried = app.outbox.retry_failed(params.get("form").map(str::to_owned)).await?;
-    Ok(private(Json(json!({ "success": true, "retried": retried }))))
+    Ok(Json(json!({ "success": true, "retried": retried })))
 }
 
-pub async fn erase(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Response, ApiError> {
+pub async fn erase(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
     let lead = app.outbox.erase(&id).await?;
     tracing::info!(lead = lead.id, "a lead was erased");
-    Ok(private(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() }))))
-}
-
-pub fn private(answer: impl IntoResponse) -> Response {
-    let mut response = answer.into_response();
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    Ok(Json(json!({ "success": true, "leadId": lead.id, "status": lead.status.as_str() })))
 }

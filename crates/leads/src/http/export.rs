@@ -1,13 +1,13 @@
 //! `GET /api/leads/export`: leads as CSV, read and sent a page at a time.
 
 use super::App;
-use super::admin::{filter, private};
+use super::admin::filter;
 use super::caller::Admin;
 use crate::csv::Table;
 use crate::tables::{self, leads::Filter};
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::{HeaderValue, header};
 use kit::error::ApiError;
@@ -33,7 +33,7 @@ pub async fn export(State(app): State<App>, _: Admin, params: Params) -> Result<
     let filter = filter(&params)?;
     let table = Table::new(&app.settings.forms, filter.form.as_deref());
     let place = Place { app, filter, table, at: At::Head };
-    let mut response = private(Body::from_stream(stream::try_unfold(place, next)));
+    let mut response = (Body::from_stream(stream::try_unfold(place, next))).into_response();
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("text/csv; charset=utf-8; header=present");
     headers.insert(header::CONTENT_TYPE, kind);

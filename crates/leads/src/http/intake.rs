@@ -41,7 +41,6 @@ async fn take(app: &App, name: &str, request: Request) -> Result<Response, ApiEr
     // The page is to learn what is wrong, too.
     let mut response = accept(app, form, request).await.unwrap_or_else(IntoResponse::into_response);
     origin::open(form, &asked, &mut response);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
