@@ -75,6 +75,8 @@ impl Forwarder {
     async fn send_all(&self, job: &Job) -> Result<(), JobError> {
         let key = job.payload["key"].as_str().unwrap_or_default();
         loop {
+            // Before the lead is read: one that is erased during the pause is not sent after it.
+            self.be_quiet().await?;
             let next = tables::leads::first_waiting(&self.db, key).await?;
             let ended = match next {
                 Some(lead) => self.send(job, lead).await?,
@@ -88,7 +90,6 @@ impl Forwarder {
 
     /// One lead, and what comes of it. True where it was the last one of its key, and the job has ended with it.
     async fn send(&self, job: &Job, lead: Lead) -> Result<bool, JobError> {
-        self.be_quiet().await?;
         let sent = self.crm.send(&lead).await;
         let mut tx = self.db.begin().await?;
         jobs::hold(&mut tx, job).await.map_err(lost)?;
@@ -138,17 +139,16 @@ impl Forwarder {
         end_where_empty(self.db.begin().await?, job, key).await.map_err(lost)
     }
 
-    /// What the CRM asks for; else longer each time, half of it random so that leads that failed together do not come back
+    /// What the CRM asks for, and at least longer each time, half of it random so that leads that failed together do not come back
     /// together.
     fn pause(&self, attempts: i64, asked: Option<Duration>) -> Duration {
         if let Some(asked) = asked {
             let until = self.db.clock().now_ms().saturating_add(asked.as_millis() as i64);
             self.quiet_until.fetch_max(until, Ordering::Relaxed);
-            return asked;
         }
         let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(20);
         let longest = self.retry_first.saturating_mul(1 << doublings).min(self.retry_longest);
-        longest.mul_f64(0.5 + self.db.random().fraction() / 2.0)
+        longest.mul_f64(0.5 + self.db.random().fraction() / 2.0).max(asked.unwrap_or_default())
     }
 
     /// Waits out a pause that the CRM has asked for.

@@ -53,15 +53,21 @@ pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Inval
     // Apart from the others: what was taken for spam must not keep away a lead that is none.
     let digest_of = if spam.is_some() { "spam" } else { "lead" };
     let content = fields.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]);
+    // Who agrees later has sent something else.
+    let agreed: Vec<&str> = consent
+        .iter()
+        .flat_map(|consent: &Consent| [&consent.text, &consent.version])
+        .map(|part| part.as_deref().unwrap_or("yes"))
+        .collect();
     Ok(Lead {
         id: String::new(),
         form: form.name.clone(),
         status: if spam.is_some() { Status::Spam } else { Status::Queued },
-        consent,
+        consent: consent.clone(),
         address: Some(address.to_string()),
         sequence_key: email.as_deref().map_or(String::new(), |email| digest_text(["email", email])),
-        idempotency_key: idempotency_key.map(|key| digest_text(["key", &key])),
-        content_digest: Some(digest_text([digest_of].into_iter().chain(content))),
+        idempotency_key: idempotency_key.map(|key| digest_text([digest_of, "key", &key])),
+        content_digest: Some(digest_text([digest_of].into_iter().chain(content).chain(agreed))),
         email,
         fields,
         attempts: 0,
@@ -73,14 +79,9 @@ pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Inval
 }
 
 fn fields(form: &Form, pairs: Pairs) -> Result<BTreeMap<String, String>, Invalid> {
-    let unknown: Vec<&str> =
-        pairs.iter().map(|(name, _)| name.as_str()).filter(|name| form.kind(name).is_none()).collect();
-    if !unknown.is_empty() {
-        let allowed = form.fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(invalid(&unknown, format!("the form takes no {}: one of {allowed}", named(&unknown))));
-    }
     let mut fields: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in pairs {
+        // A page may send more than the form is about: the name of a button, where the visitor came from.
         let Some(kind) = form.kind(&name) else { continue };
         let value = clean::value(kind, &value, form.country_code.as_deref());
         let value = value.map_err(|fault| invalid(&[&name], format!("`{name}` {fault}")))?;

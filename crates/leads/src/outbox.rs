@@ -91,21 +91,24 @@ impl Outbox {
     /// Sends all again that the CRM refused, of one form or of all: how many.
     pub async fn retry_failed(&self, form: Option<String>) -> Result<usize, OutboxError> {
         let filter = Filter { form, status: Some(Status::Failed), email: None };
-        let (mut count, mut before) = (0, None);
+        let (mut ids, mut before) = (Vec::new(), None);
         loop {
-            // Backwards, so that one that fails again meanwhile is not met again.
             let page = tables::leads::page(&self.db, &filter, before.as_deref(), RETRY_BATCH).await?;
-            let Some(last) = page.last() else { return Ok(count) };
+            let Some(last) = page.last() else { break };
             before = Some(last.id.clone());
-            for lead in &page {
-                match self.retry(&lead.id).await {
-                    Ok(_) => count += 1,
-                    // Somebody else was faster.
-                    Err(OutboxError::NotRetryable { .. }) => {}
-                    Err(error) => return Err(error),
-                }
+            ids.extend(page.into_iter().map(|lead| lead.id));
+        }
+        let mut count = 0;
+        // The oldest first: those of one email stay in their order.
+        for id in ids.iter().rev() {
+            match self.retry(id).await {
+                Ok(_) => count += 1,
+                // Somebody else was faster.
+                Err(OutboxError::NotRetryable { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
+        Ok(count)
     }
 
     /// Removes all that is known of the person. What remains tells that there was a lead, of which form and when.
@@ -121,6 +124,9 @@ impl Outbox {
             address: None,
             sequence_key: lead.id.clone(),
             error: None,
+            // Who sends the same again after this is somebody new.
+            idempotency_key: None,
+            content_digest: None,
             ..lead
         };
         tables::leads::update(&mut tx, &erased).await?;

@@ -21,7 +21,11 @@ use kit::token::Tokens;
 use shelf::Shelf;
 use status::Status;
 use std::sync::Arc;
+use std::time::Duration;
 use store::Db;
+
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const LEADS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
@@ -63,8 +67,8 @@ impl Portal {
         let Shared { db, tokens, portal_tokens, peers, leads } = shared;
         let shelf = Shelf::new(db);
         shelf.seed(&seed::entries()).await?;
-        let client =
-            reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
+        let client = client.connect_timeout(CONNECT_PATIENCE).timeout(LEADS_PATIENCE).build()?;
         Ok(Self(Arc::new(Inner { shelf, status: Status::new(peers)?, tokens, portal_tokens, client, leads })))
     }
 

@@ -40,6 +40,8 @@ pub struct Terms(Vec<Term>);
 #[derive(Clone, Debug, PartialEq)]
 struct Term {
     stem: Box<str>,
+    /// As it stands in the text, in lower case.
+    word: Box<str>,
     letters: u32,
     weight: f32,
 }
@@ -48,12 +50,17 @@ impl Terms {
     pub fn new(value: &Map<String, Value>) -> Self {
         let mut terms: Vec<Term> = Vec::new();
         for (name, weight) in FIELDS {
-            let text = value.get(name).map(plain).unwrap_or_default();
-            stems(&text, |stem| terms.push(Term { stem: stem.into(), letters: letters(stem), weight }));
+            let text = value.get(name).map(plain).unwrap_or_default().to_lowercase();
+            for (_, word) in words_of(&text) {
+                let letters = letters(word);
+                stems(word, |stem| {
+                    terms.push(Term { stem: stem.into(), word: word.into(), letters, weight })
+                });
+            }
         }
-        terms.sort_by(|one, other| one.stem.cmp(&other.stem));
+        terms.sort_by(|one, other| (&one.stem, &one.word).cmp(&(&other.stem, &other.word)));
         terms.dedup_by(|later, kept| {
-            let same = later.stem == kept.stem;
+            let same = (&later.stem, &later.word) == (&kept.stem, &kept.word);
             if same {
                 kept.weight += later.weight;
             }
@@ -66,7 +73,7 @@ impl Terms {
     fn worth(&self, word: &Word) -> f32 {
         let mut best = 0.0f32;
         for term in &self.0 {
-            let alike = word.alike(&term.stem, term.letters);
+            let alike = word.alike(&term.stem, &term.word, term.letters);
             if alike > 0.0 {
                 best = best.max(term.weight * alike);
             }
@@ -92,18 +99,22 @@ fn letters(word: &str) -> u32 {
 
 struct Word {
     stem: String,
+    /// As it was typed, in lower case.
+    typed: String,
     letters: u32,
 }
 
 impl Word {
-    fn alike(&self, stem: &str, letters: u32) -> f32 {
+    fn alike(&self, stem: &str, word: &str, letters: u32) -> f32 {
+        let begins = (self.typed.len() >= SHORTEST_PREFIX && word.starts_with(&self.typed))
+            || (self.stem.len() >= SHORTEST_MISSPELT && stem.starts_with(&self.stem));
         if self.stem == stem {
             1.0
-        } else if self.stem.len() >= SHORTEST_PREFIX && stem.starts_with(&self.stem) {
+        } else if begins {
             PREFIX_WORTH
-        } else if self.stem.len() >= SHORTEST_MISSPELT
+        } else if self.typed.len() >= SHORTEST_MISSPELT
             && (self.letters ^ letters).count_ones() <= 2
-            && is_one_edit_away(&self.stem, stem)
+            && is_one_edit_away(&self.typed, word)
         {
             MISSPELT_WORTH
         } else {
@@ -137,11 +148,17 @@ pub struct Question {
 impl Question {
     pub fn new(text: &str) -> Self {
         let mut words: Vec<Word> = Vec::new();
-        stems(text, |stem| {
-            if words.len() < MOST_WORDS && words.iter().all(|word| word.stem != stem) {
-                words.push(Word { stem: stem.to_owned(), letters: letters(stem) });
-            }
-        });
+        for (_, typed) in words_of(&text.to_lowercase()) {
+            stems(typed, |stem| {
+                if words.len() < MOST_WORDS && words.iter().all(|word| word.stem != stem) {
+                    words.push(Word {
+                        stem: stem.to_owned(),
+                        typed: typed.to_owned(),
+                        letters: letters(typed),
+                    });
+                }
+            });
+        }
         Self { words }
     }
 
@@ -175,11 +192,8 @@ impl Question {
 
     /// The part of an entry around its first match, as HTML: matches are marked, everything else is escaped.
     pub fn snippet(&self, value: &Map<String, Value>) -> String {
-        let texts: Vec<String> = ["body", "description", "title", "name"]
-            .iter()
-            .filter_map(|name| value.get(*name))
-            .map(plain)
-            .collect();
+        let names = ["body", "description"].into_iter().chain(FIELDS.map(|(name, _)| name));
+        let texts: Vec<String> = names.filter_map(|name| value.get(name)).map(plain).collect();
         let found = texts.iter().find_map(|text| self.first_match(text).map(|place| (text, place)));
         match found {
             Some((text, place)) => self.marked(excerpt(text, place)),
@@ -204,8 +218,9 @@ impl Question {
     }
 
     fn matches(&self, word: &str) -> bool {
-        let mut matches = false;
-        stems(word, |stem| matches |= self.words.iter().any(|own| own.alike(stem, letters(stem)) > 0.0));
+        let word = word.to_lowercase();
+        let (mut matches, letters) = (false, letters(&word));
+        stems(&word, |stem| matches |= self.words.iter().any(|own| own.alike(stem, &word, letters) > 0.0));
         matches
     }
 }
@@ -229,6 +244,10 @@ fn excerpt(text: &str, place: usize) -> &str {
     }
     if begin > 0 {
         begin += text[begin..place].find(char::is_whitespace).map_or(place - begin, |space| space + 1);
+        // Not every space is one byte.
+        while !text.is_char_boundary(begin) {
+            begin += 1;
+        }
     }
     let mut end = (begin + SNIPPET).min(text.len());
     while !text.is_char_boundary(end) {
@@ -236,9 +255,6 @@ fn excerpt(text: &str, place: usize) -> &str {
     }
     if end < text.len() {
         end = text[begin..end].rfind(char::is_whitespace).map_or(end, |space| begin + space);
-    }
-    while !text.is_char_boundary(begin) {
-        begin += 1;
     }
     &text[begin..end.max(begin)]
 }
@@ -286,6 +302,9 @@ mod tests {
         assert_eq!(rank("holi"), [0]);
         assert_eq!(rank("holyday"), [0]);
         assert_eq!(rank("holdiay"), [0]);
+        assert_eq!(rank("announcemnt"), [1]);
+        assert_eq!(rank("flor"), [1]);
+        assert_eq!(rank("augst"), [0]);
     }
 
     #[test]
@@ -315,5 +334,13 @@ mod tests {
         let long = entry("x", &format!("{}printer {}", "wörd ".repeat(100), "wörd ".repeat(100)));
         let snippet = question.snippet(&long);
         assert!(snippet.contains("<mark>printer</mark>") && snippet.len() < SNIPPET + 60, "{snippet}");
+        for space in ["\u{3000}", "\u{a0}"] {
+            let value = entry("x", &format!("{}{space}printer {}", "あ".repeat(30), "word ".repeat(100)));
+            assert!(
+                question.snippet(&value).starts_with("<mark>printer</mark>"),
+                "{}",
+                question.snippet(&value)
+            );
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::kinds::{KINDS, Kind};
 use crate::transfer::Cargo;
 use serde_json::{Map, Value};
 use snapshot::{item, sort};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use store::kv::{Expect, Namespace, Order};
 use store::{Db, StoreError, Tx};
@@ -181,10 +182,16 @@ impl Shelf {
 
     async fn read(&self, revision: i64) -> Result<Snapshot, StoreError> {
         let mut snapshot = Snapshot { revision, ..Snapshot::default() };
+        let held = self.held();
         for (place, kind) in KINDS.iter().enumerate() {
             let prefix = format!("{}:", kind.singular);
+            let known: HashMap<&str, &Arc<Item>> =
+                held.of(kind).iter().map(|item| (item.id.as_str(), item)).collect();
             for (id, value, version) in self.all(&prefix).await? {
-                snapshot.shelves[place].push(Arc::new(item(id, object(value), version)));
+                let unchanged = known.get(id.as_str()).filter(|item| item.version == version);
+                let item = unchanged.map(|item| Arc::clone(item));
+                snapshot.shelves[place]
+                    .push(item.unwrap_or_else(|| Arc::new(self::item(id, object(value), version))));
             }
             sort(&mut snapshot.shelves[place]);
         }
@@ -210,7 +217,8 @@ impl Shelf {
         }
     }
 
-    fn held(&self) -> Arc<Snapshot> {
+    /// As it was when it was last read.
+    pub fn held(&self) -> Arc<Snapshot> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -314,7 +322,9 @@ fn stamp(kind: &Kind, value: &mut Map<String, Value>, now: i64) {
 }
 
 fn check_expected(kind: &Kind, id: &str, version: i64, expected: Option<&str>) -> Result<(), ShelfError> {
-    let fits = |tags: &str| tags.split(',').map(str::trim).any(|tag| tag == "*" || tag == etag(version));
+    let fits = |tags: &str| {
+        tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag(version))
+    };
     match expected.is_none_or(fits) {
         true => Ok(()),
         false => Err(ShelfError::Stale(kind.singular, id.to_owned())),

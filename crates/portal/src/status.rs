@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-const PATIENCE: Duration = Duration::from_millis(1_500);
+/// Twice that is within the two seconds of a caller who comes when another has just gone away.
+const PATIENCE: Duration = Duration::from_millis(900);
 const FRESH: Duration = Duration::from_secs(1);
 
 /// A service and where its health is asked.

@@ -49,9 +49,18 @@ pub fn read(text: &str) -> Result<Cargo, Fault> {
     let mut cargo = Cargo::default();
     let lists = [file.updates, file.goals, file.tools, file.tasks, file.pages];
     for (kind, list) in KINDS.into_iter().zip(lists) {
-        let mut ids = HashSet::new();
+        let (mut ids, mut slugs) = (HashSet::new(), HashSet::new());
         for raw in list {
             let entry = entry(kind, &raw)?;
+            if let Some(slug) = entry.get("slug").and_then(Value::as_str) {
+                if slug.is_empty() {
+                    let message = "`slug` is missing: the title has no letters to make it from".to_owned();
+                    return Err(fault(&raw, "title", message));
+                }
+                if !slugs.insert(slug.to_owned()) {
+                    return Err(fault(&raw, "slug", format!("another page has the slug `{slug}`")));
+                }
+            }
             if let Some(id) = entry.get("id").and_then(Value::as_str)
                 && !ids.insert(id.to_owned())
             {
@@ -60,8 +69,14 @@ pub fn read(text: &str) -> Result<Cargo, Fault> {
             cargo.entries.push((kind, entry));
         }
     }
+    let mut names = HashSet::new();
     for raw in file.teams {
-        cargo.teams.push(team(&raw)?);
+        let team = team(&raw)?;
+        let name = team.get("name").and_then(Value::as_str).unwrap_or_default();
+        if !names.insert(name.to_owned()) {
+            return Err(fault(&raw, "name", format!("another team has the name `{name}`")));
+        }
+        cargo.teams.push(team);
     }
     Ok(cargo)
 }
@@ -94,7 +109,7 @@ fn entry(kind: &Kind, raw: &Raw) -> Result<Map<String, Value>, Fault> {
             }
         }
     }
-    let mut entry = kind.create(&given).map_err(|message| {
+    let mut entry = kind.check_names(&given).and_then(|()| kind.create(&given)).map_err(|message| {
         let named = message.split('`').nth(1).unwrap_or_default().to_owned();
         fault(raw, &named, message)
     })?;
@@ -189,6 +204,8 @@ mod tests {
             ("updates: 7\n", "line 1: "),
             ("nothing: []\n", "line 1: unknown field `nothing`"),
             ("teams:\n- lead: Ada\n", "line 2: `name` is missing"),
+            ("teams:\n- name: A\n- name: A\n", "line 3: another team has the name `A`"),
+            ("pages:\n- title: A\n- title: a!\n", "line 3: another page has the slug `a`"),
             ("teams:\n- name: A\n  owns: [1]\n", "line 3: `owns` is not a list of ids"),
         ] {
             let fault = read(text).unwrap_err().to_string();

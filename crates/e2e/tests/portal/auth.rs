@@ -80,6 +80,10 @@ async fn leads_are_handed_on_as_they_come() {
         .await
         .echoed();
     assert_eq!((echoed.uri(), echoed.header("x-gateway-identity").len()), ("/api/leads?status=dead", 1));
+    for path in ["/api/leads/%2e%2e/portal/tools", "/api/leads/x%2f..%2fy", "/api/leads/%5Cx"] {
+        let url = format!("http://{}{path}", stoa.portal.unwrap());
+        assert_eq!(reply(reqwest::Client::new().get(url)).await.status, 400, "{path}");
+    }
     // The leads service of the same process is found by itself.
     let whole = Stoa::start().only("gateway,portal,leads").serve();
     let lead = json!({ "email": "ada@example.org", "message": "Call me." });

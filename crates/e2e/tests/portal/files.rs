@@ -79,7 +79,7 @@ async fn a_file_with_a_fault_changes_nothing_and_its_line_is_named() {
     std::fs::write(start.path().join("twice.yaml"), twice).unwrap();
     let (code, _, said) = start.run(&["portal", "import", "twice.yaml"]);
     assert_eq!(code, 1);
-    assert!(said.contains("another page has the slug `same`"), "{said}");
+    assert!(said.contains("line 3: another page has the slug `same`"), "{said}");
     let (code, _, said) = start.run(&["portal", "import", "nothing.yaml"]);
     assert!(code == 1 && said.contains("cannot read nothing.yaml"), "{said}");
     let (_, yaml, _) = start.run(&["portal", "export"]);

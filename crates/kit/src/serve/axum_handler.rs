@@ -39,6 +39,11 @@ impl Handler for AxumHandler {
 
     async fn handle(&self, mut request: Request<RequestBody>, context: &RequestContext) -> Response<Body> {
         request.extensions_mut().insert(context.clone());
+        // HTTP/2 has the host in its own place.
+        let authority = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
+        if let Some(host) = authority {
+            request.headers_mut().entry(header::HOST).or_insert(host);
+        }
         match self.router.call(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},

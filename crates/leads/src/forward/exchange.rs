@@ -34,7 +34,7 @@ pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>,
     if status.is_success() {
         return Ok(body);
     }
-    let said: String = String::from_utf8_lossy(&body).chars().take(LONGEST_MESSAGE).collect();
+    let said = told(&String::from_utf8_lossy(&body));
     let message = format!("the CRM answered {}: {said}", status.as_u16());
     let message = message.trim_end_matches([':', ' ']).to_owned();
     match status {
@@ -46,6 +46,11 @@ pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>,
         status if status.is_server_error() => Err(SendError::Later { cause: "server_error", message, after }),
         _ => Err(SendError::Later { cause: "unexpected", message, after }),
     }
+}
+
+/// What others say, short and in a line: not every database takes every character.
+pub fn told(text: &str) -> String {
+    text.chars().take(LONGEST_MESSAGE).map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
 async fn read(mut response: Response) -> reqwest::Result<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! HubSpot: a contact for each email address, made or brought up to date.
 
 use super::crm::{Crm, SendError};
-use super::exchange::exchange;
+use super::exchange::{exchange, told};
 use super::settings::CrmSettings;
 use crate::forms::{Forms, Naming};
 use crate::records::Lead;
@@ -44,10 +44,14 @@ impl Hubspot {
         let answer = exchange(request.json(&body), &self.clock).await?;
         // A batch may be answered with yes and have faults in it.
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
+        if !answer["results"].is_array() && !answer["errors"].is_array() {
+            let message = "the answer is none of HubSpot's: somebody else may stand in its place".to_owned();
+            return Err(SendError::Later { cause: "unexpected", message, after: None });
+        }
         match answer["errors"].as_array().and_then(|errors| errors.first()) {
             None => Ok(()),
             Some(fault) => {
-                let said = fault["message"].as_str().unwrap_or("no reason given");
+                let said = told(fault["message"].as_str().unwrap_or("no reason given"));
                 Err(SendError::Refused { message: format!("HubSpot took no contact: {said}") })
             }
         }

@@ -10,6 +10,8 @@ use kit::json::{self, MAX_BODY};
 use kit::request::{body_error, read_whole};
 use serde_json::Value;
 
+const LONGEST_NAME: usize = 256;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     Json,
@@ -67,9 +69,16 @@ fn from_json(body: &[u8]) -> Result<Pairs, ApiError> {
     }
     let mut pairs = Pairs::new();
     for (name, value) in fields {
+        // It is repeated for each of a list's values.
+        if name.len() > LONGEST_NAME {
+            return Err(ApiError::invalid(format!("a field's name is longer than {LONGEST_NAME} bytes")));
+        }
         match value {
             Value::Array(values) => {
                 for value in values {
+                    if pairs.len() >= MOST_FIELDS {
+                        return Err(too_many());
+                    }
                     pairs.extend(scalar(&name, value)?.map(|text| (name.clone(), text)));
                 }
             }

@@ -27,12 +27,15 @@ pub async fn insert(tx: &mut Tx, lead: &Lead) -> Result<bool, StoreError> {
 /// All that changes in the life of a lead.
 pub async fn update(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     let update = "UPDATE leads SET status = $2, email = $3, fields = $4, consent = $5, address = $6, sequence_key = $7,
-        attempts = $8, error = $9, updated_at = $10, forwarded_at = $11 WHERE id = $1";
+        attempts = $8, error = $9, updated_at = $10, forwarded_at = $11, idempotency_key = $12, content_digest = $13
+        WHERE id = $1";
     let now = tx.db().clock().now_ms();
     let query = sqlx::query(update).bind(&lead.id).bind(lead.status.as_str()).bind(&lead.email);
     let query = query.bind(to_text(&lead.fields)?).bind(lead.consent.as_ref().map(to_text).transpose()?);
     let query = query.bind(&lead.address).bind(&lead.sequence_key).bind(lead.attempts).bind(&lead.error);
-    query.bind(now).bind(lead.forwarded_at).execute(tx.conn()).await?;
+    let query =
+        query.bind(now).bind(lead.forwarded_at).bind(&lead.idempotency_key).bind(&lead.content_digest);
+    query.execute(tx.conn()).await?;
     Ok(())
 }
 

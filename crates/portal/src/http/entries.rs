@@ -130,5 +130,7 @@ fn tagged(mut response: Response, tag: &str) -> Response {
 
 fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     let known = headers::text(headers, header::IF_NONE_MATCH);
-    known.is_some_and(|known| known.split(',').map(str::trim).any(|known| known == tag || known == "*"))
+    known.is_some_and(|known| {
+        known.split(',').map(str::trim).any(|known| known.trim_start_matches("W/") == tag || known == "*")
+    })
 }

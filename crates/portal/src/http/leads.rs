@@ -13,7 +13,9 @@ use kit::serve::RequestContext;
 const MOST_BYTES: usize = 2 << 20;
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// What is between two neighbours only, or made anew.
-const HOP: [HeaderName; 6] = [
+const HOP: [HeaderName; 8] = [
+    HeaderName::from_static("keep-alive"),
+    header::EXPECT,
     header::CONNECTION,
     header::TRANSFER_ENCODING,
     header::CONTENT_LENGTH,
@@ -28,6 +30,7 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
     };
     let (parts, body) = request.into_parts();
     let body = read_whole(body, MOST_BYTES).await?;
+    check_path(parts.uri.path())?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let mut headers = without_hop(&parts.headers);
     if let Some(context) = parts.extensions.get::<RequestContext>() {
@@ -36,8 +39,12 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
     let sent =
         app.client.request(parts.method, format!("{base}{path}")).headers(headers).body(body).send().await;
     let answer = sent.map_err(|error| {
+        let (status, code) = match error.is_timeout() {
+            true => (StatusCode::GATEWAY_TIMEOUT, "UPSTREAM_TIMEOUT"),
+            false => (StatusCode::BAD_GATEWAY, "UPSTREAM_UNAVAILABLE"),
+        };
         tracing::warn!(error = %error.without_url(), "the leads service does not answer");
-        ApiError::new(StatusCode::BAD_GATEWAY, "UPSTREAM_UNAVAILABLE", "the leads service does not answer")
+        ApiError::new(status, code, "the leads service does not answer")
     })?;
     let (status, headers) = (answer.status(), without_hop(answer.headers()));
     let mut response = (status, Body::from_stream(answer.bytes_stream())).into_response();
@@ -45,10 +52,33 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
     Ok(response)
 }
 
+/// What leads out of the part that is handed on, however it is written.
+fn check_path(path: &str) -> Result<(), ApiError> {
+    let plain = path.to_ascii_lowercase().replace("%2e", ".");
+    let leaves = plain.split('/').any(|segment| segment == "." || segment == "..");
+    match leaves || plain.contains("%2f") || plain.contains("%5c") || plain.contains('\\') {
+        true => Err(ApiError::invalid("the path has segments that lead elsewhere")),
+        false => Ok(()),
+    }
+}
+
+/// Without what is between two neighbours only: the usual ones, and those that `Connection` names.
 fn without_hop(headers: &HeaderMap) -> HeaderMap {
+    let named: Vec<String> = headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    let stays = |name: &HeaderName| {
+        !HOP.contains(name)
+            && !name.as_str().starts_with("proxy-")
+            && !named.iter().any(|own| own == name.as_str())
+    };
     headers
         .iter()
-        .filter(|(name, _)| !HOP.contains(name))
+        .filter(|(name, _)| stays(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
