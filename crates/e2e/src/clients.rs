@@ -5,13 +5,7 @@ use tokio::process::Command;
 
 /// Runs one of `crates/e2e/clients` to its end, which must be a good one: what it printed.
 pub async fn run_client(script: &str, arguments: &[&str]) -> String {
-    let packages = packages();
-    assert!(
-        packages.join("installed").exists(),
-        "{} is missing: run `scripts/fetch-clients`",
-        packages.display()
-    );
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(script);
+    let (packages, script) = (packages(), self::script(script));
     let program =
         if script.extension().is_some_and(|extension| extension == "py") { "python3" } else { "node" };
     let mut client = Command::new(program);
@@ -24,8 +18,18 @@ pub async fn run_client(script: &str, arguments: &[&str]) -> String {
     printed
 }
 
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(name)
+}
+
 /// Beside the test's own program: `target/debug/deps/x` and `target/clients`.
-fn packages() -> PathBuf {
+pub fn packages() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
-    test.ancestors().nth(3).expect("tests are in target/PROFILE/deps").join("clients")
+    let packages = test.ancestors().nth(3).expect("tests are in target/PROFILE/deps").join("clients");
+    assert!(
+        packages.join("installed").exists(),
+        "{} is missing: run `scripts/fetch-clients`",
+        packages.display()
+    );
+    packages
 }

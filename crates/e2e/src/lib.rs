@@ -3,10 +3,13 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 pub mod api;
+pub mod browser;
 pub mod client;
 pub mod clients;
 pub mod crm;
 pub mod desk;
+pub mod issuer;
+pub mod oidc;
 pub mod person;
 pub mod postgres;
 pub mod raw;
@@ -18,10 +21,13 @@ pub mod tokens;
 pub mod upstream;
 pub mod vendor;
 
+pub use browser::Browser;
 pub use client::{Reply, get, reply};
 pub use clients::run_client;
 pub use crm::{Crm, Mood, Sent};
 pub use desk::Desk;
+pub use issuer::Issuer;
+pub use oidc::OidcProvider;
 pub use person::{Form, Person};
 pub use raw::Raw;
 pub use sse::{Told, Watch};

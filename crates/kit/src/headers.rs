@@ -35,6 +35,32 @@ pub fn is_of_another_host(headers: &HeaderMap, ours: Option<&str>) -> bool {
     !origin.zip(ours).is_some_and(|(origin, ours)| origin.eq_ignore_ascii_case(ours))
 }
 
+/// When a session cookie is marked `Secure`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CookieSecure {
+    /// When the browser came over HTTPS.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl CookieSecure {
+    /// What to add to a cookie; `is_https` says how the browser came.
+    pub fn attribute(self, is_https: bool) -> &'static str {
+        match self {
+            Self::Always => "; Secure",
+            Self::Auto if is_https => "; Secure",
+            Self::Auto | Self::Never => "",
+        }
+    }
+}
+
+/// Whether the browser came over HTTPS, as the proxies before us say.
+pub fn is_forwarded_https(headers: &HeaderMap) -> bool {
+    text(headers, "x-forwarded-proto") == Some("https")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

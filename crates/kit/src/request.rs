@@ -1,7 +1,6 @@
 //! What workers read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
 
 use crate::error::ApiError;
-use crate::fields;
 use crate::json::{self, MAX_BODY};
 use crate::serve::BodyFault;
 use axum::body::Body;
@@ -32,7 +31,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
 impl JsonObject {
     /// A field that must be there: a string that is not empty.
     pub fn required(&self, name: &str) -> Result<&str, ApiError> {
-        let text = fields::text(&self.0, name)?.filter(|text| !text.is_empty());
+        let text = self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         text.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))
     }
 }

@@ -19,6 +19,7 @@ pub use chat::{Agent, Answer, Ask, ChatFailure, Choice, DEFAULT_TEMPERATURE, Spo
 pub use documents::{Document, Status};
 pub use extract::Extractor;
 pub use ingest::{IngestError, Spool, Upload};
+pub use kit::headers::CookieSecure;
 pub use passwords::login_digest;
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
@@ -40,16 +41,6 @@ use store::{Blobs, Db};
 
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
-
-/// When the session cookie is marked `Secure`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CookieSecure {
-    /// When the browser came over HTTPS.
-    #[default]
-    Auto,
-    Always,
-    Never,
-}
 
 pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,

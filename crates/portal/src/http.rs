@@ -5,12 +5,13 @@ mod entries;
 mod error;
 mod leads;
 mod overview;
+mod sso;
 
 use crate::Inner;
 use crate::kinds::{KINDS, Kind};
 use axum::Router;
 use axum::middleware::map_response;
-use axum::routing::{MethodRouter, any, get};
+use axum::routing::{MethodRouter, any, get, post};
 use kit::health::{Health, Reader};
 use kit::serve::{AxumHandler, keep_private};
 use std::sync::Arc;
@@ -22,6 +23,9 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .route("/api/portal/search", get(overview::search))
         .route("/api/portal/status", get(overview::status))
         .route("/api/portal/org-matrix", get(overview::org_matrix))
+        .route("/api/portal/sso/login", get(sso::login))
+        .route("/api/portal/sso/callback", get(sso::callback))
+        .route("/api/portal/sso/logout", post(sso::logout))
         .route("/api/leads", any(leads::forward))
         .route("/api/leads/{*path}", any(leads::forward));
     for kind in KINDS {

@@ -1,17 +1,19 @@
 //! Stoa's portal: updates, goals, tools, tasks, pages and teams, found by search; and how the other services are.
 //!
 //! `http` is the front door; `kinds` says what an entry may hold, `shelf` keeps the entries, `search` finds them,
-//! `transfer` brings them in and out as a file. Other services are reached over HTTP only.
+//! `transfer` brings them in and out as a file, `sso` lets people in whom a provider knows. Other services are reached over HTTP only.
 
 mod http;
 mod kinds;
 mod search;
 mod seed;
 mod shelf;
+mod sso;
 mod status;
 mod transfer;
 
 pub use shelf::ShelfError;
+pub use sso::{SsoSettings, check_provider};
 pub use status::Peer;
 pub use transfer::Fault;
 
@@ -19,6 +21,7 @@ use kit::health::Health;
 use kit::serve::AxumHandler;
 use kit::token::Tokens;
 use shelf::Shelf;
+use sso::Sso;
 use status::Status;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +43,8 @@ pub struct Shared {
     pub peers: Vec<Peer>,
     /// Where leads go that come to the portal.
     pub leads: Option<String>,
+    /// Who lets people in besides the gateway.
+    pub sso: Option<SsoSettings>,
 }
 
 #[derive(Clone)]
@@ -52,6 +57,7 @@ pub(crate) struct Inner {
     pub portal_tokens: Arc<Tokens>,
     pub client: reqwest::Client,
     pub leads: Option<String>,
+    pub sso: Option<Sso>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -64,12 +70,14 @@ pub enum OpenError {
 
 impl Portal {
     pub async fn open(shared: Shared) -> Result<Self, OpenError> {
-        let Shared { db, tokens, portal_tokens, peers, leads } = shared;
+        let Shared { db, tokens, portal_tokens, peers, leads, sso } = shared;
+        let sso = sso.map(|settings| Sso::new(settings, db.clone())).transpose()?;
         let shelf = Shelf::new(db);
         shelf.seed(&seed::entries()).await?;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         let client = client.connect_timeout(CONNECT_PATIENCE).timeout(LEADS_PATIENCE).build()?;
-        Ok(Self(Arc::new(Inner { shelf, status: Status::new(peers)?, tokens, portal_tokens, client, leads })))
+        let status = Status::new(peers)?;
+        Ok(Self(Arc::new(Inner { shelf, status, tokens, portal_tokens, client, leads, sso })))
     }
 
     pub fn handler(&self, health: Health) -> AxumHandler {

@@ -26,6 +26,9 @@ pub async fn run(config: Config) -> Result<(), String> {
     if let Some(crm) = &config.crm {
         findings.push(("crm".to_owned(), crm.reach().await));
     }
+    if let Some(sso) = &config.sso {
+        findings.push(("sign-on".to_owned(), portal::check_provider(sso).await));
+    }
     let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
         let (word, detail) = match finding {

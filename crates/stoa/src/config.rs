@@ -4,19 +4,21 @@ mod crm;
 mod layers;
 mod parse;
 mod secrets;
+mod sso;
 
 pub use layers::settings;
 pub use secrets::Secrets;
 
 use gateway::{Cors, TargetUrl, is_username};
 use kit::duration;
+use kit::headers::CookieSecure;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
-use knowledge::CookieSecure;
 use layers::Layers;
 use leads::{CrmSettings, Forms};
 use llm::{ApiKey, VendorSettings, Vendors};
 use parse::{folder, list, listen_address, one_of};
+use portal::SsoSettings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -50,6 +52,8 @@ pub struct Config {
     pub admin_username: String,
     pub admin_password: Option<String>,
     pub cookie_secure: CookieSecure,
+    /// Who lets people into the portal besides the gateway.
+    pub sso: Option<SsoSettings>,
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
     pub vendors: Vendors,
@@ -101,6 +105,10 @@ impl Config {
     fn from_layers(mut layers: Layers) -> Result<Self, Faults> {
         let data_dir = layers.read("data_dir", folder);
         let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
+        let cookie_secure = layers.read("cookie_secure", cookie_secure);
+        let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
+        let trusted_proxies: TrustedProxies = layers.read("trusted_proxies", |text| text.parse());
+        let proxies = trusted_proxies.clone().and_loopback();
         let config = Self {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
@@ -133,10 +141,11 @@ impl Config {
             jwt_issuer: layers.read("jwt_issuer", not_empty),
             jwt_audience: layers.read("jwt_audience", not_empty),
             jwt_ttl: layers.read("jwt_ttl", at_least_a_second),
-            environment: layers.read("environment", |text| one_of(text, &["staging", "production"])),
+            environment,
             admin_username: layers.read("admin_username", username),
             admin_password: layers.optional("admin_password"),
-            cookie_secure: layers.read("cookie_secure", cookie_secure),
+            cookie_secure,
+            sso: sso::sso(&mut layers, cookie_secure, proxies, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
             vendors: Vendors {
@@ -152,7 +161,7 @@ impl Config {
             crm: crm::crm(&mut layers),
             leads_per_minute: layers.read("leads_per_minute", requests),
             cors: layers.read("cors_origins", |text| text.parse()),
-            trusted_proxies: layers.read("trusted_proxies", |text| text.parse()),
+            trusted_proxies,
             limits: Limits {
                 header_timeout: layers.read("header_timeout", duration),
                 idle_timeout: layers.read("idle_timeout", duration),

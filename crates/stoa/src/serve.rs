@@ -251,6 +251,7 @@ impl Process {
             portal_tokens,
             peers: peers.collect(),
             leads: leads.first().map(TargetUrl::to_string),
+            sso: config.sso.clone(),
         };
         let portal =
             Portal::open(shared).await.map_err(|error| format!("cannot start the portal: {error}"))?;

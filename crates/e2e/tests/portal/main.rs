@@ -5,4 +5,7 @@ mod auth;
 mod entries;
 mod files;
 mod search;
+mod sso;
+mod sso_faults;
+mod sso_rules;
 mod status;

@@ -3,13 +3,13 @@
 use super::App;
 use super::caller::{COOKIE, Caller, refuse_other_sites, session_tokens};
 use super::error::Failure;
-use crate::CookieSecure;
 use crate::accounts::SESSION_LASTS;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::Method;
 use http::header::{HeaderMap, SET_COOKIE};
+use kit::headers::is_forwarded_https;
 use kit::request::JsonObject;
 use kit::serve::RequestContext;
 use serde_json::json;
@@ -58,11 +58,6 @@ pub async fn change_password(
 }
 
 fn cookie(app: &App, headers: &HeaderMap, token: &str, seconds: u64) -> String {
-    let secure = match app.settings.cookie_secure {
-        CookieSecure::Always => true,
-        CookieSecure::Never => false,
-        CookieSecure::Auto => headers.get("x-forwarded-proto").is_some_and(|scheme| scheme == "https"),
-    };
-    let secure = if secure { "; Secure" } else { "" };
+    let secure = app.settings.cookie_secure.attribute(is_forwarded_https(headers));
     format!("{COOKIE}={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age={seconds}{secure}")
 }

@@ -1,13 +1,14 @@
 //! Who calls: a handler's signature says whom it lets in.
 
 use super::App;
+use super::sso::SESSION;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use kit::error::ApiError;
-use kit::headers::{self, IDENTITY, bearer};
+use kit::headers::{self, IDENTITY, bearer, cookie, is_of_another_site};
 use kit::token::{Claims, Route};
 
-/// Somebody whom the gateway has identified, or with a token of their own.
+/// Somebody whom the gateway has identified, with a token of their own, or with a session.
 pub struct Caller(pub Claims);
 
 /// Somebody who may change things.
@@ -23,7 +24,7 @@ impl FromRequestParts<App> for Caller {
         } else if headers.contains_key(http::header::AUTHORIZATION) {
             app.portal_tokens.verify(bearer(headers).unwrap_or_default())
         } else {
-            return Err(ApiError::unauthorized("this needs a token: send `Authorization: Bearer …`"));
+            return of_session(parts, app).await.map(Self);
         };
         let claims =
             verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?.claims;
@@ -37,6 +38,19 @@ impl FromRequestParts<App> for Caller {
         }
         Ok(Self(claims))
     }
+}
+
+/// Somebody who has signed in by the provider. A browser sends the cookie whichever page asks it to.
+async fn of_session(parts: &Parts, app: &App) -> Result<Claims, ApiError> {
+    let token = cookie(&parts.headers, SESSION);
+    let Some((sso, token)) = app.sso.as_ref().zip(token) else {
+        return Err(ApiError::unauthorized("this needs a token: send `Authorization: Bearer …`"));
+    };
+    if !parts.method.is_safe() && is_of_another_site(&parts.headers) {
+        return Err(ApiError::forbidden("a page of another site may not change anything here"));
+    }
+    let claims = sso.session(token).await.map_err(ApiError::internal)?;
+    claims.ok_or_else(|| ApiError::forbidden("the session has ended: sign in again"))
 }
 
 impl FromRequestParts<App> for Admin {

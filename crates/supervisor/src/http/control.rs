@@ -21,13 +21,13 @@ pub async fn state(State(app): State<App>, _: Caller, PathId(id): PathId) -> Res
 }
 
 pub async fn interrupt(State(app): State<App>, _: Admin, body: JsonObject) -> Result<Json<Value>, ApiError> {
-    let id = body.required("projectId")?;
+    let id = project_id(&body)?;
     let run = app.runs.interrupt(id, reason(&body)?).await?;
     answer(&app, &run).await
 }
 
 pub async fn cancel(State(app): State<App>, _: Admin, body: JsonObject) -> Result<Json<Value>, ApiError> {
-    let id = body.required("projectId")?;
+    let id = project_id(&body)?;
     let run = app.runs.cancel(id, reason(&body)?).await?;
     answer(&app, &run).await
 }
@@ -37,10 +37,15 @@ pub async fn resume(
     Admin(caller): Admin,
     body: JsonObject,
 ) -> Result<Json<Value>, ApiError> {
-    let id = body.required("projectId")?;
+    let id = project_id(&body)?;
     let approval = text(&body.0, "approvalId")?;
     let run = app.runs.resume(id, approval, decision(&body)?, caller.name()).await?;
     answer(&app, &run).await
+}
+
+fn project_id(body: &JsonObject) -> Result<&str, ApiError> {
+    let id = text(&body.0, "projectId")?.filter(|id| !id.is_empty());
+    id.ok_or_else(|| ApiError::invalid("`projectId` is missing: a string that is not empty"))
 }
 
 fn decision(body: &JsonObject) -> Result<Option<Decision>, ApiError> {

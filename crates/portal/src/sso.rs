@@ -1,0 +1,211 @@
+//! Single sign-on: whom an OpenID Connect provider knows gets a session of the portal.
+//!
+//! `provider` speaks with the provider, `rules` say who may come in, `records` keep sign-ins under way and sessions. The
+//! cookies, and where a browser is sent, are `http`'s.
+
+mod provider;
+mod records;
+mod rules;
+
+pub use records::{ATTEMPT_LASTS, SESSION_LASTS};
+
+use crate::kinds::is_local_path;
+use kit::Clock;
+use kit::headers::CookieSecure;
+use kit::serve::TrustedProxies;
+use kit::token::{Claims, Route};
+use provider::Provider;
+use records::{Attempt, Records};
+use rules::Rules;
+use std::net::IpAddr;
+use std::time::Duration;
+use store::{Db, StoreError, rate};
+
+/// Longer ones do not fit into every proxy's idea of a header.
+const LONGEST_RETURN: usize = 2_000;
+/// Each leaves a record for some minutes, and anybody may ask.
+const SIGN_INS_PER_MINUTE: i64 = 60;
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[derive(Clone)]
+pub struct SsoSettings {
+    /// As the provider itself writes it, to the letter.
+    pub issuer: String,
+    pub client_id: String,
+    /// None for a public client, which has only PKCE.
+    pub client_secret: Option<String>,
+    /// Where browsers find the portal, without a last `/`; as they asked for it where absent.
+    pub public_url: Option<String>,
+    pub admin_groups: Vec<String>,
+    pub admin_domains: Vec<String>,
+    /// Nobody's means everybody.
+    pub guest_domains: Vec<String>,
+    pub cookie_secure: CookieSecure,
+    pub trusted_proxies: TrustedProxies,
+    /// Goes into the claims of each session.
+    pub environment: &'static str,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum SsoError {
+    #[error("`returnTo` is not a path of this installation: expected one that starts with a single `/`")]
+    ReturnTo,
+    #[error("too many sign-ins from this address: wait a moment")]
+    TooMany(Duration),
+    #[error(
+        "this sign-in is not known here: it has ended, took more than 10 minutes, or began in another browser; start again"
+    )]
+    Attempt(&'static str),
+    #[error("the provider did not sign you in: start again, or ask an administrator")]
+    Denied(String),
+    #[error("the provider does not know this sign-in: start again")]
+    Code(String),
+    #[error("what the provider says of you cannot be trusted: start again, or ask an administrator")]
+    Token(String),
+    #[error("the provider of the sign-in cannot be used at the moment")]
+    Provider(String),
+    #[error(
+        "you are signed in at the provider, but your account may not use this portal: ask an administrator"
+    )]
+    NotAllowed,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl SsoError {
+    /// For the log: what the person who runs this wants to know, and whoever tries to sign in need not.
+    pub fn detail(&self) -> &str {
+        match self {
+            Self::Attempt(detail) => detail,
+            Self::Denied(detail) | Self::Code(detail) | Self::Token(detail) | Self::Provider(detail) => {
+                detail
+            }
+            Self::ReturnTo | Self::TooMany(_) | Self::NotAllowed | Self::Store(_) => "",
+        }
+    }
+}
+
+/// Whether the provider can be reached, and is who it should be: its name, or what is wrong.
+pub async fn check_provider(settings: &SsoSettings) -> Result<String, String> {
+    let provider = Provider::new(settings, Clock::system()).map_err(|error| error.to_string())?;
+    match provider.reach().await {
+        Ok(()) => Ok(settings.issuer.clone()),
+        Err(error) => Err(format!("{}: {}", settings.issuer, error.detail())),
+    }
+}
+
+/// Who the provider says somebody is.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Person {
+    pub subject: String,
+    /// Only one that the provider has verified.
+    pub email: Option<String>,
+    pub groups: Vec<String>,
+}
+
+pub struct Begun {
+    /// Where the provider asks the person.
+    pub url: String,
+    /// What the browser must bring back.
+    pub binding: String,
+}
+
+/// What the provider sends the browser back with.
+pub struct Callback<'a> {
+    pub state: Option<&'a str>,
+    pub code: Option<&'a str>,
+    pub error: Option<&'a str>,
+    pub issuer: Option<&'a str>,
+}
+
+pub struct SignedIn {
+    pub return_to: String,
+    pub token: String,
+    pub scope: &'static str,
+}
+
+pub struct Sso {
+    pub settings: SsoSettings,
+    db: Db,
+    provider: Provider,
+    rules: Rules,
+    records: Records,
+}
+
+impl Sso {
+    pub fn new(settings: SsoSettings, db: Db) -> Result<Self, reqwest::Error> {
+        let provider = Provider::new(&settings, db.clock().clone())?;
+        let rules = Rules::new(&settings);
+        Ok(Self { provider, rules, records: Records::new(db.clone()), db, settings })
+    }
+
+    /// `binding` is what the browser has of an earlier start: two tabs of one browser may sign in at the same time.
+    pub async fn begin(
+        &self,
+        client: IpAddr,
+        return_to: &str,
+        redirect_uri: String,
+        binding: Option<&str>,
+    ) -> Result<Begun, SsoError> {
+        if return_to.len() > LONGEST_RETURN || !is_local_path(return_to) {
+            return Err(SsoError::ReturnTo);
+        }
+        let hit = rate::hit(&self.db, &format!("sso:{client}"), SIGN_INS_PER_MINUTE, MINUTE).await?;
+        if !hit.allowed {
+            let wait = hit.reset_at_ms.saturating_sub(self.db.clock().now_ms());
+            return Err(SsoError::TooMany(Duration::from_millis(wait.max(0).unsigned_abs())));
+        }
+        let random = self.db.random();
+        let binding = binding.filter(|binding| records::is_secret(binding)).map(str::to_owned);
+        let binding = binding.unwrap_or_else(|| random.hex::<32>());
+        let state = random.hex::<32>();
+        let attempt = Attempt {
+            binding: records::hashed(&binding),
+            nonce: random.hex::<32>(),
+            verifier: random.hex::<32>(),
+            redirect_uri,
+            return_to: return_to.to_owned(),
+        };
+        let url = self.provider.authorize_url(&state, &attempt).await?;
+        self.records.keep_attempt(&state, &attempt).await?;
+        Ok(Begun { url, binding })
+    }
+
+    /// The state first: whoever cannot show that the sign-in is theirs learns nothing, and changes nothing.
+    pub async fn finish(
+        &self,
+        callback: Callback<'_>,
+        binding: Option<&str>,
+        old_session: Option<&str>,
+    ) -> Result<SignedIn, SsoError> {
+        let attempt = self.records.take_attempt(callback.state, binding).await?;
+        if callback.issuer.is_some_and(|issuer| issuer != self.settings.issuer) {
+            return Err(SsoError::Token("the answer is of another issuer".to_owned()));
+        }
+        if let Some(error) = callback.error {
+            return Err(provider::refusal(error));
+        }
+        let code = callback.code.ok_or_else(|| SsoError::Code("there is no `code`".to_owned()))?;
+        let person = self.provider.person(code, &attempt).await?;
+        let scope = self.rules.scope(&person).ok_or(SsoError::NotAllowed)?;
+        let claims = Claims {
+            project_id: person.email.unwrap_or(person.subject),
+            route: Route::Kv,
+            scopes: vec![scope.to_owned()],
+            environment: self.settings.environment.to_owned(),
+            issued_by: self.settings.issuer.clone(),
+        };
+        let token = self.db.random().hex::<32>();
+        self.records.keep_session(&token, &claims, old_session).await?;
+        Ok(SignedIn { return_to: attempt.return_to, token, scope })
+    }
+
+    /// Whose session this is, while it lasts.
+    pub async fn session(&self, token: &str) -> Result<Option<Claims>, StoreError> {
+        self.records.session(token).await
+    }
+
+    pub async fn end(&self, token: &str) -> Result<(), StoreError> {
+        self.records.end_session(token).await
+    }
+}

@@ -1,0 +1,255 @@
+//! Sign-ins under way and sessions, in a namespace of their own. Whoever reads the database can use neither: of what the
+//! browser brings, only hashes are kept.
+
+use super::SsoError;
+use kit::hex;
+use kit::token::Claims;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use store::kv::{Expect, Namespace, Order};
+use store::{Db, StoreError};
+
+pub const ATTEMPT_LASTS: Duration = Duration::from_secs(10 * 60);
+pub const SESSION_LASTS: Duration = Duration::from_secs(8 * 60 * 60);
+
+const NAMESPACE: &str = "PORTAL_SSO";
+const EXPIRES: &str = "expiresAt";
+const PAGE: i64 = 1_000;
+
+/// A sign-in that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// The hash of what the browser must bring back.
+    pub binding: String,
+    pub nonce: String,
+    pub verifier: String,
+    pub redirect_uri: String,
+    pub return_to: String,
+}
+
+pub struct Records {
+    db: Db,
+    namespace: Namespace,
+    /// When what is over was last removed.
+    swept_at: AtomicI64,
+}
+
+impl Records {
+    pub fn new(db: Db) -> Self {
+        Self { namespace: db.namespace(NAMESPACE), db, swept_at: AtomicI64::new(0) }
+    }
+
+    pub async fn keep_attempt(&self, state: &str, attempt: &Attempt) -> Result<(), StoreError> {
+        self.sweep().await?;
+        self.put(&attempt_key(state), json!({ "attempt": attempt }), ATTEMPT_LASTS).await
+    }
+
+    /// Once: a second callback with the same state finds nothing.
+    pub async fn take_attempt(
+        &self,
+        state: Option<&str>,
+        binding: Option<&str>,
+    ) -> Result<Attempt, SsoError> {
+        let state = state.filter(|state| is_secret(state));
+        let key = attempt_key(state.ok_or(SsoError::Attempt("there is no `state` of ours"))?);
+        let mut value =
+            self.get(&key).await?.ok_or(SsoError::Attempt("the state is unknown, used or too old"))?;
+        let attempt = serde_json::from_value(value["attempt"].take());
+        let attempt: Attempt = attempt.map_err(|error| corrupt(&key, &error))?;
+        // Not taken from whom it belongs to.
+        if binding.map(hashed).as_ref() != Some(&attempt.binding) {
+            return Err(SsoError::Attempt("the state is of another browser"));
+        }
+        match self.namespace.delete(&key, Expect::Any).await? {
+            true => Ok(attempt),
+            false => Err(SsoError::Attempt("the state was used at the same moment")),
+        }
+    }
+
+    /// In place of the one that the browser had.
+    pub async fn keep_session(
+        &self,
+        token: &str,
+        claims: &Claims,
+        old: Option<&str>,
+    ) -> Result<(), StoreError> {
+        if let Some(old) = old {
+            self.end_session(old).await?;
+        }
+        self.put(&session_key(token), json!({ "claims": claims }), SESSION_LASTS).await
+    }
+
+    pub async fn session(&self, token: &str) -> Result<Option<Claims>, StoreError> {
+        if !is_secret(token) {
+            return Ok(None);
+        }
+        let key = session_key(token);
+        let Some(mut value) = self.get(&key).await? else { return Ok(None) };
+        serde_json::from_value(value["claims"].take()).map(Some).map_err(|error| corrupt(&key, &error))
+    }
+
+    pub async fn end_session(&self, token: &str) -> Result<(), StoreError> {
+        self.namespace.delete(&session_key(token), Expect::Any).await.map(drop)
+    }
+
+    async fn put(&self, key: &str, mut value: Value, lasts: Duration) -> Result<(), StoreError> {
+        value[EXPIRES] = (self.db.clock().now_ms() + lasts.as_millis() as i64).into();
+        self.namespace.put(key, &value, Expect::Any).await.map(drop)
+    }
+
+    async fn get(&self, key: &str) -> Result<Option<Value>, StoreError> {
+        let found = self.namespace.get(key).await?.map(|entry| entry.value);
+        let now = self.db.clock().now_ms();
+        Ok(found.filter(|value| !is_over(value, now)))
+    }
+
+    /// Removes what is over, now and then.
+    async fn sweep(&self) -> Result<(), StoreError> {
+        let now = self.db.clock().now_ms();
+        let before = self.swept_at.load(Ordering::Relaxed);
+        let is_due = now.saturating_sub(before) >= ATTEMPT_LASTS.as_millis() as i64;
+        let swap = |before| self.swept_at.compare_exchange(before, now, Ordering::Relaxed, Ordering::Relaxed);
+        if !is_due || swap(before).is_err() {
+            return Ok(());
+        }
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.namespace.list("", after.as_deref(), PAGE, Order::Ascending).await?;
+            let over: Vec<&str> =
+                page.iter().filter(|entry| is_over(&entry.value, now)).map(|entry| &*entry.key).collect();
+            if !over.is_empty() {
+                let mut tx = self.db.begin().await?;
+                for key in over {
+                    self.namespace.delete_in(&mut tx, key, Expect::Any).await?;
+                }
+                tx.commit().await?;
+            }
+            if page.len() < PAGE as usize {
+                return Ok(());
+            }
+            after = page.last().map(|entry| entry.key.clone());
+        }
+    }
+}
+
+/// 256 bits as we write them.
+pub fn is_secret(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+pub fn hashed(secret: &str) -> String {
+    hex(&Sha256::digest(secret.as_bytes()))
+}
+
+fn attempt_key(state: &str) -> String {
+    format!("attempt:{}", hashed(state))
+}
+
+fn session_key(token: &str) -> String {
+    format!("session:{}", hashed(token))
+}
+
+fn is_over(value: &Value, now: i64) -> bool {
+    value[EXPIRES].as_i64().is_none_or(|expires| expires <= now)
+}
+
+fn corrupt(key: &str, error: &serde_json::Error) -> StoreError {
+    StoreError::Corrupt { what: format!("key `{key}`"), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::token::Route;
+    use kit::{Clock, Random};
+
+    const BINDING: &str = "a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1";
+    const STATE: &str = "00b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1";
+
+    async fn records() -> (Records, Clock, tempfile::TempDir) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("stoa.db").display());
+        let clock = Clock::fixed(1_794_709_061_250);
+        let db = Db::open(&url, clock.clone(), Random::seeded(1)).await.unwrap();
+        (Records::new(db), clock, folder)
+    }
+
+    fn attempt() -> Attempt {
+        let text = |text: &str| text.to_owned();
+        Attempt {
+            binding: hashed(BINDING),
+            nonce: text("n"),
+            verifier: text("v"),
+            redirect_uri: text("u"),
+            return_to: text("/"),
+        }
+    }
+
+    fn claims() -> Claims {
+        Claims {
+            project_id: "a@example.org".to_owned(),
+            route: Route::Kv,
+            scopes: vec!["guest".to_owned()],
+            environment: "staging".to_owned(),
+            issued_by: "https://id.example.org".to_owned(),
+        }
+    }
+
+    async fn refused(records: &Records, binding: Option<&str>) -> String {
+        match records.take_attempt(Some(STATE), binding).await {
+            Err(SsoError::Attempt(detail)) => detail.to_owned(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_attempt_is_taken_once_and_by_its_own_browser() {
+        let (records, _, _folder) = records().await;
+        records.keep_attempt(STATE, &attempt()).await.unwrap();
+        assert_eq!(refused(&records, None).await, "the state is of another browser");
+        assert_eq!(refused(&records, Some(STATE)).await, "the state is of another browser");
+        assert_eq!(records.take_attempt(Some(STATE), Some(BINDING)).await.unwrap(), attempt());
+        assert_eq!(refused(&records, Some(BINDING)).await, "the state is unknown, used or too old");
+    }
+
+    #[tokio::test]
+    async fn an_attempt_lasts_ten_minutes_and_a_session_eight_hours() {
+        let (records, clock, _folder) = records().await;
+        records.keep_attempt(STATE, &attempt()).await.unwrap();
+        records.keep_session(STATE, &claims(), None).await.unwrap();
+        clock.advance(ATTEMPT_LASTS);
+        assert_eq!(refused(&records, Some(BINDING)).await, "the state is unknown, used or too old");
+        assert_eq!(records.session(STATE).await.unwrap(), Some(claims()));
+        clock.advance(SESSION_LASTS - ATTEMPT_LASTS);
+        assert_eq!(records.session(STATE).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_new_session_ends_the_old_one() {
+        let (records, _, _folder) = records().await;
+        records.keep_session(STATE, &claims(), None).await.unwrap();
+        records.keep_session(BINDING, &claims(), Some(STATE)).await.unwrap();
+        assert_eq!(records.session(STATE).await.unwrap(), None);
+        assert_eq!(records.session(BINDING).await.unwrap(), Some(claims()));
+    }
+
+    #[tokio::test]
+    async fn what_is_over_is_removed_and_no_secret_is_kept() {
+        let (records, clock, _folder) = records().await;
+        records.keep_session(BINDING, &claims(), None).await.unwrap();
+        records.keep_attempt(STATE, &attempt()).await.unwrap();
+        let all = async || records.namespace.list("", None, PAGE, Order::Ascending).await.unwrap();
+        for entry in all().await {
+            let shown = format!("{} {}", entry.key, entry.value);
+            assert!(!shown.contains(STATE) && !shown.contains(BINDING), "{shown}");
+        }
+        clock.advance(ATTEMPT_LASTS);
+        records.keep_attempt(BINDING, &attempt()).await.unwrap();
+        let keys: Vec<String> = all().await.into_iter().map(|entry| entry.key).collect();
+        assert_eq!(keys, [attempt_key(BINDING), session_key(BINDING)]);
+    }
+}
