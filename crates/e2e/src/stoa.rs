@@ -220,10 +220,10 @@ impl Stoa {
         (status.code(), started.elapsed())
     }
 
-    /// Resident memory in MiB.
+    /// The memory that it has taken, in MiB, without the pages of the program itself.
     pub fn memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it has memory");
+        let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("it has memory");
         let kib: f64 = line.split_whitespace().nth(1).and_then(|text| text.parse().ok()).expect("a number");
         kib / 1024.0
     }

@@ -88,7 +88,7 @@ async fn respond(
         *response.status_mut() =
             if is_down { hyper::StatusCode::SERVICE_UNAVAILABLE } else { hyper::StatusCode::BAD_REQUEST };
         response.headers_mut().insert("content-type", "application/json".parse().expect("a header"));
-        send(json!({ "error": { "message": format!("no such\0 model; you sent {key}") } }).to_string());
+        send(json!({ "error": { "message": format!("no such model;\0 you sent {key}") } }).to_string());
         return Ok(response);
     }
     response.headers_mut().insert("content-type", "text/event-stream".parse().expect("a header"));
