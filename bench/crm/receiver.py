@@ -1,8 +1,8 @@
-"""Leads as Tryton takes them: a route of Tryton's own server, `POST /crm/leads`, for signed webhooks.
+"""Leads into Tryton: a route of its own server, `POST /crm/leads`, for signed webhooks.
 
 A lead becomes an opportunity, and its sender a party with an email address and a telephone number; both in one
-transaction. The lead's id is the opportunity's reference: a lead that is known makes nothing new. Anything that Tryton
-refuses for its content is 400, a wrong signature 401, all else 500, which is tried again.
+transaction. The lead's id is the opportunity's reference: a lead that is known makes nothing new. What Tryton refuses
+for its content is 400, a wrong signature 401, any other error 500, after which it is sent again.
 """
 import argparse, base64, hashlib, hmac, json, os, pathlib, signal, threading, time
 

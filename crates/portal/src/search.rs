@@ -11,6 +11,8 @@ use std::fmt::Write;
 const MOST_WORDS: usize = 12;
 const SHORTEST_PREFIX: usize = 2;
 const SHORTEST_MISSPELT: usize = 4;
+/// A short stem is a letter away from too many others.
+const SHORTEST_MISSPELT_STEM: usize = 5;
 const PREFIX_WORTH: f32 = 0.6;
 const MISSPELT_WORTH: f32 = 0.4;
 /// Of BM25: how soon more of the same word is worth no more.
@@ -42,6 +44,7 @@ struct Term {
     stem: Box<str>,
     /// As it stands in the text, in lower case.
     word: Box<str>,
+    stem_letters: u32,
     letters: u32,
     weight: f32,
 }
@@ -54,7 +57,8 @@ impl Terms {
             for (_, word) in words_of(&text) {
                 let letters = letters(word);
                 stems(word, |stem| {
-                    terms.push(Term { stem: stem.into(), word: word.into(), letters, weight })
+                    let stem_letters = self::letters(stem);
+                    terms.push(Term { stem: stem.into(), word: word.into(), stem_letters, letters, weight });
                 });
             }
         }
@@ -73,7 +77,7 @@ impl Terms {
     fn worth(&self, word: &Word) -> f32 {
         let mut best = 0.0f32;
         for term in &self.0 {
-            let alike = word.alike(&term.stem, &term.word, term.letters);
+            let alike = word.alike(&term.stem, &term.word, (term.stem_letters, term.letters));
             if alike > 0.0 {
                 best = best.max(term.weight * alike);
             }
@@ -101,26 +105,31 @@ struct Word {
     stem: String,
     /// As it was typed, in lower case.
     typed: String,
+    stem_letters: u32,
     letters: u32,
 }
 
 impl Word {
-    fn alike(&self, stem: &str, word: &str, letters: u32) -> f32 {
+    /// `letters` are those of the stem and of the word.
+    fn alike(&self, stem: &str, word: &str, letters: (u32, u32)) -> f32 {
         let begins = (self.typed.len() >= SHORTEST_PREFIX && word.starts_with(&self.typed))
             || (self.stem.len() >= SHORTEST_MISSPELT && stem.starts_with(&self.stem));
         if self.stem == stem {
             1.0
         } else if begins {
             PREFIX_WORTH
-        } else if self.typed.len() >= SHORTEST_MISSPELT
-            && (self.letters ^ letters).count_ones() <= 2
-            && is_one_edit_away(&self.typed, word)
+        } else if is_misspelt(&self.typed, self.letters, word, letters.1, SHORTEST_MISSPELT)
+            || is_misspelt(&self.stem, self.stem_letters, stem, letters.0, SHORTEST_MISSPELT_STEM)
         {
             MISSPELT_WORTH
         } else {
             0.0
         }
     }
+}
+
+fn is_misspelt(own: &str, own_letters: u32, other: &str, letters: u32, shortest: usize) -> bool {
+    own.len() >= shortest && (own_letters ^ letters).count_ones() <= 2 && is_one_edit_away(own, other)
 }
 
 /// A letter more, less, or another one, or two that have changed places.
@@ -154,6 +163,7 @@ impl Question {
                     words.push(Word {
                         stem: stem.to_owned(),
                         typed: typed.to_owned(),
+                        stem_letters: letters(stem),
                         letters: letters(typed),
                     });
                 }
@@ -219,8 +229,11 @@ impl Question {
 
     fn matches(&self, word: &str) -> bool {
         let word = word.to_lowercase();
-        let (mut matches, letters) = (false, letters(&word));
-        stems(&word, |stem| matches |= self.words.iter().any(|own| own.alike(stem, &word, letters) > 0.0));
+        let mut matches = false;
+        stems(&word, |stem| {
+            let letters = (letters(stem), letters(&word));
+            matches |= self.words.iter().any(|own| own.alike(stem, &word, letters) > 0.0);
+        });
         matches
     }
 }
