@@ -15,7 +15,7 @@ mod words;
 mod workflow;
 
 pub use drive::KnowledgeSearch;
-pub use workflow::{Fault, Faults, Workflow};
+pub use workflow::{Faults, Workflow};
 
 use kit::health::Health;
 use kit::serve::{AxumHandler, Drain, TrustedProxies};

@@ -4,7 +4,7 @@
 
 mod parse;
 
-pub use parse::{Fault, Faults};
+pub use parse::Faults;
 
 use std::path::Path;
 use std::time::Duration;

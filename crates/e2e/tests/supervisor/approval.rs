@@ -172,10 +172,13 @@ async fn an_answer_that_makes_no_sense_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejected_artifact_stays_until_there_is_another_also_where_the_run_is_cancelled() {
-    let (_vendor, stoa) = start(GATED).await;
+    let slow: &[(&str, &[&str])] = &[("prd", &["name = \"analyst\"\napproval = true\nmodel = \"slow\""])];
+    let vendor = Vendor::start("a b c d e f g h i j k l m n o p q r s t u v w x y z").await;
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(slow)).serve();
     let studio = Studio::local(&stoa);
-    let (id, watch, _) = at_the_gate(&studio).await;
-    drop(watch);
+    let (id, _watch, _) = at_the_gate(&studio).await;
+    let reject = json!({ "projectId": id, "decision": "reject", "feedback": "Name the mites." });
+    assert_eq!(studio.post("/api/resume", &reject).await.status, 200);
     assert_eq!(studio.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);
     assert_eq!(studio.list(&format!("/api/artifacts/{id}")).await.len(), 1);
 }

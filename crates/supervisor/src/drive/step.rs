@@ -124,15 +124,15 @@ impl Stepper {
             };
             let tries = agent.retries + 1;
             tried += 1;
+            // PostgreSQL takes no NUL, and a vendor may say one.
+            let message = failure.message.replace('\0', "");
             if failure.is_final || tried >= tries {
-                // PostgreSQL takes no NUL, and a vendor may say one.
-                return Err(failure.message.replace('\0', ""));
+                return Err(message);
             }
             let wait = failure.wait.unwrap_or_else(|| backoff(tried, self.db.random().fraction()));
             let wait_s = wait.as_secs_f32();
             drop(turn);
-            say(format!("try {tried} of {tries} failed, the next is in {wait_s:.1} s: {}", failure.message))
-                .await;
+            say(format!("try {tried} of {tries} failed, the next is in {wait_s:.1} s: {message}")).await;
             tokio::time::sleep(wait).await;
         }
     }

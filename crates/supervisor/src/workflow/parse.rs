@@ -2,13 +2,13 @@
 
 use super::{Agent, Output, Phase, Workflow};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::path::Path;
 use std::time::Duration;
 use toml::Spanned;
 
-const PHASE_LENGTH: usize = 64;
+const LONGEST_NAME: usize = 64;
 const MOST_TOKENS: usize = 32_768;
 const MOST_RETRIES: u32 = 100;
 const DEFAULT_TEMPERATURE: f32 = 0.2;
@@ -134,7 +134,7 @@ impl Finder<'_> {
     }
 
     fn check_names(&mut self, raw: &RawWorkflow) {
-        let (mut phases, mut agents) = (BTreeMap::new(), BTreeMap::new());
+        let (mut phases, mut agents) = (BTreeSet::new(), BTreeSet::new());
         for phase in &raw.phase {
             self.check_name("phase", &phase.name, &mut phases);
             if phase.agent.is_empty() {
@@ -146,17 +146,16 @@ impl Finder<'_> {
         }
     }
 
-    fn check_name<'a>(&mut self, what: &str, name: &'a Spanned<String>, seen: &mut BTreeMap<&'a str, ()>) {
+    fn check_name<'a>(&mut self, what: &str, name: &'a Spanned<String>, seen: &mut BTreeSet<&'a str>) {
         let (place, text) = (name.span().start, name.get_ref().as_str());
         let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if text.is_empty() || text.len() > PHASE_LENGTH || !text.bytes().all(allowed) {
-            self.fault(
-                place,
-                format!("`{text}` is no name of an {what}: expected 1 to {PHASE_LENGTH} of a-z 0-9 -")
-                    .replace("an phase", "a phase"),
-            );
+        if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(allowed) {
+            let article = if what == "agent" { "an" } else { "a" };
+            let message =
+                format!("`{text}` is no name of {article} {what}: expected 1 to {LONGEST_NAME} of a-z 0-9 -");
+            self.fault(place, message);
         }
-        if seen.insert(text, ()).is_some() {
+        if !seen.insert(text) {
             self.fault(place, format!("there is another {what} named `{text}`"));
         }
     }
