@@ -1,9 +1,14 @@
-//! Search over everything the portal holds: each entry is looked at, which at ten thousand takes a few milliseconds and
+//! Search over everything the portal holds: each entry is looked at, which at ten thousand takes a millisecond or two and
 //! needs no index to keep.
 //!
 //! A word of the question matches a word with the same stem, one that begins with it, or one that differs by a letter, in
 //! this order of worth.
 
+mod lexicon;
+
+pub use lexicon::{Lexicon, Terms};
+
+use lexicon::Term;
 use retrieval::stems;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -35,57 +40,6 @@ const FIELDS: [(&str, f32); 12] = [
     ("body", 1.0),
 ];
 
-/// The words of an entry, ready to be compared.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms(Vec<Term>);
-
-#[derive(Clone, Debug, PartialEq)]
-struct Term {
-    stem: Box<str>,
-    /// As it stands in the text, in lower case.
-    word: Box<str>,
-    stem_letters: u32,
-    letters: u32,
-    weight: f32,
-}
-
-impl Terms {
-    pub fn new(value: &Map<String, Value>) -> Self {
-        let mut terms: Vec<Term> = Vec::new();
-        for (name, weight) in FIELDS {
-            let text = value.get(name).map(plain).unwrap_or_default().to_lowercase();
-            for (_, word) in words_of(&text) {
-                let letters = letters(word);
-                stems(word, |stem| {
-                    let stem_letters = self::letters(stem);
-                    terms.push(Term { stem: stem.into(), word: word.into(), stem_letters, letters, weight });
-                });
-            }
-        }
-        terms.sort_by(|one, other| (&one.stem, &one.word).cmp(&(&other.stem, &other.word)));
-        terms.dedup_by(|later, kept| {
-            let same = (&later.stem, &later.word) == (&kept.stem, &kept.word);
-            if same {
-                kept.weight += later.weight;
-            }
-            same
-        });
-        Self(terms)
-    }
-
-    /// How well a word of the question is met.
-    fn worth(&self, word: &Word) -> f32 {
-        let mut best = 0.0f32;
-        for term in &self.0 {
-            let alike = word.alike(&term.stem, &term.word, (term.stem_letters, term.letters));
-            if alike > 0.0 {
-                best = best.max(term.weight * alike);
-            }
-        }
-        best
-    }
-}
-
 /// A text, or all texts of a list, or of the objects in it.
 fn plain(value: &Value) -> String {
     match value {
@@ -96,30 +50,24 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// One bit for each letter that occurs: words that differ by a letter differ in two of them at most.
-fn letters(word: &str) -> u32 {
-    word.bytes().fold(0, |letters, byte| letters | 1 << (byte & 31))
-}
-
-struct Word {
-    stem: String,
-    /// As it was typed, in lower case.
-    typed: String,
-    stem_letters: u32,
-    letters: u32,
-}
+/// A word of the question; its `word` is as it was typed, in lower case.
+struct Word(Term);
 
 impl Word {
-    /// `letters` are those of the stem and of the word.
-    fn alike(&self, stem: &str, word: &str, letters: (u32, u32)) -> f32 {
-        let begins = (self.typed.len() >= SHORTEST_PREFIX && word.starts_with(&self.typed))
-            || (self.stem.len() >= SHORTEST_MISSPELT && stem.starts_with(&self.stem));
-        if self.stem == stem {
+    fn alike(&self, other: &Term) -> f32 {
+        let own = &self.0;
+        let begins = (own.word.len() >= SHORTEST_PREFIX && other.word.starts_with(&*own.word))
+            || (own.stem.len() >= SHORTEST_MISSPELT && other.stem.starts_with(&*own.stem));
+        if own.stem == other.stem {
             1.0
         } else if begins {
             PREFIX_WORTH
-        } else if is_misspelt(&self.typed, self.letters, word, letters.1, SHORTEST_MISSPELT)
-            || is_misspelt(&self.stem, self.stem_letters, stem, letters.0, SHORTEST_MISSPELT_STEM)
+        } else if is_misspelt((&own.word, own.letters), (&other.word, other.letters), SHORTEST_MISSPELT)
+            || is_misspelt(
+                (&own.stem, own.stem_letters),
+                (&other.stem, other.stem_letters),
+                SHORTEST_MISSPELT_STEM,
+            )
         {
             MISSPELT_WORTH
         } else {
@@ -128,8 +76,9 @@ impl Word {
     }
 }
 
-fn is_misspelt(own: &str, own_letters: u32, other: &str, letters: u32, shortest: usize) -> bool {
-    own.len() >= shortest && (own_letters ^ letters).count_ones() <= 2 && is_one_edit_away(own, other)
+/// Each text comes with its letters.
+fn is_misspelt(own: (&str, u32), other: (&str, u32), shortest: usize) -> bool {
+    own.0.len() >= shortest && (own.1 ^ other.1).count_ones() <= 2 && is_one_edit_away(own.0, other.0)
 }
 
 /// A letter more, less, or another one, or two that have changed places.
@@ -159,13 +108,8 @@ impl Question {
         let mut words: Vec<Word> = Vec::new();
         for (_, typed) in words_of(&text.to_lowercase()) {
             stems(typed, |stem| {
-                if words.len() < MOST_WORDS && words.iter().all(|word| word.stem != stem) {
-                    words.push(Word {
-                        stem: stem.to_owned(),
-                        typed: typed.to_owned(),
-                        stem_letters: letters(stem),
-                        letters: letters(typed),
-                    });
+                if words.len() < MOST_WORDS && words.iter().all(|word| &*word.0.stem != stem) {
+                    words.push(Word(Term::new(stem, typed)));
                 }
             });
         }
@@ -173,9 +117,11 @@ impl Question {
     }
 
     /// The places of the entries that match, the best first; among equals in their order. With the score of each.
-    pub fn rank<'a>(&self, entries: impl Iterator<Item = &'a Terms>) -> Vec<(usize, f32)> {
+    pub fn rank<'a>(&self, lexicon: &Lexicon, entries: impl Iterator<Item = &'a Terms>) -> Vec<(usize, f32)> {
+        let alike = |word: &Word| lexicon.terms().iter().map(|term| word.alike(term)).collect();
+        let alike: Vec<Vec<f32>> = self.words.iter().map(alike).collect();
         let worths: Vec<Vec<f32>> =
-            entries.map(|terms| self.words.iter().map(|word| terms.worth(word)).collect()).collect();
+            entries.map(|terms| alike.iter().map(|alike| terms.worth(alike)).collect()).collect();
         let rarity: Vec<f32> = (0..self.words.len())
             .map(|word| {
                 let having = worths.iter().filter(|worth| worth[word] > 0.0).count() as f32;
@@ -231,8 +177,8 @@ impl Question {
         let word = word.to_lowercase();
         let mut matches = false;
         stems(&word, |stem| {
-            let letters = (letters(stem), letters(&word));
-            matches |= self.words.iter().any(|own| own.alike(stem, &word, letters) > 0.0);
+            let term = Term::new(stem, &word);
+            matches |= self.words.iter().any(|own| own.alike(&term) > 0.0);
         });
         matches
     }
@@ -296,8 +242,9 @@ mod tests {
             entry("New printers", "The announcement about the printers on the third floor."),
             entry("Fire drill", "A drill is announced for Monday. Printers stay on."),
         ];
-        let terms: Vec<Terms> = entries.iter().map(Terms::new).collect();
-        Question::new(question).rank(terms.iter()).into_iter().map(|(place, _)| place).collect()
+        let mut lexicon = Lexicon::default();
+        let terms: Vec<Terms> = entries.iter().map(|entry| lexicon.read(entry)).collect();
+        Question::new(question).rank(&lexicon, terms.iter()).into_iter().map(|(place, _)| place).collect()
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub use snapshot::{Item, Snapshot, TEAM};
 use crate::kinds::{KINDS, Kind};
 use crate::transfer::Cargo;
 use serde_json::{Map, Value};
-use snapshot::{item, sort};
+use snapshot::sort;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use store::kv::{Expect, Namespace, Order};
@@ -99,7 +99,7 @@ impl Shelf {
         check_expected(kind, &id, version, expected)?;
         let mut value = kind.patch(&old, patch).map_err(ShelfError::Invalid)?;
         if value == old {
-            return Ok(item(id, value, version));
+            return Ok(self.held().item(id, value, version));
         }
         stamp(kind, &mut value, self.db.clock().now_ms());
         let item = change.put(kind, id, value, Expect::Version(version)).await?;
@@ -181,8 +181,9 @@ impl Shelf {
     }
 
     async fn read(&self, revision: i64) -> Result<Snapshot, StoreError> {
-        let mut snapshot = Snapshot { revision, ..Snapshot::default() };
         let held = self.held();
+        let lexicon = held.lexicon.clone();
+        let mut snapshot = Snapshot { revision, lexicon, ..Snapshot::default() };
         for (place, kind) in KINDS.iter().enumerate() {
             let prefix = format!("{}:", kind.singular);
             let known: HashMap<&str, &Arc<Item>> =
@@ -191,12 +192,13 @@ impl Shelf {
                 let unchanged = known.get(id.as_str()).filter(|item| item.version == version);
                 let item = unchanged.map(|item| Arc::clone(item));
                 snapshot.shelves[place]
-                    .push(item.unwrap_or_else(|| Arc::new(self::item(id, object(value), version))));
+                    .push(item.unwrap_or_else(|| Arc::new(held.item(id, object(value), version))));
             }
             sort(&mut snapshot.shelves[place]);
         }
         let teams = self.all(ORG).await?.into_iter();
-        snapshot.teams = teams.map(|(id, team, version)| Arc::new(item(id, object(team), version))).collect();
+        snapshot.teams =
+            teams.map(|(id, team, version)| Arc::new(held.item(id, object(team), version))).collect();
         Ok(snapshot)
     }
 
@@ -270,7 +272,7 @@ impl Change<'_> {
         self.check_slug(kind, &id, &value).await?;
         let stored = Value::Object(value.clone());
         let version = self.shelf.entries.put_in(&mut self.tx, &kind.key(&id), &stored, expect).await?;
-        let made = item(id, value, version);
+        let made = self.shelf.held().item(id, value, version);
         self.put.push((kind, Arc::new(made.clone())));
         Ok(made)
     }

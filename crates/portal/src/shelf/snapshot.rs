@@ -1,9 +1,9 @@
 //! All entries at one moment.
 
 use crate::kinds::{KINDS, Kind};
-use crate::search::{Question, Terms};
+use crate::search::{Lexicon, Question, Terms};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 pub const TEAM: &str = "team";
 
@@ -24,6 +24,8 @@ pub struct Snapshot {
     /// For each kind, the newest first.
     pub(super) shelves: [Vec<Arc<Item>>; KINDS.len()],
     pub teams: Vec<Arc<Item>>,
+    /// Of this one and of all that come after it.
+    pub(super) lexicon: Arc<RwLock<Lexicon>>,
 }
 
 impl Snapshot {
@@ -55,7 +57,8 @@ impl Snapshot {
             .map(|(name, item)| (name, &**item))
             .filter(|(name, _)| kind.is_none_or(|kind| kind == *name))
             .collect();
-        let ranked = question.rank(all.iter().map(|(_, item)| &item.terms));
+        let lexicon = self.lexicon.read().unwrap_or_else(PoisonError::into_inner);
+        let ranked = question.rank(&lexicon, all.iter().map(|(_, item)| &item.terms));
         ranked.into_iter().take(limit).map(|(place, score)| (all[place].0, all[place].1, score)).collect()
     }
 
@@ -76,7 +79,14 @@ impl Snapshot {
         for (kind, id) in removed {
             shelves[place(kind)].retain(|other| other.id != *id);
         }
-        Self { revision, shelves, teams: self.teams.clone() }
+        Self { revision, shelves, teams: self.teams.clone(), lexicon: self.lexicon.clone() }
+    }
+
+    /// An entry as it stands on the shelf.
+    pub(super) fn item(&self, id: String, value: Map<String, Value>, version: i64) -> Item {
+        let made = value.get("createdAt").and_then(Value::as_i64).unwrap_or(0);
+        let terms = self.lexicon.write().unwrap_or_else(PoisonError::into_inner).read(&value);
+        Item { id, value, version, made, terms }
     }
 }
 
@@ -87,10 +97,4 @@ fn place(kind: &Kind) -> usize {
 /// The newest first.
 pub(super) fn sort(shelf: &mut [Arc<Item>]) {
     shelf.sort_by(|one, other| (other.made, &other.id).cmp(&(one.made, &one.id)));
-}
-
-pub(super) fn item(id: String, value: Map<String, Value>, version: i64) -> Item {
-    let made = value.get("createdAt").and_then(Value::as_i64).unwrap_or(0);
-    let terms = Terms::new(&value);
-    Item { id, value, version, made, terms }
 }
