@@ -1,5 +1,6 @@
--- Ids are UUIDs that sort by the time of their making: the order of arrival.
--- sequence_key: leads that share it reach the CRM one after the other. idempotency_key, content_digest: digests, by which
+-- Ids are UUIDs that sort by the time of their making, which is that of one process's clock.
+-- sequence_key: leads that share it reach the CRM one after the other, in the order of their places: 1, 2, 3 as they were
+-- committed, 0 where a lead never was to be sent. idempotency_key, content_digest: digests, by which
 -- the same lead is known when it comes again; both are forgotten after a day.
 CREATE TABLE leads (
     id TEXT PRIMARY KEY,
@@ -10,6 +11,7 @@ CREATE TABLE leads (
     consent TEXT,
     address TEXT,
     sequence_key TEXT NOT NULL,
+    place BIGINT NOT NULL DEFAULT 0,
     idempotency_key TEXT,
     content_digest TEXT,
     attempts BIGINT NOT NULL,
@@ -20,7 +22,8 @@ CREATE TABLE leads (
 );
 CREATE UNIQUE INDEX leads_idempotency ON leads (form, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE UNIQUE INDEX leads_content ON leads (form, content_digest) WHERE content_digest IS NOT NULL;
-CREATE INDEX leads_waiting ON leads (sequence_key, id) WHERE status = 'queued';
+CREATE INDEX leads_places ON leads (sequence_key, place);
+CREATE INDEX leads_waiting ON leads (sequence_key, place) WHERE status = 'queued';
 CREATE INDEX leads_of_status ON leads (status, id);
 CREATE INDEX leads_of_email ON leads (email, id) WHERE email IS NOT NULL;
 

@@ -57,7 +57,6 @@ impl Outbox {
 
     async fn try_accept(&self, lead: &Lead) -> Result<Option<Accepted>, StoreError> {
         let mut tx = self.db.begin().await?;
-        // Made inside of the transaction: on one writer, the order of ids is the order of commits.
         let id = self.db.random().uuid_v7(self.db.clock()).to_string();
         let sequence_key = if lead.sequence_key.is_empty() { id.clone() } else { lead.sequence_key.clone() };
         let lead = Lead { id, sequence_key, ..lead.clone() };
@@ -67,7 +66,7 @@ impl Outbox {
             return Ok(first.map(|id| Accepted { id, is_new: false }));
         }
         if lead.status == Status::Queued {
-            enqueue(&mut tx, &lead.sequence_key).await?;
+            enqueue(&mut tx, &lead).await?;
         }
         tx.commit().await?;
         Ok(Some(Accepted { id: lead.id, is_new: true }))
@@ -83,7 +82,7 @@ impl Outbox {
         }
         let lead = Lead { status: Status::Queued, attempts: 0, error: None, ..lead };
         tables::leads::update(&mut tx, &lead).await?;
-        enqueue(&mut tx, &lead.sequence_key).await?;
+        enqueue(&mut tx, &lead).await?;
         tx.commit().await?;
         Ok(lead)
     }
@@ -161,9 +160,12 @@ impl Outbox {
     }
 }
 
-/// Makes sure that somebody sends the leads of a key.
-async fn enqueue(tx: &mut Tx, key: &str) -> Result<(), StoreError> {
-    if tables::queues::enter(tx, key).await?.is_some() {
+/// Gives the lead its place under its key, and makes sure that somebody sends the leads of that key.
+async fn enqueue(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
+    let key = &lead.sequence_key;
+    let job = tables::queues::enter(tx, key).await?;
+    tables::leads::give_place(tx, lead).await?;
+    if job.is_some() {
         return Ok(());
     }
     let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(JOB, json!({ "key": key })) };
@@ -178,6 +180,7 @@ mod tests {
     use crate::intake::{Submission, read};
     use kit::{Clock, Random};
     use std::net::Ipv4Addr;
+    use std::path::Path;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -192,14 +195,43 @@ mod tests {
         outbox.accept(&lead).await.unwrap()
     }
 
+    async fn open(folder: &Path, clock: &Clock) -> (Outbox, Db) {
+        let url = format!("sqlite://{}", folder.join("leads.db").display());
+        let db = Db::open(&url, clock.clone(), Random::system()).await.unwrap();
+        db.migrate(tables::SCOPE, tables::MIGRATIONS).await.unwrap();
+        (Outbox::new(db.clone()), db)
+    }
+
+    #[tokio::test]
+    async fn leads_of_one_email_go_in_the_order_of_their_commits_whatever_the_clocks_say() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ahead, behind) = (Clock::fixed(1_794_709_061_000), Clock::fixed(1_794_709_000_000));
+        let (here, db) = open(folder.path(), &ahead).await;
+        let (there, _) = open(folder.path(), &behind).await;
+        let mut ids = Vec::new();
+        for (outbox, clock, message) in [(&here, &ahead, "1"), (&there, &behind, "2"), (&here, &ahead, "3")] {
+            ids.push(accept(outbox, clock, None, message).await.id);
+        }
+        let key = tables::leads::get(&db, &ids[0]).await.unwrap().unwrap().sequence_key;
+        let mut sent = Vec::new();
+        while let Some(lead) = tables::leads::first_waiting(&db, &key).await.unwrap() {
+            sent.push(lead.id.clone());
+            let mut tx = db.begin().await.unwrap();
+            tables::leads::update(&mut tx, &Lead { status: Status::Failed, ..lead }).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        assert_eq!(sent, ids);
+        accept(&there, &behind, None, "4").await;
+        here.retry(&ids[0]).await.unwrap();
+        let first = tables::leads::first_waiting(&db, &key).await.unwrap().unwrap();
+        assert_eq!(first.id, ids[0], "what is sent again keeps its place");
+    }
+
     #[tokio::test]
     async fn a_lead_is_known_again_for_a_day_and_then_no_more() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::fixed(1_794_709_061_000);
-        let url = format!("sqlite://{}", folder.path().join("leads.db").display());
-        let db = Db::open(&url, clock.clone(), Random::system()).await.unwrap();
-        db.migrate(tables::SCOPE, tables::MIGRATIONS).await.unwrap();
-        let outbox = Outbox::new(db.clone());
+        let (outbox, db) = open(folder.path(), &clock).await;
         let plain = accept(&outbox, &clock, None, "hello").await;
         let keyed = accept(&outbox, &clock, Some("k"), "with a key").await;
         assert!(plain.is_new && keyed.is_new);

@@ -78,6 +78,14 @@ pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Lead>, StoreError> {
     row.as_ref().map(lead_of).transpose()
 }
 
+/// A place behind all leads of its key, where it has none yet, in a transaction that has locked the key.
+pub async fn give_place(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
+    let update = "UPDATE leads SET place = 1 + (SELECT COALESCE(MAX(place), 0) FROM leads WHERE sequence_key = $2)
+        WHERE id = $1 AND place = 0";
+    sqlx::query(update).bind(&lead.id).bind(&lead.sequence_key).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// The first of the leads that wait under a key.
 pub async fn first_waiting(db: &Db, key: &str) -> Result<Option<Lead>, StoreError> {
     let row = sqlx::query(waiting_sql()).bind(key).fetch_optional(db.read()).await?;
@@ -91,7 +99,7 @@ pub async fn any_waiting(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
 
 fn waiting_sql() -> AssertSqlSafe<String> {
     AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM leads WHERE sequence_key = $1 AND status = 'queued' ORDER BY id LIMIT 1"
+        "SELECT {COLUMNS} FROM leads WHERE sequence_key = $1 AND status = 'queued' ORDER BY place LIMIT 1"
     ))
 }
 
