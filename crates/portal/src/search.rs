@@ -25,7 +25,7 @@ const SATURATION: f32 = 1.5;
 const SNIPPET: usize = 160;
 
 /// Fields in the order of their worth, each with it. What is in no field here is not searched.
-const FIELDS: [(&str, f32); 12] = [
+const FIELDS: [(&str, f32); 14] = [
     ("title", 3.0),
     ("name", 3.0),
     ("slug", 1.5),
@@ -34,6 +34,8 @@ const FIELDS: [(&str, f32); 12] = [
     ("lead", 1.5),
     ("owner", 1.5),
     ("assignee", 1.5),
+    ("status", 1.0),
+    ("projectId", 1.0),
     ("author", 1.0),
     ("members", 1.0),
     ("description", 1.0),

@@ -24,8 +24,8 @@ async fn everything_is_found_the_best_first_and_mistakes_are_forgiven() {
         &json!({ "title": "New printers", "body": "On the third floor <b>today</b>." }),
     )
     .await;
-    desk.make("/api/portal/goals", &json!({ "title": "Paperless", "description": "No printer is used any more.", "owner": "Ada Solberg" })).await;
-    desk.make("/api/portal/tasks", &json!({ "title": "Move the fax", "assignee": "Ada Solberg" })).await;
+    desk.make("/api/portal/goals", &json!({ "title": "Paperless", "description": "No printer is used any more.", "owner": "Ada Solberg", "status": "blocked" })).await;
+    desk.make("/api/portal/tasks", &json!({ "title": "Move the fax", "assignee": "Ada Solberg", "status": "blocked", "projectId": "proj-4711" })).await;
     desk.make(
         "/api/portal/pages",
         &json!({ "title": "Opening hours", "body": "Nine to five, on Fridays to four." }),
@@ -37,6 +37,9 @@ async fn everything_is_found_the_best_first_and_mistakes_are_forgiven() {
     assert_eq!(found(&desk, "query=prnters").await, [update.clone(), goal.clone()]);
     assert_eq!(found(&desk, "q=printing&type=goal").await, std::slice::from_ref(&goal));
     assert_eq!(found(&desk, "q=solberg").await.len(), 2);
+    assert_eq!(found(&desk, "q=blocked&type=goal").await, std::slice::from_ref(&goal));
+    assert_eq!(found(&desk, "q=4711").await, [pair("task", "Move the fax")]);
+    assert_eq!(found(&desk, "q=blocked").await.len(), 2);
     assert_eq!(found(&desk, "q=friday").await, [pair("page", "Opening hours")]);
     assert_eq!(found(&desk, "q=printer&limit=1").await, [update]);
     assert_eq!(found(&desk, "q=elephant").await, []);
