@@ -41,8 +41,8 @@ pub struct Shared {
     /// What tokens that come without the gateway are signed with.
     pub portal_tokens: Arc<Tokens>,
     pub peers: Vec<Peer>,
-    /// Where leads go that come to the portal.
-    pub leads: Option<String>,
+    /// Where leads go that come to the portal: one is enough, the next is for when it cannot be reached.
+    pub leads: Vec<String>,
     /// Who lets people in besides the gateway.
     pub sso: Option<SsoSettings>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Inner {
     pub tokens: Arc<Tokens>,
     pub portal_tokens: Arc<Tokens>,
     pub client: reqwest::Client,
-    pub leads: Option<String>,
+    pub leads: Vec<String>,
     pub sso: Option<Sso>,
 }
 

@@ -250,7 +250,7 @@ impl Process {
             tokens: self.tokens.clone(),
             portal_tokens,
             peers: peers.collect(),
-            leads: leads.first().map(TargetUrl::to_string),
+            leads: leads.iter().map(TargetUrl::to_string).collect(),
             sso: config.sso.clone(),
         };
         let portal =

@@ -84,6 +84,13 @@ async fn leads_are_handed_on_as_they_come() {
         let url = format!("http://{}{path}", stoa.portal.unwrap());
         assert_eq!(reply(reqwest::Client::new().get(url)).await.status, 400, "{path}");
     }
+    let list = format!("http://127.0.0.1:1,{}", upstream.url());
+    let second = Stoa::start_portal().set("LEADS_SERVICE_URL", list).serve();
+    let echoed = reply(Desk::stranger(&second).request(Method::POST, "/api/leads").body("{}")).await.echoed();
+    assert_eq!((echoed.method(), echoed.body()), ("POST", "{}"), "the next one where the first is away");
+    let away = Stoa::start_portal().set("LEADS_SERVICE_URL", "http://127.0.0.1:1").serve();
+    let answer = Desk::stranger(&away).get("/api/leads").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (502, &json!("UPSTREAM_UNAVAILABLE")));
     // The leads service of the same process is found by itself.
     let whole = Stoa::start().only("gateway,portal,leads").serve();
     let lead = json!({ "email": "ada@example.org", "message": "Call me." });

@@ -25,9 +25,6 @@ const HOP: [HeaderName; 8] = [
 ];
 
 pub async fn forward(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
-    let Some(base) = &app.leads else {
-        return Err(ApiError::not_found("no leads service is known: set LEADS_SERVICE_URL"));
-    };
     let (parts, body) = request.into_parts();
     let body = read_whole(body, MOST_BYTES).await?;
     check_path(parts.uri.path())?;
@@ -36,20 +33,33 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
     if let Some(context) = parts.extensions.get::<RequestContext>() {
         headers.append(FORWARDED_FOR, context.connection.peer_ip.clone());
     }
-    let sent =
-        app.client.request(parts.method, format!("{base}{path}")).headers(headers).body(body).send().await;
-    let answer = sent.map_err(|error| {
-        let (status, code) = match error.is_timeout() {
-            true => (StatusCode::GATEWAY_TIMEOUT, "UPSTREAM_TIMEOUT"),
-            false => (StatusCode::BAD_GATEWAY, "UPSTREAM_UNAVAILABLE"),
-        };
-        tracing::warn!(error = %error.without_url(), "the leads service does not answer");
-        ApiError::new(status, code, "the leads service does not answer")
-    })?;
+    let mut fault = ApiError::not_found("no leads service is known: set LEADS_SERVICE_URL");
+    for base in &app.leads {
+        let request = app.client.request(parts.method.clone(), format!("{base}{path}"));
+        match request.headers(headers.clone()).body(body.clone()).send().await {
+            Ok(answer) => return Ok(handed_back(answer)),
+            // What may have arrived is not sent a second time.
+            Err(error) if !error.is_connect() => return Err(unanswered(error)),
+            Err(error) => fault = unanswered(error),
+        }
+    }
+    Err(fault)
+}
+
+fn handed_back(answer: reqwest::Response) -> Response {
     let (status, headers) = (answer.status(), without_hop(answer.headers()));
     let mut response = (status, Body::from_stream(answer.bytes_stream())).into_response();
     *response.headers_mut() = headers;
-    Ok(response)
+    response
+}
+
+fn unanswered(error: reqwest::Error) -> ApiError {
+    let (status, code) = match error.is_timeout() {
+        true => (StatusCode::GATEWAY_TIMEOUT, "UPSTREAM_TIMEOUT"),
+        false => (StatusCode::BAD_GATEWAY, "UPSTREAM_UNAVAILABLE"),
+    };
+    tracing::warn!(error = %error.without_url(), "the leads service does not answer");
+    ApiError::new(status, code, "the leads service does not answer")
 }
 
 /// What leads out of the part that is handed on, however it is written.
