@@ -204,6 +204,30 @@ async fn the_first_entries_are_there_once_and_deleted_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_list_goes_on_where_an_entry_was_that_is_gone() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::direct(&stoa, "admin");
+    for kind in ["goals", "tasks"] {
+        let path = format!("/api/portal/{kind}");
+        for number in 0..5 {
+            desk.make(&path, &json!({ "title": number.to_string() })).await;
+        }
+        let page = desk.get(&format!("{path}?limit=2")).await;
+        let next = page.header("link")[0].split(['<', '>']).nth(1).unwrap().to_owned();
+        let last = page.json()[1]["id"].as_str().unwrap().to_owned();
+        let by_id = desk.list(&format!("{path}?limit=2&after={last}")).await;
+        assert_eq!(desk.list(&format!("{path}{next}")).await, by_id, "an id will do as well");
+        assert_eq!(desk.delete(&format!("{path}/{last}")).await.status, 200);
+        let titles: Vec<Value> =
+            desk.list(&format!("{path}{next}")).await.iter().map(|entry| entry["title"].clone()).collect();
+        assert_eq!(titles, ["2", "1"], "{kind}");
+        for wrong in [last.as_str(), "x~1", "~"] {
+            assert_eq!(desk.get(&format!("{path}?after={wrong}")).await.status, 400, "{wrong}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lists_page_and_stay_fast_with_ten_thousand_entries() {
     let start = Stoa::start_portal();
     let updates: Vec<Value> = (0..10_000)

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 const USUAL: usize = 1_000;
 const MOST: usize = 10_000;
 
-/// The newest first; `after` is the id of the last one of the page before.
+/// The newest first; `after` is the cursor or the id of the last one of the page before.
 pub async fn list(
     kind: &'static Kind,
     State(app): State<App>,
@@ -33,15 +33,12 @@ pub async fn list(
     let all = snapshot.of(kind);
     let begin = match params.get("after") {
         None => 0,
-        Some(id) => match all.iter().position(|item| item.id == id) {
-            Some(place) => place + 1,
-            None => {
-                return Err(ApiError::invalid(format!(
-                    "`after` is `{id}`: there is no such {}",
-                    kind.singular
-                )));
-            }
-        },
+        Some(cursor) => snapshot.after(kind, cursor).ok_or_else(|| {
+            let kind = kind.singular;
+            ApiError::invalid(format!(
+                "`after` is `{cursor}`: neither the id of a {kind} nor what a `Link` header had"
+            ))
+        })?,
     };
     let page = &all[begin..(begin + limit).min(all.len())];
     let values: Vec<&Map<String, Value>> = page.iter().map(|item| &item.value).collect();
@@ -49,7 +46,7 @@ pub async fn list(
     let has_more = begin + limit < all.len();
     if let Some(last) = page.last().filter(|_| has_more) {
         // Relative: the gateway has a prefix before our path.
-        let link = format!("<?limit={limit}&after={}>; rel=\"next\"", last.id);
+        let link = format!("<?limit={limit}&after={}>; rel=\"next\"", last.cursor());
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(header::LINK, link);
         }

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, PoisonError, RwLock};
 
 pub const TEAM: &str = "team";
+/// In no id, and plain in an address.
+const CURSOR_JOINT: char = '~';
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
@@ -15,6 +17,13 @@ pub struct Item {
     pub version: i64,
     made: i64,
     terms: Terms,
+}
+
+impl Item {
+    /// Its place in the order of its kind.
+    pub fn cursor(&self) -> String {
+        format!("{}{CURSOR_JOINT}{}", self.made, self.id)
+    }
 }
 
 /// All entries at one moment.
@@ -39,6 +48,17 @@ impl Snapshot {
         by_id.or_else(|| {
             self.of(kind).iter().find(|item| item.value.get("slug").is_some_and(|slug| slug == id))
         })
+    }
+
+    /// How many there are up to the entry that a cursor tells of, also where that is gone; none where it tells of none.
+    /// An id alone will do for an entry that is there.
+    pub fn after(&self, kind: &Kind, cursor: &str) -> Option<usize> {
+        let all = self.of(kind);
+        let Some((made, id)) = cursor.split_once(CURSOR_JOINT) else {
+            return all.iter().position(|item| item.id == cursor).map(|place| place + 1);
+        };
+        let made: i64 = made.parse().ok()?;
+        Some(all.partition_point(|item| (item.made, item.id.as_str()) >= (made, id)))
     }
 
     /// The best of those that match, with their kinds and scores; of one kind only where `kind` says so.
