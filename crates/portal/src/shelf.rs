@@ -7,11 +7,11 @@ mod snapshot;
 
 pub use snapshot::{Item, Snapshot, TEAM};
 
-use crate::kinds::{KINDS, Kind};
+use crate::kinds::{KINDS, Kind, PAGES, is_slug};
 use crate::transfer::Cargo;
 use serde_json::{Map, Value};
 use snapshot::sort;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use store::kv::{Expect, Namespace, Order};
 use store::{Db, StoreError, Tx};
@@ -175,6 +175,28 @@ impl Shelf {
         Ok(Change { shelf: self, tx, before, put: Vec::new(), removed: Vec::new(), is_wide: false })
     }
 
+    /// Pages are found by their slugs, so no two may have the same.
+    async fn check_slugs(&self, put: &[(&Kind, Arc<Item>)]) -> Result<(), ShelfError> {
+        let pages = || put.iter().filter_map(|(_, item)| Some((item.slug()?, item.id.as_str())));
+        if pages().next().is_none() {
+            return Ok(());
+        }
+        let snapshot = self.now().await?;
+        let replaced: HashSet<&str> = pages().map(|(_, id)| id).collect();
+        let others = snapshot.of(&PAGES).iter().filter(|item| !replaced.contains(item.id.as_str()));
+        let mut taken: HashSet<&str> = others.filter_map(|item| item.slug()).collect();
+        for (slug, _) in pages() {
+            if !is_slug(slug) {
+                let missing = "`slug` is missing: the title has no letters to make it from";
+                return Err(ShelfError::Invalid(missing.to_owned()));
+            }
+            if !taken.insert(slug) {
+                return Err(ShelfError::Conflict(format!("another page has the slug `{slug}`")));
+            }
+        }
+        Ok(())
+    }
+
     async fn revision(&self) -> Result<i64, StoreError> {
         let entry = self.about.get(REVISION).await?;
         Ok(entry.and_then(|entry| entry.value.as_i64()).unwrap_or(0))
@@ -269,7 +291,6 @@ impl Change<'_> {
         value: Map<String, Value>,
         expect: Expect,
     ) -> Result<Item, ShelfError> {
-        self.check_slug(kind, &id, &value).await?;
         let stored = Value::Object(value.clone());
         let version = self.shelf.entries.put_in(&mut self.tx, &kind.key(&id), &stored, expect).await?;
         let made = self.shelf.held().item(id, value, version);
@@ -277,30 +298,8 @@ impl Change<'_> {
         Ok(made)
     }
 
-    /// Pages are found by their slugs, so no two may have the same.
-    async fn check_slug(
-        &mut self,
-        kind: &Kind,
-        id: &str,
-        value: &Map<String, Value>,
-    ) -> Result<(), ShelfError> {
-        let Some(slug) = value.get("slug").and_then(Value::as_str) else { return Ok(()) };
-        if !crate::kinds::is_slug(slug) {
-            return Err(ShelfError::Invalid(
-                "`slug` is missing: the title has no letters to make it from".into(),
-            ));
-        }
-        let snapshot = self.shelf.now().await?;
-        let taken =
-            |item: &&Arc<Item>| item.id != id && item.value.get("slug").is_some_and(|own| own == slug);
-        let is_new = self.put.iter().any(|(other, item)| other.plural == kind.plural && taken(&item));
-        if is_new || snapshot.of(kind).iter().any(|item| taken(&item)) {
-            return Err(ShelfError::Conflict(format!("another page has the slug `{slug}`")));
-        }
-        Ok(())
-    }
-
     async fn commit(mut self) -> Result<(), ShelfError> {
+        self.shelf.check_slugs(&self.put).await?;
         let after = self.before + 1;
         self.shelf.about.put_in(&mut self.tx, REVISION, &after.into(), Expect::Any).await?;
         let Change { shelf, tx, before, put, removed, is_wide } = self;

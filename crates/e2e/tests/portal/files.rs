@@ -84,6 +84,17 @@ async fn a_file_with_a_fault_changes_nothing_and_its_line_is_named() {
     assert!(code == 1 && said.contains("cannot read nothing.yaml"), "{said}");
     let (_, yaml, _) = start.run(&["portal", "export"]);
     assert!(!yaml.contains("printers") && !yaml.contains("slug"), "{yaml}");
+    // Slugs are compared as they are afterwards.
+    for pages in
+        ["[{id: a, title: A}, {id: b, title: B}]", "[{id: a, title: A, slug: b}, {id: b, title: B, slug: a}]"]
+    {
+        std::fs::write(start.path().join("pages.yaml"), format!("pages: {pages}\n")).unwrap();
+        let (code, _, said) = start.run(&["portal", "import", "pages.yaml"]);
+        assert_eq!(code, 0, "{said}");
+    }
+    std::fs::write(start.path().join("taken.yaml"), "pages: [{title: C}, {title: B}]\n").unwrap();
+    let (code, _, said) = start.run(&["portal", "import", "taken.yaml"]);
+    assert!(code == 1 && said.contains("another page has the slug `b`"), "{said}");
     // Replaced where the id is the same, and beside what is there.
     let stoa = start.serve();
     let desk = Desk::direct(&stoa, "admin");

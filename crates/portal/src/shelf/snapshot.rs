@@ -20,6 +20,11 @@ pub struct Item {
 }
 
 impl Item {
+    /// Pages have one.
+    pub fn slug(&self) -> Option<&str> {
+        self.value.get("slug")?.as_str()
+    }
+
     /// Its place in the order of its kind.
     pub fn cursor(&self) -> String {
         format!("{}{CURSOR_JOINT}{}", self.made, self.id)
@@ -45,9 +50,7 @@ impl Snapshot {
     /// By its id; a page also by its slug.
     pub fn find(&self, kind: &Kind, id: &str) -> Option<&Arc<Item>> {
         let by_id = self.of(kind).iter().find(|item| item.id == id);
-        by_id.or_else(|| {
-            self.of(kind).iter().find(|item| item.value.get("slug").is_some_and(|slug| slug == id))
-        })
+        by_id.or_else(|| self.of(kind).iter().find(|item| item.slug() == Some(id)))
     }
 
     /// How many there are up to the entry that a cursor tells of, also where that is gone; none where it tells of none.
