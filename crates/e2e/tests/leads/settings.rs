@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 #[tokio::test(flavor = "multi_thread")]
 async fn every_wrong_form_and_setting_is_named_at_once() {
     let forms = "[forms.contact]\nfields = [\"email\"]\nrequired = [\"age\"]\nreturn_to = \"javascript:alert(1)\"\n\
+                 [forms.twice]\nfields = [\"mail\", \"post\"]\ncrm = { mail = \"x\", post = \"x\" }\n\
                  [forms.export]\nfields = [\"email\"]\n";
     let start = Stoa::start_leads(forms)
         .set("CRM_KIND", "salesforce")
@@ -21,6 +22,7 @@ async fn every_wrong_form_and_setting_is_named_at_once() {
         for expected in [
             "`forms.contact.required`: `age` is not among the fields of the form",
             "`forms.contact.return_to`: `javascript:alert(1)` is not a return address",
+            "`forms.twice.crm`: `mail` and `post` would both be sent as `x`",
             "`forms.export`: expected a name",
             "CRM_KIND: `salesforce` is not known: one of webhook, hubspot",
             "CRM_URL: is not an address",

@@ -27,6 +27,8 @@ const KINDS: [(&str, Kind); 5] = [
     ("name", Kind::Name),
 ];
 const MOST_FIELDS: usize = 100;
+/// What the parts of a name are called, where they are sent by themselves.
+const NAME_PARTS: [&str; 2] = ["first_name", "last_name"];
 /// Paths of the service's own.
 const TAKEN: [&str; 1] = ["export"];
 
@@ -87,11 +89,11 @@ impl Reader<'_> {
             self.fault("required", &format!("`{field}` is not among the fields of the form"));
         }
         let crm = self.words("crm");
-        for field in
-            crm.keys().filter(|own| !known(own) && !["first_name", "last_name"].contains(&own.as_str()))
-        {
+        for field in crm.keys().filter(|own| !known(own) && !NAME_PARTS.contains(&own.as_str())) {
             self.fault("crm", &format!("`{field}` is not among the fields of the form"));
         }
+        let split_name = self.switch("split_name");
+        self.check_sent_names(&fields, &crm, split_name);
         Form {
             name: name.to_owned(),
             required,
@@ -100,11 +102,34 @@ impl Reader<'_> {
             return_to: self.checked("return_to", return_address),
             min_fill_time: self.checked("min_fill_time", duration),
             country_code: self.checked("country_code", country_code),
-            split_name: self.switch("split_name"),
+            split_name,
             consent_text: self.text("consent_text"),
             consent_version: self.text("consent_version"),
             consent_required: self.switch("consent_required"),
             fields,
+        }
+    }
+
+    /// Of two that the CRM would get under one name, one would be lost.
+    fn check_sent_names(
+        &mut self,
+        fields: &[(String, Kind)],
+        crm: &BTreeMap<String, String>,
+        split_name: bool,
+    ) {
+        let names = fields.iter().filter(|(_, kind)| *kind == Kind::Name).count();
+        let is_field = |part: &str| fields.iter().any(|(field, _)| field == part);
+        let parts = NAME_PARTS
+            .into_iter()
+            .filter(|part| split_name || (crm.contains_key(*part) && !is_field(part)))
+            .flat_map(|part| std::iter::repeat_n((part, format!("the part `{part}` of a name")), names));
+        let fields = fields.iter().map(|(field, _)| (field.as_str(), format!("`{field}`")));
+        let mut sent: BTreeMap<&str, String> = BTreeMap::new();
+        for (own, shown) in fields.chain(parts) {
+            let name = crm.get(own).map_or(own, String::as_str);
+            if let Some(other) = sent.insert(name, shown.clone()).filter(|_| !name.is_empty()) {
+                self.fault("crm", &format!("{other} and {shown} would both be sent as `{name}`"));
+            }
         }
     }
 
@@ -261,6 +286,37 @@ mod tests {
             assert!(faults.iter().any(|fault| fault.contains(expected)), "{expected} is not in {faults:#?}");
         }
         assert_eq!(faults.len(), 11, "{faults:#?}");
+    }
+
+    #[test]
+    fn two_fields_are_never_sent_under_one_name() {
+        for (form, said) in [
+            (
+                "fields = [\"a\", \"b\"]\ncrm = { a = \"x\", b = \"x\" }",
+                "`a` and `b` would both be sent as `x`",
+            ),
+            ("fields = [\"a\", \"b\"]\ncrm = { a = \"b\" }", "`a` and `b` would both be sent as `b`"),
+            ("fields = [\"a\", \"a\"]", "`a` and `a` would both be sent as `a`"),
+            (
+                "fields = [\"name\", \"first_name\"]\nsplit_name = true",
+                "`first_name` and the part `first_name` of a name would both be sent as `first_name`",
+            ),
+            (
+                "fields = [\"name\", \"city\"]\ncrm = { last_name = \"city\" }",
+                "`city` and the part `last_name` of a name would both be sent as `city`",
+            ),
+        ] {
+            let faults = parse(&format!("[contact]\n{form}\n")).unwrap_err();
+            assert_eq!(faults, [format!("`forms.contact.crm`: {said}")], "{form}");
+        }
+        for form in [
+            "fields = [\"a\", \"b\"]\ncrm = { a = \"b\", b = \"a\" }",
+            "fields = [\"a\", \"b\"]\ncrm = { a = \"\", b = \"\" }",
+            "fields = [\"name\", \"first_name\"]\ncrm = { first_name = \"given\" }",
+            "fields = [\"name\", \"full_name\"]",
+        ] {
+            assert!(parse(&format!("[contact]\n{form}\n")).is_ok(), "{form}");
+        }
     }
 
     #[test]
