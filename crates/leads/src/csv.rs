@@ -13,11 +13,12 @@ const FIXED: [&str; 11] = [
     "forwardedAt",
     "attempts",
     "error",
-    "email",
+    EMAIL,
     "address",
     "consentText",
     "consentVersion",
 ];
+const EMAIL: &str = "email";
 /// Fields that no form has any more.
 const REST: &str = "otherFields";
 
@@ -30,9 +31,13 @@ impl Table {
     pub fn new(forms: &Forms, form: Option<&str>) -> Self {
         let mut fields: Vec<String> = Vec::new();
         let wanted = forms.names().into_iter().filter(|name| form.is_none_or(|form| form == *name));
-        for (field, _) in wanted.filter_map(|name| forms.get(name)).flat_map(|form| &form.fields) {
-            if field != "email" && !fields.contains(field) {
-                fields.push(field.clone());
+        for form in wanted.filter_map(|name| forms.get(name)) {
+            // The person's address has a column already.
+            let is_shown = |field: &str| field == EMAIL && form.email_field() == Some(EMAIL);
+            for (field, _) in form.fields.iter().filter(|(field, _)| !is_shown(field)) {
+                if !fields.contains(field) {
+                    fields.push(field.clone());
+                }
             }
         }
         Self { fields }
@@ -40,7 +45,7 @@ impl Table {
 
     pub fn head(&self) -> String {
         let columns = FIXED.into_iter().map(str::to_owned);
-        row(columns.chain(self.fields.iter().cloned()).chain([REST.to_owned()]))
+        row(columns.chain(self.fields.iter().map(|field| column(field))).chain([REST.to_owned()]))
     }
 
     pub fn line(&self, lead: &Lead) -> String {
@@ -60,11 +65,21 @@ impl Table {
             text(consent.and_then(|consent| consent.version.as_ref())),
         ];
         let fields = self.fields.iter().map(|field| text(lead.fields.get(field)));
-        let has_column = |name: &String| self.fields.contains(name) || name == "email";
+        let has_column = |name: &String, value: &String| {
+            self.fields.contains(name) || (name == EMAIL && lead.email.as_ref() == Some(value))
+        };
         let rest: BTreeMap<&String, &String> =
-            lead.fields.iter().filter(|(name, _)| !has_column(name)).collect();
+            lead.fields.iter().filter(|(name, value)| !has_column(name, value)).collect();
         let rest = if rest.is_empty() { String::new() } else { serde_json::json!(rest).to_string() };
         row(fixed.into_iter().chain(fields).chain([rest]))
+    }
+}
+
+/// No two columns have the same name: no field's has a dot.
+fn column(field: &str) -> String {
+    match FIXED.contains(&field) || field == REST {
+        true => format!("fields.{field}"),
+        false => field.to_owned(),
     }
 }
 

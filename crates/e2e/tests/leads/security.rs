@@ -122,6 +122,39 @@ async fn no_cell_of_the_export_is_a_formula() {
     assert_eq!(none.body.lines().count(), 1, "the head alone");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_column_of_the_export_has_its_own_name_and_no_value_is_lost() {
+    let forms = "[forms.a]\nfields = [\"work\", \"email\", \"address\", \"status\", \"otherFields\", \"size\"]\n\
+                 kinds = { work = \"email\" }\n[forms.b]\nfields = [\"email\", \"size\"]\n";
+    let stoa = Stoa::start_leads(forms).serve();
+    let body = json!({ "work": "w@b.cd", "email": "home@b.cd", "address": "Main St", "status": "married",
+        "otherFields": "rest", "size": "9" });
+    lead(&stoa, "/api/leads/a", body).await;
+    lead(&stoa, "/api/leads/b", json!({ "email": "b@b.cd", "size": "7" })).await;
+    for (form, values) in [
+        ("a", ["w@b.cd", "home@b.cd", "127.0.0.1", "Main St", "queued", "married", "rest", "9"]),
+        ("b", ["b@b.cd", "b@b.cd", "127.0.0.1", "", "queued", "", "", "7"]),
+    ] {
+        let rows = rows(&as_admin(&stoa, Method::GET, "/api/leads/export").await.body);
+        let (head, row) = (&rows[0], rows.iter().find(|row| row[1] == form).unwrap());
+        let names: std::collections::BTreeSet<&String> = head.iter().collect();
+        assert_eq!(names.len(), head.len(), "{head:?}");
+        let of = |name: &str| row[head.iter().position(|own| own == name).unwrap()].as_str();
+        let columns = ["email", "fields.email", "address", "fields.address", "status", "fields.status"];
+        let columns = columns.into_iter().chain(["fields.otherFields", "size"]);
+        assert_eq!(columns.map(of).collect::<Vec<_>>(), values, "{form}");
+        assert_eq!(of("otherFields"), "");
+    }
+    let only_b = as_admin(&stoa, Method::GET, "/api/leads/export?form=b").await.body;
+    assert!(rows(&only_b)[0].ends_with(&["size".to_owned(), "otherFields".to_owned()]), "{only_b}");
+    // Its address is another field since.
+    let data = stoa.data.clone();
+    drop(stoa);
+    let stoa = Stoa::start_leads("[forms.a]\nfields = [\"email\"]\n").data(&data).serve();
+    let later = as_admin(&stoa, Method::GET, "/api/leads/export?form=a").await.body;
+    assert!(later.contains("home@b.cd") && later.contains("married"), "{later}");
+}
+
 /// CSV as RFC 4180 has it.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
