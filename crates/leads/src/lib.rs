@@ -73,6 +73,9 @@ impl Leads {
             tracing::info!("no CRM is set: leads wait in the outbox");
             return;
         };
+        if crm.is_unsigned() {
+            tracing::warn!("CRM_SIGNING_SECRET is unset: the webhook cannot tell our leads from anybody's");
+        }
         match forward::worker(db.clone(), settings.forms.clone(), crm, settings.job_lease) {
             Ok(worker) => worker.run(stopped).await,
             Err(error) => tracing::error!(%error, "the CRM cannot be spoken to: leads wait in the outbox"),

@@ -58,6 +58,20 @@ async fn check_reaches_the_crm_and_names_the_forms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_without_a_signature_is_told_at_the_start() {
+    let crm = Crm::start().await;
+    let told = "CRM_SIGNING_SECRET is unset";
+    let signed = Stoa::start_leads("").with_webhook(&crm).serve();
+    lead(&signed, "/api/leads", json!({ "email": "ada@example.org" })).await;
+    crm.taken(1).await;
+    assert!(!signed.log().contains(told), "{}", signed.log());
+    let unsigned = Stoa::start_leads("").set("CRM_URL", "http://127.0.0.1:1/hook").serve();
+    assert!(unsigned.logs(told), "{}", unsigned.log());
+    let log = unsigned.log();
+    assert!(log.lines().any(|line| line.contains(told) && line.contains("WARN")), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn it_runs_beside_the_others_and_tells_where() {
     let stoa = Stoa::start_bare().serve();
     assert!(stoa.banner.contains(&format!("leads          {}", url(&stoa, ""))), "{}", stoa.banner);

@@ -28,16 +28,21 @@ pub struct CrmSettings {
 }
 
 impl CrmSettings {
+    /// Whether it is a webhook that cannot know who calls.
+    pub fn is_unsigned(&self) -> bool {
+        self.kind == CrmKind::Webhook && self.signing_secret.is_none()
+    }
+
     /// The address, or why it cannot be reached. Any answer will do; no lead and no token is sent.
     pub async fn reach(&self) -> Result<String, String> {
         let mut host = self.url.0.clone();
         host.set_path("/");
         host.set_query(None);
         let client = client(self.timeout).map_err(|error| innermost(&error))?;
-        let kind = match (self.kind, &self.signing_secret) {
-            (CrmKind::Hubspot, _) => "hubspot",
-            (CrmKind::Webhook, Some(_)) => "webhook, signed",
-            (CrmKind::Webhook, None) => "webhook, NOT signed: CRM_SIGNING_SECRET is unset",
+        let kind = match self.kind {
+            CrmKind::Hubspot => "hubspot",
+            CrmKind::Webhook if self.is_unsigned() => "webhook, NOT signed: CRM_SIGNING_SECRET is unset",
+            CrmKind::Webhook => "webhook, signed",
         };
         match client.get(host.clone()).send().await {
             Ok(_) => Ok(format!("{host} {kind}")),
