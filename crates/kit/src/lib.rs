@@ -5,6 +5,7 @@ pub mod error;
 pub mod fields;
 pub mod headers;
 pub mod health;
+mod html;
 pub mod json;
 pub mod log;
 pub mod metrics;
@@ -16,4 +17,5 @@ pub mod sse;
 pub mod token;
 
 pub use clock::{Clock, duration, iso8601};
+pub use html::escape_html;
 pub use random::{Random, hex};

@@ -7,6 +7,7 @@ mod error;
 mod export;
 mod intake;
 mod origin;
+mod page;
 
 use crate::Inner;
 use axum::Router;

@@ -8,6 +8,7 @@ mod lexicon;
 
 pub use lexicon::{Lexicon, Terms};
 
+use kit::escape_html;
 use lexicon::Term;
 use retrieval::stems;
 use serde_json::{Map, Value, json};
@@ -156,7 +157,7 @@ impl Question {
         match found {
             Some((text, place)) => self.marked(excerpt(text, place)),
             None => {
-                escaped(excerpt(texts.iter().find(|text| !text.is_empty()).map_or("", String::as_str), 0))
+                escape_html(excerpt(texts.iter().find(|text| !text.is_empty()).map_or("", String::as_str), 0))
             }
         }
     }
@@ -168,10 +169,10 @@ impl Question {
     fn marked(&self, text: &str) -> String {
         let (mut html, mut done) = (String::new(), 0);
         for (place, word) in words_of(text).filter(|(_, word)| self.matches(word)) {
-            let _ = write!(html, "{}<mark>{}</mark>", escaped(&text[done..place]), escaped(word));
+            let _ = write!(html, "{}<mark>{}</mark>", escape_html(&text[done..place]), escape_html(word));
             done = place + word.len();
         }
-        html.push_str(&escaped(&text[done..]));
+        html.push_str(&escape_html(&text[done..]));
         html
     }
 
@@ -218,10 +219,6 @@ fn excerpt(text: &str, place: usize) -> &str {
         end = text[begin..end].rfind(char::is_whitespace).map_or(end, |space| begin + space);
     }
     &text[begin..end.max(begin)]
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// What is shown of an entry that was found.

@@ -147,6 +147,30 @@ async fn a_browsers_form_goes_back_to_the_page_and_a_script_gets_json() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_browser_is_shown_what_is_wrong_as_a_page() {
+    let stoa = Stoa::start_leads(FORMS).set("LEADS_PER_MINUTE", 2).serve();
+    let send = async |form: &str, accept: &str, pairs: &[(&str, &str)]| {
+        let request = request(&stoa, Method::POST, &format!("/api/leads/{form}"));
+        reply(urlencoded(request.header("accept", accept), pairs)).await
+    };
+    let wrong = [("name", "A"), ("email", "<b>\"x\"</b>")];
+    let page = send("contact", "text/html", &wrong).await;
+    assert_eq!((page.status, page.header("content-type")), (400, vec!["text/html; charset=utf-8"]));
+    assert_eq!(page.header("content-security-policy"), ["default-src 'none'"]);
+    assert!(page.body.contains("<p>`email` is not an email address"), "{page:?}");
+    let file = "--x\r\nContent-Disposition: form-data; name=\"<i>\"; filename=\"a\"\r\n\r\ny\r\n--x--\r\n";
+    let file = request(&stoa, Method::POST, "/api/leads/contact").header("accept", "text/html").body(file);
+    let file = file.header("content-type", "multipart/form-data; boundary=x");
+    let file = reply(file).await;
+    assert!(file.status == 400 && file.body.contains("<p>`&lt;i&gt;` is a file"), "{file:?}");
+    let often = send("contact", "text/html", &wrong).await;
+    assert_eq!((often.status, often.header("retry-after").len()), (429, 1), "{often:?}");
+    assert!(often.body.starts_with("<!doctype html>"), "{often:?}");
+    assert!(send("nowhere", "text/html", &wrong).await.body.contains("<p>no such form</p>"));
+    assert_eq!(fault(&send("strict", "*/*", &wrong).await).0, 400, "a script gets JSON");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_address_may_send_so_many_a_minute_to_one_form() {
     let forms = "[forms.a]\nfields = [\"email\"]\n[forms.b]\nfields = [\"email\"]\n";
     let stoa = Stoa::start_leads(forms).set("LEADS_PER_MINUTE", 3).serve();

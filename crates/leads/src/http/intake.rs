@@ -2,14 +2,15 @@
 
 use super::App;
 use super::body::{self, Encoding};
-use super::origin;
+use super::{origin, page};
 use crate::forms::{DEFAULT, Form};
 use crate::intake::{self, Submission};
+use crate::outbox::Accepted;
 use crate::records::Status;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use kit::error::ApiError;
 use kit::headers;
 use kit::request::PathId;
@@ -22,49 +23,58 @@ use store::rate;
 const WINDOW: Duration = Duration::from_secs(60);
 const LONGEST_KEY: usize = 255;
 
-pub async fn to_default(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
+pub async fn to_default(State(app): State<App>, request: Request) -> Response {
     take(&app, DEFAULT, request).await
 }
 
-pub async fn to_form(
-    State(app): State<App>,
-    PathId(name): PathId,
-    request: Request,
-) -> Result<Response, ApiError> {
+pub async fn to_form(State(app): State<App>, PathId(name): PathId, request: Request) -> Response {
     take(&app, &name, request).await
 }
 
-async fn take(app: &App, name: &str, request: Request) -> Result<Response, ApiError> {
-    let form = origin::find(app, name)?;
+async fn take(app: &App, name: &str, request: Request) -> Response {
+    let encoding = Encoding::of(&request);
     let asked = request.headers().clone();
-    origin::check(form, &asked)?;
-    // The page is to learn what is wrong, too.
-    let mut response = accept(app, form, request).await.unwrap_or_else(IntoResponse::into_response);
+    let is_read_by_people = encoding != Encoding::Json && is_browser(&asked);
+    let shown = |fault: ApiError| match is_read_by_people {
+        true => page::of(fault),
+        false => fault.into_response(),
+    };
+    let form = origin::find(app, name).and_then(|form| origin::check(form, &asked).map(|()| form));
+    let form = match form {
+        Ok(form) => form,
+        Err(fault) => return shown(fault),
+    };
+    let mut response = match accept(app, form, request, encoding).await {
+        Ok(accepted) => answer(form, &accepted, is_read_by_people),
+        // The page is to learn what is wrong, too.
+        Err(fault) => shown(fault),
+    };
     origin::open(form, &asked, &mut response);
-    Ok(response)
+    response
 }
 
-async fn accept(app: &App, form: &Form, request: Request) -> Result<Response, ApiError> {
+async fn accept(app: &App, form: &Form, request: Request, encoding: Encoding) -> Result<Accepted, ApiError> {
     let context = request.extensions().get::<RequestContext>();
     let address = context
         .map(|context| app.settings.trusted_proxies.client(&context.connection, request.headers()))
         .ok_or_else(|| ApiError::internal("a request without its context"))?;
     count(app, form, address).await?;
     let idempotency_key = idempotency_key(request.headers())?;
-    let encoding = Encoding::of(&request);
-    let goes_back = encoding != Encoding::Json && is_browser(request.headers());
     let pairs = body::read(request, encoding).await?;
     let lead = intake::read(form, Submission { pairs, idempotency_key, address }, app.db.clock().now_ms())?;
     let accepted = app.outbox.accept(&lead).await?;
     let counted = if accepted.is_new { lead.status.as_str() } else { "duplicate" };
     metrics::counter!("leads_received_total", "form" => form.name.clone(), "status" => counted).increment(1);
+    Ok(accepted)
+}
+
+fn answer(form: &Form, accepted: &Accepted, goes_back: bool) -> Response {
     if let Some(place) = form.return_to.as_deref().filter(|_| goes_back) {
-        let place = HeaderValue::from_str(place).map_err(ApiError::internal)?;
-        return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response());
+        return (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response();
     }
     // The same for spam: whoever sends it is not told.
     let told = json!({ "success": true, "leadId": accepted.id, "status": Status::Queued.as_str() });
-    Ok((StatusCode::ACCEPTED, Json(told)).into_response())
+    (StatusCode::ACCEPTED, Json(told)).into_response()
 }
 
 async fn count(app: &App, form: &Form, address: IpAddr) -> Result<(), ApiError> {
