@@ -27,8 +27,10 @@ CREATE INDEX leads_waiting ON leads (sequence_key, place) WHERE status = 'queued
 CREATE INDEX leads_of_status ON leads (status, id);
 CREATE INDEX leads_of_email ON leads (email, id) WHERE email IS NOT NULL;
 
--- The keys that have waiting leads, each with the one job that sends them.
+-- The keys that have waiting leads, each with the one job that sends them. The job itself says nothing of its key, which is a
+-- digest of somebody's address.
 CREATE TABLE lead_queues (
     sequence_key TEXT PRIMARY KEY,
     job_id BIGINT
 );
+CREATE UNIQUE INDEX lead_queues_of_job ON lead_queues (job_id);

@@ -73,14 +73,12 @@ impl Handler for Forwarder {
 
 impl Forwarder {
     async fn send_all(&self, job: &Job) -> Result<(), JobError> {
-        let key = job.payload["key"].as_str().unwrap_or_default();
         loop {
             // Before the lead is read: one that is erased during the pause is not sent after it.
             self.be_quiet().await?;
-            let next = tables::leads::first_waiting(&self.db, key).await?;
-            let ended = match next {
+            let ended = match tables::leads::first_waiting(&self.db, job.id).await? {
                 Some(lead) => self.send(job, lead).await?,
-                None => self.end(job, key).await?,
+                None => end_where_empty(self.db.begin().await?, job).await.map_err(lost)?,
             };
             if ended {
                 return Ok(());
@@ -94,7 +92,6 @@ impl Forwarder {
         let mut tx = self.db.begin().await?;
         jobs::hold(&mut tx, job).await.map_err(lost)?;
         let now = self.db.clock().now_ms();
-        let key = lead.sequence_key.clone();
         // As it is now: it may have been erased meanwhile.
         let Some(lead) = tables::leads::lock(&mut tx, &lead.id).await? else { return Ok(false) };
         let is_waiting = lead.status == Status::Queued;
@@ -132,11 +129,7 @@ impl Forwarder {
             tx.commit().await?;
             return Err(error);
         }
-        Ok(end_where_empty(tx, job, &key).await?)
-    }
-
-    async fn end(&self, job: &Job, key: &str) -> Result<bool, JobError> {
-        end_where_empty(self.db.begin().await?, job, key).await.map_err(lost)
+        Ok(end_where_empty(tx, job).await?)
     }
 
     /// What the CRM asks for, and at least longer each time, half of it random so that leads that failed together do not come back
@@ -169,16 +162,19 @@ impl Forwarder {
     }
 }
 
-/// Commits, and ends the job where nothing waits under its key any more.
-async fn end_where_empty(mut tx: Tx, job: &Job, key: &str) -> Result<bool, StoreError> {
-    tables::queues::enter(&mut tx, key).await?;
-    let is_empty = !tables::leads::any_waiting(&mut tx, key).await?;
-    if is_empty {
-        tables::queues::leave(&mut tx, key).await?;
-        jobs::complete(&mut tx, job).await?;
+/// Commits, and ends the job where nothing waits under its key any more. True where it has ended.
+async fn end_where_empty(mut tx: Tx, job: &Job) -> Result<bool, StoreError> {
+    // Without a key, its leads were erased: if others of the same address have come since, they have a job of their own.
+    if let Some(key) = tables::queues::enter_of_job(&mut tx, job.id).await? {
+        if tables::leads::any_waiting(&mut tx, &key).await? {
+            tx.commit().await?;
+            return Ok(false);
+        }
+        tables::queues::leave(&mut tx, &key).await?;
     }
+    jobs::complete(&mut tx, job).await?;
     tx.commit().await?;
-    Ok(is_empty)
+    Ok(true)
 }
 
 /// Another worker has the job: it ends here, and goes on there.

@@ -126,9 +126,16 @@ impl Outbox {
             // Who sends the same again after this is somebody new.
             idempotency_key: None,
             content_digest: None,
-            ..lead
+            ..lead.clone()
         };
         tables::leads::update(&mut tx, &erased).await?;
+        if lead.status == Status::Queued {
+            // The key is made of the address: it stays only where another lead waits under it.
+            tables::queues::enter(&mut tx, &lead.sequence_key).await?;
+            if !tables::leads::any_waiting(&mut tx, &lead.sequence_key).await? {
+                tables::queues::leave(&mut tx, &lead.sequence_key).await?;
+            }
+        }
         tx.commit().await?;
         Ok(erased)
     }
@@ -168,7 +175,7 @@ async fn enqueue(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     if job.is_some() {
         return Ok(());
     }
-    let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(JOB, json!({ "key": key })) };
+    let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(JOB, json!({})) };
     let job = jobs::enqueue(tx, job).await?;
     tables::queues::set_job(tx, key, job).await
 }
@@ -213,8 +220,9 @@ mod tests {
             ids.push(accept(outbox, clock, None, message).await.id);
         }
         let key = tables::leads::get(&db, &ids[0]).await.unwrap().unwrap().sequence_key;
+        let job = tables::queues::enter(&mut db.begin().await.unwrap(), &key).await.unwrap().unwrap();
         let mut sent = Vec::new();
-        while let Some(lead) = tables::leads::first_waiting(&db, &key).await.unwrap() {
+        while let Some(lead) = tables::leads::first_waiting(&db, job).await.unwrap() {
             sent.push(lead.id.clone());
             let mut tx = db.begin().await.unwrap();
             tables::leads::update(&mut tx, &Lead { status: Status::Failed, ..lead }).await.unwrap();
@@ -223,8 +231,27 @@ mod tests {
         assert_eq!(sent, ids);
         accept(&there, &behind, None, "4").await;
         here.retry(&ids[0]).await.unwrap();
-        let first = tables::leads::first_waiting(&db, &key).await.unwrap().unwrap();
+        let first = tables::leads::first_waiting(&db, job).await.unwrap().unwrap();
         assert_eq!(first.id, ids[0], "what is sent again keeps its place");
+    }
+
+    #[tokio::test]
+    async fn nothing_of_an_erased_person_is_left_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::fixed(1_794_709_061_000);
+        let (outbox, db) = open(folder.path(), &clock).await;
+        let ids = [accept(&outbox, &clock, None, "1").await.id, accept(&outbox, &clock, None, "2").await.id];
+        let key = tables::leads::get(&db, &ids[0]).await.unwrap().unwrap().sequence_key;
+        let job = tables::queues::enter(&mut db.begin().await.unwrap(), &key).await.unwrap().unwrap();
+        outbox.erase(&ids[0]).await.unwrap();
+        let waiting = tables::leads::first_waiting(&db, job).await.unwrap().map(|lead| lead.id);
+        assert_eq!(waiting.as_ref(), Some(&ids[1]));
+        outbox.erase(&ids[1]).await.unwrap();
+        assert!(tables::leads::first_waiting(&db, job).await.unwrap().is_none());
+        db.close().await;
+        let file = std::fs::read(folder.path().join("leads.db")).unwrap();
+        let holds = |text: &str| file.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(holds(&ids[0]) && !holds(&key) && !holds("ada@example.org"));
     }
 
     #[tokio::test]

@@ -80,27 +80,28 @@ pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Lead>, StoreError> {
 
 /// A place behind all leads of its key, where it has none yet, in a transaction that has locked the key.
 pub async fn give_place(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
-    let update = "UPDATE leads SET place = 1 + (SELECT COALESCE(MAX(place), 0) FROM leads WHERE sequence_key = $2)
+    let update =
+        "UPDATE leads SET place = 1 + (SELECT COALESCE(MAX(place), 0) FROM leads WHERE sequence_key = $2)
         WHERE id = $1 AND place = 0";
     sqlx::query(update).bind(&lead.id).bind(&lead.sequence_key).execute(tx.conn()).await?;
     Ok(())
 }
 
-/// The first of the leads that wait under a key.
-pub async fn first_waiting(db: &Db, key: &str) -> Result<Option<Lead>, StoreError> {
-    let row = sqlx::query(waiting_sql()).bind(key).fetch_optional(db.read()).await?;
+/// The first of the leads that wait under the key of a job.
+pub async fn first_waiting(db: &Db, job: i64) -> Result<Option<Lead>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM leads
+         WHERE sequence_key = (SELECT sequence_key FROM lead_queues WHERE job_id = $1) AND status = 'queued'
+         ORDER BY place LIMIT 1"
+    );
+    let row = sqlx::query(AssertSqlSafe(sql)).bind(job).fetch_optional(db.read()).await?;
     row.as_ref().map(lead_of).transpose()
 }
 
 /// Whether leads wait under a key, in a transaction that has locked it.
 pub async fn any_waiting(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
-    Ok(sqlx::query(waiting_sql()).bind(key).fetch_optional(tx.conn()).await?.is_some())
-}
-
-fn waiting_sql() -> AssertSqlSafe<String> {
-    AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM leads WHERE sequence_key = $1 AND status = 'queued' ORDER BY place LIMIT 1"
-    ))
+    let select = "SELECT id FROM leads WHERE sequence_key = $1 AND status = 'queued' LIMIT 1";
+    Ok(sqlx::query(select).bind(key).fetch_optional(tx.conn()).await?.is_some())
 }
 
 /// Which leads somebody wants to see; all where nothing is said.

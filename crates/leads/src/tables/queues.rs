@@ -11,6 +11,13 @@ pub async fn enter(tx: &mut Tx, key: &str) -> Result<Option<i64>, StoreError> {
     Ok(sqlx::query(upsert).bind(key).fetch_one(tx.conn()).await?.try_get(0)?)
 }
 
+/// The key whose leads a job sends, locked as well; none where they were erased.
+pub async fn enter_of_job(tx: &mut Tx, job: i64) -> Result<Option<String>, StoreError> {
+    let update = "UPDATE lead_queues SET job_id = job_id WHERE job_id = $1 RETURNING sequence_key";
+    let row = sqlx::query(update).bind(job).fetch_optional(tx.conn()).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
 pub async fn set_job(tx: &mut Tx, key: &str, job: i64) -> Result<(), StoreError> {
     let update = sqlx::query("UPDATE lead_queues SET job_id = $2 WHERE sequence_key = $1").bind(key);
     update.bind(job).execute(tx.conn()).await?;
