@@ -1,8 +1,8 @@
 //! How close the encoder is to its float reference, on a collection in BEIR's form: the cosine of each text's two
 //! vectors, and nDCG@10 of an exact search with each.
 //!
-//! `accuracy MODELS CORPUS [TEXTS]`: the encoder's folder, the collection's folder, and how many texts at most are
-//! compared (all of them for a comparable nDCG; the reference takes a quarter of a second for each).
+//! `accuracy MODELS CORPUS [TEXTS [KERNEL]]`: the encoder's folder, the collection's folder, how many texts at most are
+//! compared (all of them for a comparable nDCG; the reference takes a quarter of a second for each), and with what.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "not the product")]
 
@@ -18,11 +18,12 @@ fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let (models, folder) = (Path::new(&arguments[0]), Path::new(&arguments[1]));
     let most = arguments.get(2).map_or(usize::MAX, |most| most.parse().expect("a number of texts"));
+    let kernel = arguments.get(3).map_or(Kernel::best(), |name| Kernel::named(name).expect("a kernel"));
     let documents = read(&folder.join("corpus.jsonl"), most);
     let queries = read(&folder.join("queries.jsonl"), usize::MAX);
     let texts: Vec<String> = documents.iter().chain(&queries).map(|(_, text)| text.clone()).collect();
 
-    let encoder = Encoder::load(models, Kernel::best()).unwrap();
+    let encoder = Encoder::load(models, kernel).unwrap();
     let engine = Engine::start(Models { encoder: Some(encoder), decoder: None, threads: 2 });
     let fast = engine.embed(texts.clone(), Priority::Bulk).unwrap().wait().unwrap();
     let exact = reference(models, &texts);

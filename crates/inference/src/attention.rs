@@ -5,7 +5,7 @@
 //! is multiplied into the weight that attention gives it, which costs nothing: its logarithm is added to the logit.
 
 use crate::elementwise::{self, Scales, Then, ZERO};
-use crate::kernel::{self, Aligned, BLOCK, Isa, Left, Pair, Session, Sums};
+use crate::kernel::{self, Aligned, BLOCK, Isa, Left, Pair, Right, Session, Sums};
 use crate::linear::stride as stride_of;
 use crate::simd::vectorized;
 use std::ops::Range;
@@ -215,9 +215,10 @@ pub(crate) fn attend(
     };
     let [mut current, mut before] = scratch.sums.each_mut();
     for position in (first..last).step_by(BLOCK) {
-        let panel = &past.keys[position * past.depth..][..BLOCK * past.depth];
+        let bytes = &past.keys[position * past.depth..][..BLOCK * past.depth];
         let start = past.key_starts[position..].first_chunk().unwrap_or(&NO_START);
-        session.multiply(queries_bytes, panel, start, current, &mut |rows| {
+        let keys = Right { bytes, start, narrow: false };
+        session.multiply(queries_bytes, keys, current, &mut |rows| {
             if position > first {
                 finish(position - BLOCK, rows, before);
             }
@@ -238,14 +239,9 @@ pub(crate) fn attend(
 
     let weights = Left { bytes: &scratch.weights, stride: weight_stride, rows: count, depth: width };
     for part in 0..past.dimension / BLOCK {
-        let panel = (part * past.capacity + first) * BLOCK;
-        session.multiply(
-            weights,
-            &past.values[panel..panel + width * BLOCK],
-            &NO_START,
-            current,
-            &mut |_| {},
-        );
+        let bytes = &past.values[(part * past.capacity + first) * BLOCK..][..width * BLOCK];
+        let values = Right { bytes, start: &NO_START, narrow: false };
+        session.multiply(weights, values, current, &mut |_| {});
         let scales = Scales { rows: &weight_scales[..count], columns: &UNIT_SCALES, bias: &NO_BIAS };
         elementwise::rescale(isa, &current.0, scales, Then::Set, &mut out[part * BLOCK..], stride);
     }

@@ -295,6 +295,20 @@ mod tests {
     }
 
     #[test]
+    fn each_row_has_the_scale_of_its_own_highest_number() {
+        let highest = [3.0, 70.0, 0.5, 9.0, 2000.0, 0.01, 8.0];
+        for kernel in Kernel::available() {
+            for place in 0..32 {
+                let mut values = [0.0; 7 * 32];
+                values.chunks_exact_mut(32).zip(highest).for_each(|(row, highest)| row[place] = -highest);
+                let mut scales = [0.0; 7];
+                quantize_rows(kernel.0, &values, 32, 32, &mut scales, &mut [0; 7 * 32]);
+                assert_eq!(scales, highest.map(|highest| highest * (1.0 / 127.0)), "{kernel}, {place}");
+            }
+        }
+    }
+
+    #[test]
     fn softmax_gives_weights_that_sum_to_one() {
         let logits: Vec<f32> = (0..64).map(|i| if i < 40 { i as f32 * 0.1 } else { -1e30 }).collect();
         let parts: Vec<f32> = (0..64).map(|i| 0.5 + (i % 5) as f32 * 0.1).collect();

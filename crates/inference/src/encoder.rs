@@ -48,9 +48,10 @@ struct Layer {
 }
 
 impl Layer {
-    fn new(weights: LayerWeights, config: &Config) -> Self {
+    fn new(kernel: Kernel, weights: LayerWeights, config: &Config) -> Self {
         let hidden = config.hidden_size;
-        let matrix = |linear: &weights::Linear, depth| ByteMatrix::new(&linear.weight, depth, &linear.bias);
+        let matrix =
+            |linear: &weights::Linear, depth| ByteMatrix::new(kernel, &linear.weight, depth, &linear.bias);
         let together = weights::Linear::stacked([&weights.query, &weights.key, &weights.value]);
         Self {
             query_key_value: matrix(&together, hidden),
@@ -75,7 +76,7 @@ impl Encoder {
             word_embeddings: weights.word_embeddings,
             position_embeddings: weights.position_embeddings,
             embedding_norm: weights.embedding_norm,
-            layers: weights.layers.into_iter().map(|layer| Layer::new(layer, &config)).collect(),
+            layers: weights.layers.into_iter().map(|layer| Layer::new(kernel, layer, &config)).collect(),
             config,
         })
     }

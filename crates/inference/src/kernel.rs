@@ -76,6 +76,11 @@ impl Kernel {
         }
     }
 
+    /// Whether its products are faster where columns are narrow, see `column_scale`.
+    pub(crate) fn prefers_narrow(self) -> bool {
+        self.0 == Isa::Avx2
+    }
+
     /// Makes the calling thread ready for products.
     pub(crate) fn session(self) -> Session {
         #[cfg(target_arch = "x86_64")]
@@ -123,14 +128,23 @@ impl Left<'_> {
     }
 }
 
+/// Right operand: 32 columns, four bytes of a column's depth together, `[depth/4][32][4]`, and what their sums begin
+/// with.
+#[derive(Clone, Copy)]
+pub(crate) struct Right<'a> {
+    pub bytes: &'a [i8],
+    pub start: &'a [i32; BLOCK],
+    /// Whether the columns are narrow, see `column_scale`.
+    pub narrow: bool,
+}
+
 impl Session {
     pub(crate) fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// `sums[i][j] = start[j] + Σ left[i][k] · panel[k][j]`, exactly, for the rows of `left`; what is left of the
-    /// block is unspecified. `panel` holds 32 columns, four of their `depth` bytes together: `[depth/4][32][4]`.
-    /// `depth` is a multiple of 32.
+    /// `sums[i][j] = start[j] + Σ left[i][k] · right[k][j]`, exactly, for the rows of `left`; what is left of the
+    /// block is unspecified. The depth is a multiple of 32.
     ///
     /// `meanwhile` is called with ranges that make up 0 to 32, to do something with as many rows of another block: the
     /// tile unit and the vector units then work at the same time.
@@ -138,13 +152,13 @@ impl Session {
     pub(crate) fn multiply(
         &self,
         left: Left<'_>,
-        panel: &[i8],
-        start: &[i32; BLOCK],
+        right: Right<'_>,
         sums: &mut Sums,
         meanwhile: &mut dyn FnMut(Range<usize>),
     ) {
         assert!(left.rows <= BLOCK && left.depth > 0 && left.depth.is_multiple_of(32));
-        assert!(left.reaches(left.rows) && panel.len() >= left.depth * BLOCK);
+        assert!(left.reaches(left.rows) && right.bytes.len() >= left.depth * BLOCK);
+        let Right { bytes: panel, start, narrow } = right;
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Amx if left.rows > 8 && left.depth.is_multiple_of(amx::DEPTH) => {
@@ -154,11 +168,31 @@ impl Session {
             #[cfg(target_arch = "x86_64")]
             Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums),
             #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 if narrow => avx2::multiply_narrow(left, panel, start, sums),
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::multiply(left, panel, start, sums),
             _ => portable::multiply(left, panel, start, sums),
         }
         meanwhile(0..BLOCK);
     }
+}
+
+/// The smallest scale with which a column becomes bytes. A narrow one becomes bytes whose products with any others can be
+/// added up by fours in sixteen bits: the positive bytes of a four, and its negative ones, come to 128 at most
+/// (255 · 128 < 2¹⁵), two of which are left to rounding. AVX2 multiplies bytes and adds up neighbours, and then two such
+/// sums: hence these fours.
+pub(crate) fn column_scale(column: &[f32], narrow: bool) -> f32 {
+    let (highest, steps) = if narrow {
+        let fours = column.chunks_exact(8).flat_map(|eight| {
+            [[0, 1, 4, 5], [2, 3, 6, 7]].map(|places| places.map(|place: usize| eight[place]))
+        });
+        let side =
+            |four: [f32; 4], sign: f32| four.iter().map(|weight| (sign * weight).max(0.0)).sum::<f32>();
+        (fours.fold(0.0f32, |highest, four| highest.max(side(four, 1.0)).max(side(four, -1.0))), 126.0)
+    } else {
+        (column.iter().fold(0.0f32, |highest, weight| highest.max(weight.abs())), 127.0)
+    };
+    if highest > 0.0 { highest / steps } else { 1.0 }
 }
 
 /// Two blocks, of which one is computed while the other is used.
@@ -193,13 +227,55 @@ mod tests {
                 }
                 let start: [i32; 32] = std::array::from_fn(|column| column as i32 * 1000 - 7);
                 let left = Left { bytes: &left, stride: depth, rows, depth };
-                let mut expected = Sums([0; 1024]);
-                portable::multiply(left, &panel, &start, &mut expected);
-                for kernel in Kernel::available() {
-                    let mut sums = Sums([0; 1024]);
-                    kernel.session().multiply(left, &panel, &start, &mut sums, &mut |_| {});
-                    assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
+                every_kernel_multiplies(left, Right { bytes: &panel, start: &start, narrow: false });
+            }
+        }
+    }
+
+    fn every_kernel_multiplies(left: Left<'_>, right: Right<'_>) {
+        let (rows, depth) = (left.rows, left.depth);
+        let mut expected = Sums([0; 1024]);
+        portable::multiply(left, right.bytes, right.start, &mut expected);
+        for kernel in Kernel::available() {
+            let mut sums = Sums([0; 1024]);
+            kernel.session().multiply(left, right, &mut sums, &mut |_| {});
+            assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
+        }
+    }
+
+    /// Columns in which some bytes are as large as they may be: all, one, two, or four that without the room for it would
+    /// all be rounded up.
+    #[test]
+    fn products_of_narrow_columns_are_exact_too() {
+        let mut seed = 9;
+        for depth in [32, 384, 1536] {
+            let mut panel = Aligned::<i8>::zeroed(BLOCK * depth);
+            for column in 0..BLOCK {
+                let sign = if column % 2 == 0 { 1.0 } else { -1.0 };
+                let weights: Vec<f32> = (0..depth)
+                    .map(|k| match column / 2 {
+                        0 => sign,
+                        1 => sign * f32::from(u8::from(k % 8 == 1)),
+                        2 => sign * f32::from(u8::from(k % 4 > 1)),
+                        3 => sign * [21.5, 21.5, 0.0, 0.0, 42.5, 42.5, 0.0, 0.0][k % 8],
+                        _ => f32::from(noise(&mut seed)) - 127.5,
+                    })
+                    .collect();
+                let scale = column_scale(&weights, true);
+                for (k, weight) in weights.iter().enumerate() {
+                    panel[k / 4 * 128 + column * 4 + k % 4] = (weight / scale).round() as i8;
                 }
+            }
+            assert!(
+                panel.contains(&126) && panel.contains(&-126),
+                "one alone may be as large as in other columns"
+            );
+            for rows in [1, 2, 3, 4, 7, 16, 32] {
+                let mut left = Aligned::<u8>::zeroed(BLOCK * depth);
+                left.iter_mut().for_each(|byte| *byte = noise(&mut seed));
+                left[..depth].fill(255);
+                let left = Left { bytes: &left, stride: depth, rows, depth };
+                every_kernel_multiplies(left, Right { bytes: &panel, start: &[-3; BLOCK], narrow: true });
             }
         }
     }
@@ -214,8 +290,7 @@ mod tests {
         let mut sums = Sums([1; 1024]);
         outer.multiply(
             Left { bytes: &left, stride: 64, rows: 32, depth: 64 },
-            &panel,
-            &[5; 32],
+            Right { bytes: &panel, start: &[5; 32], narrow: false },
             &mut sums,
             &mut |_| {},
         );

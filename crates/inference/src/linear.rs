@@ -5,7 +5,7 @@
 //! pass by it.
 
 use crate::elementwise::{self, Scales, Then, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Left, Pair, Session, Sums};
+use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, Sums, column_scale};
 use std::ops::Range;
 
 /// How far apart rows of a wide matrix of floats should lie: by an odd number of cache lines, since rows that are a
@@ -75,16 +75,16 @@ impl ByteRows {
 
 /// Thirty-two columns of a matrix, ready for the kernels.
 pub(crate) struct Panel<'a> {
-    pub bytes: &'a [i8],
+    /// Its start takes back what the rows' bytes are too large by: `-ZERO · Σ column`.
+    pub right: Right<'a>,
     pub scales: &'a [f32],
-    /// Takes back what the rows' bytes are too large by: `-ZERO · Σ column`.
-    pub start: &'a [i32; BLOCK],
     pub bias: &'a [f32],
 }
 
 /// A matrix of signed bytes with a scale for each column, in panels of `[depth/4][32][4]`.
 pub(crate) struct ByteMatrix {
     depth: usize,
+    narrow: bool,
     bytes: Aligned<i8>,
     scales: Vec<f32>,
     starts: Vec<[i32; BLOCK]>,
@@ -92,20 +92,21 @@ pub(crate) struct ByteMatrix {
 }
 
 impl ByteMatrix {
-    /// From rows that are the matrix's columns, as models keep them. Both sides are multiples of 32.
-    pub fn new(weights: &[f32], depth: usize, bias: &[f32]) -> Self {
+    /// From rows that are the matrix's columns, as models keep them, rounded as the kernel likes them. Both sides are
+    /// multiples of 32.
+    pub fn new(kernel: Kernel, weights: &[f32], depth: usize, bias: &[f32]) -> Self {
         let columns = weights.len() / depth;
         assert!(columns.is_multiple_of(BLOCK) && depth.is_multiple_of(BLOCK) && bias.len() == columns);
         let mut matrix = Self {
             depth,
+            narrow: kernel.prefers_narrow(),
             bytes: Aligned::zeroed(columns * depth),
             scales: Vec::with_capacity(columns),
             starts: vec![[0; BLOCK]; columns / BLOCK],
             biases: bias.to_vec(),
         };
         for (column, weights) in weights.chunks_exact(depth).enumerate() {
-            let highest = weights.iter().fold(0.0f32, |highest, weight| highest.max(weight.abs()));
-            let scale = if highest > 0.0 { highest / 127.0 } else { 1.0 };
+            let scale = column_scale(weights, matrix.narrow);
             let (panel, lane) = (column / BLOCK, column % BLOCK);
             let panel_bytes = &mut matrix.bytes[panel * BLOCK * depth..][..BLOCK * depth];
             let mut sum = 0;
@@ -127,9 +128,12 @@ impl ByteMatrix {
     pub fn panel(&self, index: usize) -> Panel<'_> {
         let columns = index * BLOCK..(index + 1) * BLOCK;
         Panel {
-            bytes: &self.bytes[index * BLOCK * self.depth..][..BLOCK * self.depth],
+            right: Right {
+                bytes: &self.bytes[index * BLOCK * self.depth..][..BLOCK * self.depth],
+                start: &self.starts[index],
+                narrow: self.narrow,
+            },
             scales: &self.scales[columns.clone()],
-            start: &self.starts[index],
             bias: &self.biases[columns],
         }
     }
@@ -161,7 +165,7 @@ pub(crate) fn times_panel(
     };
     let [mut current, mut before] = sums.each_mut();
     for first in (0..count).step_by(BLOCK) {
-        session.multiply(block(first).0, panel.bytes, panel.start, current, &mut |rows| {
+        session.multiply(block(first).0, panel.right, current, &mut |rows| {
             if first > 0 {
                 finish(first - BLOCK, rows, before);
             }

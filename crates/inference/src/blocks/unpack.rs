@@ -2,7 +2,7 @@
 
 use super::{Bits, BlockMatrix};
 use crate::elementwise::ZERO;
-use crate::kernel::{BLOCK, Isa};
+use crate::kernel::{BLOCK, Isa, Right};
 use crate::linear::Panel;
 use crate::simd::vectorized;
 
@@ -13,9 +13,8 @@ impl BlockMatrix {
     pub fn unpack<'a>(&'a self, isa: Isa, index: usize, bytes: &'a mut [i8]) -> Panel<'a> {
         self.unpack_bytes(isa, index, bytes);
         Panel {
-            bytes,
+            right: Right { bytes, start: &self.column_starts[index], narrow: false },
             scales: &self.column_scales[index * BLOCK..][..BLOCK],
-            start: &self.column_starts[index],
             bias: &NO_BIAS,
         }
     }

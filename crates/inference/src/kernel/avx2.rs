@@ -1,5 +1,6 @@
-//! The product with AVX2. Its byte product saturates, so bytes are widened to sixteen bits, where pairs of products
-//! are exact: the even bytes of a column's four in one vector, the odd ones in another.
+//! The products with AVX2. Its byte product adds up pairs in sixteen bits, and saturates. Columns that are narrow never
+//! come that far. For all others bytes are widened, so that pairs of products are exact: the even bytes of a column's
+//! four in one vector, the odd ones in another.
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
@@ -7,7 +8,7 @@ use super::{BLOCK, Left, Sums};
 use std::arch::x86_64::*;
 
 /// Depth that is widened at a time, in groups of four bytes.
-const FOURS: usize = 256;
+const FOURS: usize = 64;
 
 /// Bytes of up to eight rows, widened: for each four bytes the first and third, and the second and fourth.
 struct Wide {
@@ -47,6 +48,67 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
                     product(&wide, panel, fours, sums.0.as_mut_ptr().add(row * BLOCK + column));
                 }
             }
+        }
+    }
+}
+
+/// For narrow columns, see `column_scale`.
+pub(super) fn multiply_narrow(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+    // Half of the columns stay in the first-level cache while all rows pass by them.
+    for column in (0..BLOCK).step_by(16) {
+        for row in (0..left.rows).step_by(4) {
+            let product = match left.rows - row {
+                4.. => narrow_rows::<4>,
+                3 => narrow_rows::<3>,
+                2 => narrow_rows::<2>,
+                _ => narrow_rows::<1>,
+            };
+            // SAFETY: as above; the caller has checked that `left` holds its rows, too.
+            unsafe {
+                let bytes = left.bytes.as_ptr().add(row * left.stride);
+                let panel = panel.as_ptr().add(column * 4);
+                let out = sums.0.as_mut_ptr().add(row * BLOCK + column);
+                product(bytes, left.stride, panel, left.depth / 4, start.as_ptr().add(column), out);
+            }
+        }
+    }
+}
+
+/// SAFETY: `left` must point to `ROWS` rows, `stride` apart, of `4 * fours` bytes, `panel` to `fours` groups of 64 bytes,
+/// 128 apart, `start` to 16 sums and `out` to rows of as many, 32 apart; `fours` is even.
+#[target_feature(enable = "avx2")]
+unsafe fn narrow_rows<const ROWS: usize>(
+    left: *const u8,
+    stride: usize,
+    panel: *const i8,
+    fours: usize,
+    start: *const i32,
+    out: *mut i32,
+) {
+    // SAFETY: every address lies within what the caller vouches for.
+    unsafe {
+        let ones = _mm256_set1_epi16(1);
+        let start = [_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(8).cast())];
+        let mut sums = [start; ROWS];
+        for four in (0..fours).step_by(2) {
+            let columns = |at: usize| _mm256_loadu_si256(panel.add(four * 128 + at).cast());
+            let columns = [[columns(0), columns(128)], [columns(32), columns(160)]];
+            for (row, sums) in sums.iter_mut().enumerate() {
+                let bytes = left.add(row * stride + four * 4).cast::<i32>();
+                let first = _mm256_set1_epi32(bytes.read_unaligned());
+                let second = _mm256_set1_epi32(bytes.add(1).read_unaligned());
+                for (sum, columns) in sums.iter_mut().zip(columns) {
+                    let pairs = _mm256_add_epi16(
+                        _mm256_maddubs_epi16(first, columns[0]),
+                        _mm256_maddubs_epi16(second, columns[1]),
+                    );
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pairs, ones));
+                }
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            _mm256_storeu_si256(out.add(row * BLOCK).cast(), sums[0]);
+            _mm256_storeu_si256(out.add(row * BLOCK + 8).cast(), sums[1]);
         }
     }
 }

@@ -109,12 +109,38 @@ impl Floats for Vector {
 
     #[inline(always)]
     fn sum(self) -> f32 {
-        self.fold(|a, b| a.plus(b), |a, b| a + b)
+        // SAFETY: as in `both!`.
+        unsafe {
+            let eight = _mm256_add_ps(self.0, self.1);
+            let four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        }
     }
 
     #[inline(always)]
     fn highest(self) -> f32 {
-        self.fold(|a, b| a.max(b), |a, b| if a > b { a } else { b })
+        Self::highest_of_each([self; 4])[0]
+    }
+
+    #[inline(always)]
+    fn highest_of_each([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        let mut highest = [0.0; 4];
+        // SAFETY: as in `both!`; there is room for four.
+        unsafe {
+            let [a, b] = [_mm256_max_ps(a.0, a.1), _mm256_max_ps(b.0, b.1)];
+            let [c, d] = [_mm256_max_ps(c.0, c.1), _mm256_max_ps(d.0, d.1)];
+            // Lanes of two, then of all four, against each other: each half of the register becomes `a b c d`.
+            let ab = _mm256_max_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            let cd = _mm256_max_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+            let all = _mm256_max_ps(
+                _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
+                _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
+            );
+            let all = _mm_max_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps::<1>(all));
+            _mm_storeu_ps(highest.as_mut_ptr(), all);
+        }
+        highest
     }
 
     #[inline(always)]
@@ -127,15 +153,5 @@ impl Floats for Vector {
             };
             Self(multiply(self.0, rounded.0), multiply(self.1, rounded.1))
         }
-    }
-}
-
-impl Vector {
-    #[inline(always)]
-    fn fold(self, halves: impl Fn(Self, Self) -> Self, lanes: impl Fn(f32, f32) -> f32) -> f32 {
-        let mut eight = [0.0; LANES];
-        halves(self, Self(self.1, self.0)).store(&mut eight);
-        let four: [f32; 4] = std::array::from_fn(|lane| lanes(eight[lane], eight[lane + 4]));
-        lanes(lanes(four[0], four[2]), lanes(four[1], four[3]))
     }
 }
