@@ -4,265 +4,243 @@
 //! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale
 //! is multiplied into the weight that attention gives it, which costs nothing: its logarithm is added to the logit.
 
-use crate::elementwise::{self, Scales, Then, ZERO};
-use crate::kernel::{self, Aligned, BLOCK, Isa, Left, Pair, Right, Session, Sums};
+mod key_values;
+
+pub(crate) use key_values::{KeyValues, MAX_DIMENSION};
+
+use crate::kernel::{Aligned, BLOCK, Left, Nothing, Right, Session, Sums};
 use crate::linear::stride as stride_of;
-use crate::simd::vectorized;
+use crate::rescale::{Out, Scales, Then, rescale};
+use crate::simd::{Floats, LANES, vectorized};
 use std::ops::Range;
 
-/// A logit that no softmax gives any weight.
-const HIDDEN: f32 = -1e30;
 const NO_START: [i32; BLOCK] = [0; BLOCK];
 const NO_BIAS: [f32; BLOCK] = [0.0; BLOCK];
 const UNIT_SCALES: [f32; BLOCK] = [1.0; BLOCK];
 /// Depth of the second product in one step of every kernel.
 const STEP: usize = 64;
 
-/// Keys and values of one head.
-pub(crate) struct KeyValues {
-    dimension: usize,
-    depth: usize,
-    capacity: usize,
-    /// `[position/32][depth/4][32][4]`, where a depth beyond the dimension is zero: tiles are 64 deep.
-    keys: Aligned<i8>,
-    key_scales: Aligned<f32>,
-    key_starts: Aligned<i32>,
-    /// `[dimension/32][position/4][32][4]`
-    values: Aligned<i8>,
-    /// A value's scale, as the power of two that it is and as one over it.
-    value_powers: Aligned<f32>,
-    value_inverses: Aligned<f32>,
-}
-
-impl KeyValues {
-    /// Room for `capacity` positions; a head's dimension is a multiple of 32.
-    pub fn new(dimension: usize, capacity: usize) -> Self {
-        assert!(dimension.is_multiple_of(BLOCK) && dimension <= MAX_DIMENSION);
-        let capacity = capacity.next_multiple_of(STEP);
-        let depth = dimension.next_multiple_of(STEP);
-        Self {
-            dimension,
-            depth,
-            capacity,
-            keys: Aligned::zeroed(capacity * depth),
-            key_scales: Aligned::zeroed(capacity),
-            key_starts: Aligned::zeroed(capacity),
-            values: Aligned::zeroed(capacity * dimension),
-            value_powers: Aligned::zeroed(capacity),
-            value_inverses: Aligned::zeroed(capacity),
-        }
-    }
-
-    /// Keys of neighbouring positions, the first at `position`: `values` has them `stride` apart.
-    pub fn set_keys(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
-        let end = position + values.len().div_ceil(stride);
-        let mut bytes = [0; BLOCK * MAX_DIMENSION];
-        let mut first = position;
-        while first < end {
-            // Up to the end of a panel.
-            let count = (BLOCK - first % BLOCK).min(end - first);
-            let scales = &mut self.key_scales[first..first + count];
-            let bytes = &mut bytes[..count * self.dimension];
-            let values = &values[(first - position) * stride..];
-            elementwise::quantize_rows(isa, values, stride, self.dimension, scales, bytes);
-            let panel = &mut self.keys[first / BLOCK * BLOCK * self.depth..][..BLOCK * self.dimension];
-            let starts = &mut self.key_starts[first..first + count];
-            put_keys(isa, bytes, self.dimension, first % BLOCK, panel, starts);
-            first += count;
-        }
-    }
-
-    /// The same for values.
-    pub fn set_values(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
-        let count = values.len().div_ceil(stride);
-        let mut bytes = [0; BLOCK * MAX_DIMENSION];
-        for first in (0..count).step_by(BLOCK) {
-            let count = BLOCK.min(count - first);
-            let mut scales = [0.0; BLOCK];
-            let scales = &mut scales[..count];
-            let bytes = &mut bytes[..count * self.dimension];
-            elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
-            for (position, scale) in (position + first..).zip(scales) {
-                // A value of zeros still has its weight, but where it is hidden not even its inverse may count.
-                let scale = scale.max(1e-20);
-                self.value_powers[position] = scale.log2();
-                self.value_inverses[position] = 1.0 / scale;
-            }
-            for part in 0..self.dimension / BLOCK {
-                let panel = &mut self.values[part * BLOCK * self.capacity..][..BLOCK * self.capacity];
-                let row = |row: usize| &bytes[row * self.dimension + part * BLOCK..][..BLOCK];
-                let mut at = 0;
-                while at < count {
-                    let position = position + first + at;
-                    let group = &mut panel[position / 4 * 4 * BLOCK..][..4 * BLOCK];
-                    if position.is_multiple_of(4) && at + 4 <= count {
-                        interleave(isa, [row(at), row(at + 1), row(at + 2), row(at + 3)], group);
-                        at += 4;
-                    } else {
-                        let fours = group.chunks_exact_mut(4).zip(row(at));
-                        fours.for_each(|(four, byte)| four[position % 4] = *byte as i8);
-                        at += 1;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes over the first `positions` of another.
-    pub fn copy_from(&mut self, other: &Self, positions: usize) {
-        let positions = positions.next_multiple_of(BLOCK);
-        assert!(self.dimension == other.dimension && positions <= self.capacity.min(other.capacity));
-        self.keys[..positions * self.depth].copy_from_slice(&other.keys[..positions * self.depth]);
-        self.key_scales[..positions].copy_from_slice(&other.key_scales[..positions]);
-        self.key_starts[..positions].copy_from_slice(&other.key_starts[..positions]);
-        self.value_powers[..positions].copy_from_slice(&other.value_powers[..positions]);
-        self.value_inverses[..positions].copy_from_slice(&other.value_inverses[..positions]);
-        for part in 0..self.dimension / BLOCK {
-            let bytes = &other.values[part * BLOCK * other.capacity..][..positions * BLOCK];
-            self.values[part * BLOCK * self.capacity..][..positions * BLOCK].copy_from_slice(bytes);
-        }
-    }
-
-    pub fn resident_bytes(&self) -> usize {
-        self.keys.len() + self.values.len() + 16 * self.key_scales.len()
-    }
-}
-
-vectorized! {
-    /// Keys as columns of their panel, beginning with the one of `lane`.
-    fn put_keys(bytes: &[u8], dimension: usize, lane: usize, panel: &mut [i8], starts: &mut [i32]) {
-        for ((key, start), lane) in bytes.chunks_exact(dimension).zip(starts).zip(lane..) {
-            for (four, group) in key.chunks_exact(4).zip(panel.chunks_exact_mut(4 * BLOCK)) {
-                let word = [four[0] as i8, four[1] as i8, four[2] as i8, four[3] as i8];
-                group[lane * 4..lane * 4 + 4].copy_from_slice(&word);
-            }
-            *start = -ZERO * key.iter().map(|byte| i32::from(*byte as i8)).sum::<i32>();
-        }
-    }
-
-    /// Four rows of 32, the four of a column together.
-    fn interleave(rows: [&[u8]; 4], out: &mut [i8]) {
-        let [a, b, c, d] = rows.map(|row| &row[..BLOCK]);
-        for (i, four) in out.chunks_exact_mut(4).enumerate().take(BLOCK) {
-            four.copy_from_slice(&[a[i] as i8, b[i] as i8, c[i] as i8, d[i] as i8]);
-        }
-    }
-}
-
-/// Largest dimension of a head.
-pub(crate) const MAX_DIMENSION: usize = 256;
-
 /// What attention writes in between; kept from call to call.
 pub(crate) struct Scratch {
-    logits: Aligned<f32>,
+    sums: Aligned<i32>,
     weights: Aligned<u8>,
-    sums: Box<Pair>,
+    block: Box<Sums>,
 }
 
 impl Scratch {
     pub fn new() -> Self {
-        Self { logits: Aligned::zeroed(0), weights: Aligned::zeroed(0), sums: kernel::pair() }
+        let (sums, block) = (Aligned::zeroed(0), Box::new(Sums([0; BLOCK * BLOCK])));
+        Self { sums, weights: Aligned::zeroed(0), block }
     }
 }
 
 /// Up to 32 queries of one head, as bytes with their scales (which also hold the factor of the logits).
-#[derive(Clone, Copy)]
-pub(crate) struct Queries<'a> {
-    pub bytes: Left<'a>,
-    pub scales: &'a [f32],
-}
+pub(crate) type Queries<'a> = (Left<'a>, [f32; BLOCK]);
 
-/// For each query the mean of the values in its `visible` positions, weighted by how well their keys match: `out`
-/// becomes rows of `dimension`, `stride` apart.
-pub(crate) fn attend(
+/// For each of `rows` queries, which `queries` gives in blocks, the mean of the values in its `visible` positions, weighted
+/// by how well their keys match.
+///
+/// The weights of a block are multiplied with the values only when the next block's queries have been multiplied with the
+/// keys: tiles that are loaded just after they were written have to wait.
+pub(crate) fn attend<'q>(
     session: &Session,
     past: &KeyValues,
-    queries: Queries<'_>,
+    rows: usize,
+    queries: impl Fn(Range<usize>) -> Queries<'q>,
     visible: impl Fn(usize) -> Range<usize>,
     scratch: &mut Scratch,
-    out: &mut [f32],
-    stride: usize,
+    mut out: Out<'_>,
 ) {
-    assert!(queries.bytes.depth == past.dimension);
-    let isa = session.isa();
-    let count = queries.bytes.rows;
-    // Where keys are zero it does not matter that the next row's bytes are read.
-    let queries_bytes = match isa {
-        Isa::Amx if count > 8 => Left { depth: past.depth, ..queries.bytes },
-        _ => queries.bytes,
-    };
-    let first = (0..count).map(|row| visible(row).start).min().unwrap_or(0) / STEP * STEP;
-    let last = (0..count).map(|row| visible(row).end).max().unwrap_or(0).next_multiple_of(STEP);
-    assert!(last <= past.capacity);
-    let width = last - first;
-    if width == 0 {
-        return;
+    let mut weighed: Option<Weighed> = None;
+    for first in (0..rows).step_by(BLOCK) {
+        let block = first..rows.min(first + BLOCK);
+        let (bytes, scales) = queries(block.clone());
+        let seen = block.clone().map(&visible);
+        let start = seen.clone().map(|seen| seen.start).min().unwrap_or(0) / STEP * STEP;
+        let end = seen.map(|seen| seen.end).max().unwrap_or(0).next_multiple_of(STEP);
+        let sum_stride = scratch.compare(session, past, bytes, start..end);
+        if let Some(weighed) = weighed.take() {
+            scratch.gather(session, past, &weighed, out.at(weighed.block.start, 0));
+        }
+        let weight_stride = 4 * stride_of((end - start) / 4);
+        scratch.weights.reserve(BLOCK * weight_stride);
+        let mut steps = [0.0; BLOCK];
+        for some in (0..block.len()).step_by(LANES) {
+            let some = some..block.len().min(some + LANES);
+            let seen = std::array::from_fn(|row| {
+                let seen = visible(first + (some.start + row).min(some.end - 1));
+                seen.start - start..seen.end - start
+            });
+            let logits = Logits {
+                sums: &mut scratch.sums[some.start * sum_stride..],
+                stride: sum_stride,
+                keys: &past.key_scales[start..end],
+                powers: &past.value_powers[start..end],
+                inverses: &past.value_inverses[start..end],
+            };
+            let weights = &mut scratch.weights[some.start * weight_stride..];
+            weigh(
+                session.isa(),
+                logits,
+                &scales[some.clone()],
+                seen,
+                weights,
+                weight_stride,
+                &mut steps[some],
+            );
+        }
+        weighed = Some(Weighed { block, positions: start..end, weight_stride, steps });
     }
-    let (logit_stride, weight_stride) = (stride_of(width), 4 * stride_of(width / 4));
-    scratch.logits.reserve(BLOCK * logit_stride);
-    scratch.weights.reserve(BLOCK * weight_stride);
-
-    // The powers of the softmax are those of two.
-    let mut row_scales = [0.0; BLOCK];
-    row_scales.iter_mut().zip(queries.scales).for_each(|(to, scale)| *to = scale * std::f32::consts::LOG2_E);
-    let mut finish = |position: usize, rows: Range<usize>, sums: &Sums| {
-        let rows = rows.start.min(count)..rows.end.min(count);
-        let logits = &mut scratch.logits[rows.start.min(count - 1) * logit_stride + position - first..];
-        let sums = &sums.0[rows.start * BLOCK..];
-        let (columns, powers) = (&past.key_scales[position..], &past.value_powers[position..]);
-        let scales = Scales { rows: &row_scales[rows], columns, bias: powers };
-        elementwise::rescale(isa, sums, scales, Then::Set, logits, logit_stride);
-    };
-    let [mut current, mut before] = scratch.sums.each_mut();
-    for position in (first..last).step_by(BLOCK) {
-        let bytes = &past.keys[position * past.depth..][..BLOCK * past.depth];
-        let start = past.key_starts[position..].first_chunk().unwrap_or(&NO_START);
-        let keys = Right { bytes, start, narrow: false };
-        session.multiply(queries_bytes, keys, current, &mut |rows| {
-            if position > first {
-                finish(position - BLOCK, rows, before);
-            }
-        });
-        std::mem::swap(&mut current, &mut before);
-    }
-    finish(last - BLOCK, 0..BLOCK, before);
-
-    let mut weight_scales = [0.0; BLOCK];
-    for (row, scale) in weight_scales.iter_mut().enumerate().take(count) {
-        let logits = &mut scratch.logits[row * logit_stride..][..width];
-        let visible = visible(row);
-        hide(&mut logits[..visible.start - first]);
-        hide(&mut logits[visible.end - first..]);
-        let weights = &mut scratch.weights[row * weight_stride..][..width];
-        *scale = elementwise::softmax(isa, logits, &past.value_inverses[first..last], weights);
-    }
-
-    let weights = Left { bytes: &scratch.weights, stride: weight_stride, rows: count, depth: width };
-    for part in 0..past.dimension / BLOCK {
-        let bytes = &past.values[(part * past.capacity + first) * BLOCK..][..width * BLOCK];
-        let values = Right { bytes, start: &NO_START, narrow: false };
-        session.multiply(weights, values, current, &mut |_| {});
-        let scales = Scales { rows: &weight_scales[..count], columns: &UNIT_SCALES, bias: &NO_BIAS };
-        elementwise::rescale(isa, &current.0, scales, Then::Set, &mut out[part * BLOCK..], stride);
+    if let Some(weighed) = weighed {
+        scratch.gather(session, past, &weighed, out.at(weighed.block.start, 0));
     }
 }
 
-#[inline]
-fn hide(logits: &mut [f32]) {
-    if !logits.is_empty() {
-        logits.fill(HIDDEN);
+/// A block of queries whose weights are known.
+struct Weighed {
+    block: Range<usize>,
+    positions: Range<usize>,
+    weight_stride: usize,
+    /// What one step of each row's bytes is worth.
+    steps: [f32; BLOCK],
+}
+
+impl Scratch {
+    /// Queries times the keys of some positions: rows of sums, so far apart as it returns.
+    fn compare(
+        &mut self,
+        session: &Session,
+        past: &KeyValues,
+        queries: Left<'_>,
+        positions: Range<usize>,
+    ) -> usize {
+        assert!(queries.depth == past.dimension && positions.end <= past.capacity);
+        let stride = stride_of(positions.len());
+        self.sums.reserve(BLOCK * stride);
+        let keys = &past.keys[positions.start * past.depth..positions.end * past.depth];
+        session.multiply_across(queries, keys, &past.key_starts[positions], &mut self.sums, stride);
+        stride
     }
+
+    /// Weights times values.
+    fn gather(&mut self, session: &Session, past: &KeyValues, weighed: &Weighed, mut out: Out<'_>) {
+        let Weighed { block, positions, weight_stride, steps } = weighed;
+        let (rows, depth) = (block.len(), positions.len());
+        let weights = Left { bytes: &self.weights, stride: *weight_stride, rows, depth };
+        for part in 0..past.dimension / BLOCK {
+            let bytes = &past.values[(part * past.capacity + positions.start) * BLOCK..][..depth * BLOCK];
+            let values = Right { bytes, start: &NO_START, narrow: false };
+            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut Nothing);
+            let scales = Scales { rows: &steps[..rows], columns: &UNIT_SCALES, bias: &NO_BIAS };
+            rescale(session.isa(), &self.block.0, scales, Then::Set, out.at(0, part * BLOCK));
+        }
+    }
+}
+
+/// Products of queries with the keys of some positions, which become logits, and what is known of those positions.
+struct Logits<'a> {
+    sums: &'a mut [i32],
+    stride: usize,
+    keys: &'a [f32],
+    powers: &'a [f32],
+    inverses: &'a [f32],
+}
+
+vectorized! {
+    /// The weights of up to sixteen queries as bytes, of which the highest of a row is 255: softmax, but with powers of two.
+    /// What is not `visible` has none. `steps` becomes what one step of a row's bytes is worth, if the weights, each
+    /// times its inverse, are to sum up to one.
+    fn weigh(
+        logits: Logits<'_>,
+        scales: &[f32],
+        visible: [Range<usize>; LANES],
+        weights: &mut [u8],
+        weight_stride: usize,
+        steps: &mut [f32],
+    ) {
+        let width = logits.keys.len();
+        let mut highest = [V::splat(0.0); LANES];
+        for (row, visible) in visible.into_iter().enumerate().take(scales.len()) {
+            let scale = V::splat(scales[row] * std::f32::consts::LOG2_E);
+            let sums = &mut logits.sums[row * logits.stride..][..width];
+            let columns = logits.keys.chunks_exact(LANES).zip(logits.powers.chunks_exact(LANES));
+            for (sums, (keys, powers)) in sums.chunks_exact_mut(LANES).zip(columns) {
+                let scaled = V::from_integers(sums).times(V::load(keys));
+                scaled.times_plus(scale, V::load(powers)).store_bits(sums);
+            }
+            hide::<V>(sums, visible);
+            let mut chains = [V::splat(HIDDEN); 2];
+            for logits in sums.chunks_exact(2 * LANES) {
+                chains[0] = chains[0].max(V::load_bits(logits));
+                chains[1] = chains[1].max(V::load_bits(&logits[LANES..]));
+            }
+            highest[row] = chains[0].max(chains[1]);
+        }
+        let mut tops = [0.0; LANES];
+        V::highest_of_each(highest).store(&mut tops);
+        let mut totals = [V::splat(0.0); LANES];
+        let factor = V::splat(255.0);
+        for (row, total) in totals.iter_mut().enumerate().take(scales.len()) {
+            let top = V::splat(tops[row]);
+            let sums = &logits.sums[row * logits.stride..][..width];
+            let weights = &mut weights[row * weight_stride..][..width];
+            for ((logits, inverses), weights) in
+                sums.chunks_exact(LANES).zip(logits.inverses.chunks_exact(LANES)).zip(weights.chunks_exact_mut(LANES))
+            {
+                let weight = V::load_bits(logits).minus(top).power_of_two();
+                *total = weight.times_plus(V::load(inverses), *total);
+                weight.rounded(factor, 0.0).store_low_bytes(weights);
+            }
+        }
+        let mut sums = [0.0; LANES];
+        V::sum_of_each(totals).store(&mut sums);
+        for (step, sum) in steps.iter_mut().zip(sums) {
+            *step = 1.0 / 255.0 / sum;
+        }
+    }
+}
+
+/// A logit that no softmax gives any weight.
+const HIDDEN: f32 = -1e30;
+
+/// What is added to sixteen logits of which the last, or the first, are not visible.
+static EDGES: [f32; 3 * LANES] = {
+    let mut edges = [0.0; 3 * LANES];
+    let mut lane = LANES;
+    while lane < 2 * LANES {
+        edges[lane] = HIDDEN;
+        lane += 1;
+    }
+    edges
+};
+
+#[inline(always)]
+fn hide<V: Floats>(logits: &mut [i32], visible: Range<usize>) {
+    let width = logits.len();
+    let mut add = |place: usize, edge: usize| {
+        let logits = &mut logits[place..];
+        V::load_bits(logits).plus(V::load(&EDGES[edge..])).store_bits(logits);
+    };
+    let (start, end) = (visible.start % LANES, visible.end % LANES);
+    (0..visible.start - start).step_by(LANES).for_each(|place| add(place, LANES));
+    if start > 0 {
+        add(visible.start - start, 2 * LANES - start);
+    }
+    if end > 0 {
+        add(visible.end - end, LANES - end);
+    }
+    (visible.end.next_multiple_of(LANES)..width).step_by(LANES).for_each(|place| add(place, LANES));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Kernel;
+    use crate::kernel::{Isa, Kernel};
     use crate::linear::ByteRows;
 
     #[test]
     fn every_kernel_attends_as_plain_arithmetic_does() {
-        let (dimension, positions, rows) = (64, 150, 20);
+        let (dimension, positions, rows) = (64, 150, 70);
         let number = |i: usize| ((i * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0;
         let vector =
             |seed: usize| -> Vec<f32> { (0..dimension).map(|i| number(seed * 131 + i * i)).collect() };
@@ -282,16 +260,53 @@ mod tests {
             }
             let many: Vec<f32> = (0..rows).flat_map(|row| vector(row + 2000)).collect();
             queries.set_all(kernel.0, &many, dimension, 1.0);
-            let (bytes, scales) = queries.block(0..rows);
-            let queries = Queries { bytes, scales };
+            let queries = |block: Range<usize>| queries.every(block.start, 1, block.len());
             let visible = |row: usize| 40..80 + row;
             let mut out = vec![0.0; rows * dimension];
-            attend(&session, &past, queries, visible, &mut Scratch::new(), &mut out, dimension);
+            let place = Out { values: &mut out, stride: dimension };
+            attend(&session, &past, rows, queries, visible, &mut Scratch::new(), place);
             for row in 0..rows {
                 let expected = exact(&vector(row + 2000), visible(row), vector, |p| vector(p + 1000));
                 for (expected, got) in expected.iter().zip(&out[row * dimension..]) {
                     assert!((expected - got).abs() < 0.02, "{kernel}: {expected} {got}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn weights_are_those_of_a_softmax_and_what_is_hidden_has_none() {
+        let (rows, width) = (11, 64);
+        let sum_of = |row: usize, i: usize| (i as i32 * 7 + row as i32 * 5) % 61 - 30;
+        let keys: Vec<f32> = (0..width).map(|i| 0.02 + (i % 3) as f32 * 0.01).collect();
+        let powers: Vec<f32> = (0..width).map(|i| (i % 5) as f32 * -0.2).collect();
+        let inverses: Vec<f32> = powers.iter().map(|power| (-power).exp2()).collect();
+        let scales: Vec<f32> = (0..rows).map(|row| 0.5 + row as f32 * 0.3).collect();
+        let visible = |row: usize| row * 3..64 - row;
+        let mut first: Option<(Vec<u8>, Vec<f32>)> = None;
+        for kernel in Kernel::available() {
+            let mut sums: Vec<i32> = (0..rows * width).map(|i| sum_of(i / width, i % width)).collect();
+            let (mut weights, mut steps) = (vec![9; rows * width], vec![0.0; rows]);
+            let (keys, powers, inverses) = (&keys[..], &powers[..], &inverses[..]);
+            let logits = Logits { sums: &mut sums, stride: width, keys, powers, inverses };
+            weigh(kernel.0, logits, &scales, std::array::from_fn(visible), &mut weights, width, &mut steps);
+            if kernel.0 != Isa::Portable {
+                let first = first.get_or_insert((weights.clone(), steps.clone()));
+                assert_eq!((&weights, &steps), (&first.0, &first.1), "{kernel}");
+            }
+            for row in 0..rows {
+                let seen = visible(row);
+                let exact =
+                    |i: usize| (sum_of(row, i) as f32 * keys[i] * scales[row]).exp() * powers[i].exp2();
+                let total: f32 = seen.clone().map(|i| exact(i) * inverses[i]).sum();
+                let highest = seen.clone().map(exact).fold(0.0, f32::max);
+                for i in 0..width {
+                    let weight = if seen.contains(&i) { exact(i) / highest } else { 0.0 };
+                    let byte = f32::from(weights[row * width + i]);
+                    assert!((byte - weight * 255.0).abs() < 0.55, "{kernel}, {row}, {i}: {byte}, {weight}");
+                }
+                let step = highest / 255.0 / total;
+                assert!((steps[row] / step - 1.0).abs() < 1e-3, "{kernel}, {row}: {} {step}", steps[row]);
             }
         }
     }

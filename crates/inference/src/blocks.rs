@@ -173,9 +173,9 @@ struct BlockRow<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elementwise::Then;
     use crate::kernel::Kernel;
     use crate::linear::{self, ByteRows};
+    use crate::rescale::{Out, Then};
     use crate::tensor_kind::TensorKind;
 
     fn number(i: usize) -> f32 {
@@ -247,13 +247,12 @@ mod tests {
                 for index in 0..matrix.panels() {
                     let panel = matrix.unpack(kernel.0, index, &mut unpacked);
                     let mut out = vec![0.0; 20 * BLOCK];
-                    linear::times_panel(
+                    linear::times_panels(
                         &session,
                         bytes.all(),
-                        &panel,
+                        &[panel],
                         Then::Set,
-                        &mut out,
-                        BLOCK,
+                        Out { values: &mut out, stride: BLOCK },
                         &mut crate::kernel::pair(),
                     );
                     check(&format!("{kernel} {kind:?}"), &rows, &weights, index, &out);

@@ -8,51 +8,21 @@ use crate::simd::{Floats, LANES, vectorized};
 pub(crate) const ZERO: i32 = 128;
 
 vectorized! {
-    /// Sums of bytes back to numbers, `value[i][j] = sums[i][j] · rows[i] · columns[j] + bias[j]`, for rows of 32;
-    /// `then` says how they go into the rows of `out`, which are `stride` apart.
-    pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Then, out: &mut [f32], stride: usize) {
-        match then {
-            Then::Set => rescale_with::<V>(sums, scales, out, stride, |value, _| value),
-            Then::Add => rescale_with::<V>(sums, scales, out, stride, V::plus),
-            Then::Gelu => rescale_with::<V>(sums, scales, out, stride, |value, _| gelu(value)),
-            Then::Gate => rescale_with::<V>(sums, scales, out, stride, |value, gate| silu(gate).times(value)),
-        }
-    }
-
-    /// Rounds rows of `width`, `stride` apart, to bytes around `ZERO`; their scales are multiplied by `times`.
+    /// Rounds rows of `width`, `stride` apart, to bytes around `ZERO`, which come to lie `byte_stride` apart.
     pub(crate) fn quantize_all(
         values: &[f32],
         stride: usize,
         width: usize,
-        times: f32,
         scales: &mut [f32],
         bytes: &mut [u8],
+        byte_stride: usize,
     ) {
-        quantize_with::<V>(values, stride, width, scales, bytes, ZERO as f32);
-        scales.iter_mut().for_each(|scale| *scale *= times);
+        quantize_with::<V>(values, stride, width, scales, bytes, byte_stride, ZERO as f32);
     }
 
     /// Rounds rows of `width` to signed bytes; `values` has them `stride` apart, `bytes` one behind another.
     pub(crate) fn quantize_rows(values: &[f32], stride: usize, width: usize, scales: &mut [f32], bytes: &mut [u8]) {
-        quantize_with::<V>(values, stride, width, scales, bytes, 0.0);
-    }
-
-    /// Turns a row of logits, which are powers of two, into bytes of which the highest is 255. What each stands for is
-    /// divided by its part of `parts` and summed up; gives what one step of a byte is worth if that sum is one.
-    pub(crate) fn softmax(logits: &[f32], parts: &[f32], bytes: &mut [u8]) -> f32 {
-        let highest = V::splat(highest::<V>(logits, |logit| logit).highest());
-        let mut sums = [V::splat(0.0); 2];
-        let factor = V::splat(255.0);
-        for ((logits, parts), bytes) in
-            logits.chunks_exact(2 * LANES).zip(parts.chunks_exact(2 * LANES)).zip(bytes.chunks_exact_mut(2 * LANES))
-        {
-            for (half, sum) in sums.iter_mut().enumerate() {
-                let weight = V::load(&logits[half * LANES..]).minus(highest).power_of_two();
-                *sum = weight.times_plus(V::load(&parts[half * LANES..]), *sum);
-                weight.rounded(factor, 0.0).store_low_bytes(&mut bytes[half * LANES..]);
-            }
-        }
-        1.0 / 255.0 / sums[0].plus(sums[1]).sum()
+        quantize_with::<V>(values, stride, width, scales, bytes, width, 0.0);
     }
 
     /// `gate = gate / (1 + e^-gate) · up`.
@@ -92,44 +62,6 @@ vectorized! {
     }
 }
 
-/// What becomes of a value that was computed, and of what is in its place.
-#[derive(Clone, Copy)]
-pub(crate) enum Then {
-    Set,
-    Add,
-    /// The value's GELU.
-    Gelu,
-    /// The value times the SiLU of what is there.
-    Gate,
-}
-
-/// What the sums of a block stand for: scales of its rows and of its 32 columns, and what is added to each column.
-#[derive(Clone, Copy)]
-pub(crate) struct Scales<'a> {
-    pub rows: &'a [f32],
-    pub columns: &'a [f32],
-    pub bias: &'a [f32],
-}
-
-#[inline(always)]
-fn rescale_with<V: Floats>(
-    sums: &[i32],
-    scales: Scales<'_>,
-    out: &mut [f32],
-    stride: usize,
-    then: impl Fn(V, V) -> V,
-) {
-    for half in [0, LANES] {
-        let columns = V::load(&scales.columns[half..]);
-        let bias = V::load(&scales.bias[half..]);
-        for ((sums, out), row) in sums.chunks_exact(32).zip(out.chunks_mut(stride)).zip(scales.rows) {
-            let value = V::from_integers(&sums[half..]).times_plus(columns.times(V::splat(*row)), bias);
-            let out = &mut out[half..];
-            then(value, V::load(out)).store(out);
-        }
-    }
-}
-
 #[inline(always)]
 fn quantize_with<V: Floats>(
     values: &[f32],
@@ -137,46 +69,43 @@ fn quantize_with<V: Floats>(
     width: usize,
     scales: &mut [f32],
     bytes: &mut [u8],
+    byte_stride: usize,
     zero: f32,
 ) {
-    let four_rows = values.chunks(4 * stride).zip(bytes.chunks_mut(4 * width)).zip(scales.chunks_mut(4));
-    for ((values, bytes), scales) in four_rows {
-        let rows = || values.chunks(stride).map(|values| &values[..width]);
-        let mut highest = [V::splat(0.0); 4];
-        for (highest, values) in highest.iter_mut().zip(rows()) {
-            *highest = highest_magnitudes(values);
+    let rows = values
+        .chunks(LANES * stride)
+        .zip(bytes.chunks_mut(LANES * byte_stride))
+        .zip(scales.chunks_mut(LANES));
+    for ((values, bytes), scales) in rows {
+        let mut highest = [V::splat(0.0); LANES];
+        for (highest, values) in highest.iter_mut().zip(values.chunks(stride)) {
+            *highest = self::highest(&values[..width], V::abs);
         }
-        let highest = V::highest_of_each(highest);
-        for (((values, bytes), scale), highest) in
-            rows().zip(bytes.chunks_exact_mut(width)).zip(scales).zip(highest)
+        let mut factors = [0.0; LANES];
+        V::highest_of_each(highest).store(&mut factors);
+        for (scale, factor) in scales.iter_mut().zip(&mut factors) {
+            (*scale, *factor) = steps(*factor, 127.0);
+        }
+        for ((values, bytes), factor) in values.chunks(stride).zip(bytes.chunks_mut(byte_stride)).zip(factors)
         {
-            let (step, factor) = steps(highest, 127.0);
             let factor = V::splat(factor);
-            for (values, bytes) in values.chunks_exact(LANES).zip(bytes.chunks_exact_mut(LANES)) {
+            for (values, bytes) in
+                values[..width].chunks_exact(LANES).zip(bytes[..width].chunks_exact_mut(LANES))
+            {
                 V::load(values).rounded(factor, zero).store_low_bytes(bytes);
             }
-            *scale = step;
         }
     }
 }
 
-/// `x · Φ(x)` with Φ as a polynomial, within 8e-5 of the exact value.
+/// `x · Φ(x)` with Φ as a polynomial, within 5e-4 of the exact value: a twentieth of what rounding to bytes adds.
 #[inline(always)]
-fn gelu<V: Floats>(x: V) -> V {
-    const COEFFICIENTS: [f32; 8] = [
-        -4.515_208e-9,
-        1.986_127_3e-7,
-        -5.147_457_6e-6,
-        8.848_856e-5,
-        -1.079_074_5e-3,
-        9.718_767e-3,
-        -6.619_026_5e-2,
-        0.398_819_2,
-    ];
-    const LIMIT: f32 = 4.25;
+pub(crate) fn gelu<V: Floats>(x: V) -> V {
+    const COEFFICIENTS: [f32; 5] = [2.721_952e-5, -6.220_62e-4, 7.876_788e-3, -6.266_169e-2, 3.965_366e-1];
+    const LIMIT: f32 = 3.65;
     let clamped = x.max(V::splat(-LIMIT)).min(V::splat(LIMIT));
     let square = clamped.times(clamped);
-    let mut series = V::splat(4.546_953e-11);
+    let mut series = V::splat(-4.987_873e-7);
     for coefficient in COEFFICIENTS {
         series = series.times_plus(square, V::splat(coefficient));
     }
@@ -185,16 +114,11 @@ fn gelu<V: Floats>(x: V) -> V {
 
 /// `x / (1 + e^-x)`
 #[inline(always)]
-fn silu<V: Floats>(x: V) -> V {
+pub(crate) fn silu<V: Floats>(x: V) -> V {
     x.divided_by(V::splat(0.0).minus(x).exp().plus(V::splat(1.0)))
 }
 
-/// The highest magnitude of each lane, in four chains, since each link of one waits for the link before.
-#[inline(always)]
-fn highest_magnitudes<V: Floats>(values: &[f32]) -> V {
-    highest(values, V::abs)
-}
-
+/// The highest of what `of` makes of each lane, in four chains, since each link of one waits for the link before.
 #[inline(always)]
 fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> V {
     let mut chains = [V::splat(f32::MIN); 4];
@@ -230,13 +154,15 @@ fn sum<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
 /// none, have steps of zero.
 #[inline(always)]
 fn steps(highest: f32, count: f32) -> (f32, f32) {
-    if highest > 0.0 && highest.is_finite() { (highest * (1.0 / count), count / highest) } else { (0.0, 0.0) }
+    let counts = highest > 0.0 && highest < f32::INFINITY;
+    if counts { (highest * (1.0 / count), count / highest) } else { (0.0, 0.0) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
+    use crate::rescale::{Out, Scales, Then, rescale};
 
     fn ramp(from: f32, to: f32) -> Vec<f32> {
         (0..4096).map(|i| from + (to - from) * i as f32 / 4095.0).collect()
@@ -249,11 +175,11 @@ mod tests {
             let steps: Vec<i32> = values.iter().map(|value| (value * 1024.0) as i32).collect();
             let mut out = vec![0.0; steps.len()];
             let scales = Scales { rows: &[1.0; 128], columns: &[1.0 / 1024.0; 32], bias: &[0.0; 32] };
-            rescale(kernel.0, &steps, scales, Then::Gelu, &mut out, 32);
+            rescale(kernel.0, &steps, scales, Then::Gelu, Out { values: &mut out, stride: 32 });
             for (x, y) in steps.iter().zip(&out) {
                 let x = f64::from(*x) / 1024.0;
                 let exact = x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2));
-                assert!((exact - f64::from(*y)).abs() < 1e-4, "{kernel}: gelu({x}) = {y}, not {exact}");
+                assert!((exact - f64::from(*y)).abs() < 5e-4, "{kernel}: gelu({x}) = {y}, not {exact}");
             }
         }
     }
@@ -280,7 +206,7 @@ mod tests {
         for kernel in Kernel::available() {
             let mut bytes = vec![0; values.len()];
             let mut scale = [0.0];
-            quantize_all(kernel.0, &values, 4096, 4096, 1.0, &mut scale, &mut bytes);
+            quantize_all(kernel.0, &values, 4096, 4096, &mut scale, &mut bytes, 4096);
             let scale = scale[0];
             for (value, byte) in values.iter().zip(&bytes) {
                 let back = (i32::from(*byte) - ZERO) as f32 * scale;
@@ -288,7 +214,7 @@ mod tests {
             }
             for odd in [0.0, f32::INFINITY, f32::NAN] {
                 let mut scales = [9.0; 5];
-                quantize_all(kernel.0, &[odd; 5 * 32], 32, 32, 1.0, &mut scales, &mut bytes[..5 * 32]);
+                quantize_all(kernel.0, &[odd; 5 * 32], 32, 32, &mut scales, &mut bytes[..5 * 32], 32);
                 assert_eq!(scales, [0.0; 5], "{kernel}: {odd}");
             }
         }
@@ -309,21 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn softmax_gives_weights_that_sum_to_one() {
-        let logits: Vec<f32> = (0..64).map(|i| if i < 40 { i as f32 * 0.1 } else { -1e30 }).collect();
-        let parts: Vec<f32> = (0..64).map(|i| 0.5 + (i % 5) as f32 * 0.1).collect();
-        let weights: Vec<f32> = logits.iter().map(|logit| logit.exp2()).collect();
-        let sum: f32 = weights.iter().zip(&parts).map(|(weight, part)| weight * part).sum();
+    fn every_kernel_rounds_alike() {
+        let values: Vec<f32> =
+            (0..37 * 48).map(|i| ((i * 7919 + i * i * 31) % 4001) as f32 / 1999.7 - 1.0).collect();
+        let mut first: Option<(Vec<u8>, Vec<f32>)> = None;
         for kernel in Kernel::available() {
-            let mut bytes = vec![9; 64];
-            let step = softmax(kernel.0, &logits, &parts, &mut bytes);
-            assert_eq!((bytes[39], &bytes[40..]), (255, &[0; 24][..]));
-            for (byte, weight) in bytes.iter().zip(&weights) {
-                assert!(
-                    (f32::from(*byte) * step - weight / sum).abs() <= step * 0.51,
-                    "{kernel}: {byte} {weight}"
-                );
-            }
+            let (mut bytes, mut scales) = (vec![0; 37 * 64], vec![0.0; 37]);
+            quantize_all(kernel.0, &values, 48, 32, &mut scales, &mut bytes, 64);
+            let first = first.get_or_insert((bytes.clone(), scales.clone()));
+            assert_eq!((&bytes, &scales), (&first.0, &first.1), "{kernel}");
         }
     }
 

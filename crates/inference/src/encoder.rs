@@ -10,10 +10,12 @@ pub use reference::Reference;
 pub(crate) use reference::{dot, softmax};
 
 use crate::ModelError;
-use crate::attention::{self, KeyValues, Queries};
-use crate::elementwise::{self, Then};
+use crate::attention::{self, KeyValues};
+use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
-use crate::linear::{ByteMatrix, ByteRows, Rows, stride, times_panel};
+use crate::linear::{ByteMatrix, ByteRows, stride};
+use crate::rescale::{Out, Then};
+use crate::simd::LANES;
 use crate::tokenizer::WordPiece;
 use std::ops::Range;
 use std::path::Path;
@@ -21,11 +23,9 @@ use weights::{Config, LayerWeights, Norm, Weights};
 
 /// Tokens that the model reads of a text.
 pub const MAX_TOKENS: usize = 256;
-/// Rows that pass through the feed-forward part together: what is between its two products then stays in the cache.
-const FEED_FORWARD_ROWS: usize = 128;
-
-/// Rows that attend together: their logits then stay in the first-level cache.
-const ATTENTION_ROWS: usize = 16;
+/// Columns of the feed-forward part that are computed together: all rows of them stay in the second-level cache, and
+/// each weight is fetched once for all rows.
+const GROUP: usize = 384;
 
 pub struct Encoder {
     kernel: Kernel,
@@ -43,7 +43,8 @@ struct Layer {
     attention_output: ByteMatrix,
     attention_norm: Norm,
     intermediate: ByteMatrix,
-    output: ByteMatrix,
+    /// The product's depth in groups, whose results add up.
+    output: Vec<ByteMatrix>,
     output_norm: Norm,
 }
 
@@ -52,13 +53,14 @@ impl Layer {
         let hidden = config.hidden_size;
         let matrix =
             |linear: &weights::Linear, depth| ByteMatrix::new(kernel, &linear.weight, depth, &linear.bias);
-        let together = weights::Linear::stacked([&weights.query, &weights.key, &weights.value]);
+        let together = weights::Linear::by_head([&weights.query, &weights.key, &weights.value], config.heads);
+        let groups = weights.output.groups(config.intermediate_size, GROUP);
         Self {
             query_key_value: matrix(&together, hidden),
             attention_output: matrix(&weights.attention_output, hidden),
             attention_norm: weights.attention_norm,
             intermediate: matrix(&weights.intermediate, hidden),
-            output: matrix(&weights.output, config.intermediate_size),
+            output: groups.iter().map(|(group, depth)| matrix(group, *depth)).collect(),
             output_norm: weights.output_norm,
         }
     }
@@ -105,7 +107,7 @@ impl Encoder {
             layer.query_key_value.resident_bytes()
                 + layer.attention_output.resident_bytes()
                 + layer.intermediate.resident_bytes()
-                + layer.output.resident_bytes()
+                + layer.output.iter().map(ByteMatrix::resident_bytes).sum::<usize>()
         };
         4 * (self.word_embeddings.len() + self.position_embeddings.len())
             + self.layers.iter().map(layer).sum::<usize>()
@@ -127,7 +129,7 @@ impl Encoder {
         self.embed_tokens(texts, scratch);
         for layer in &self.layers {
             self.attend(&session, layer, &pack, scratch);
-            self.feed_forward(&session, layer, pack.rows, scratch);
+            self.feed_forward(&session, layer, scratch);
         }
         pack.texts.iter().map(|rows| self.pool(rows.clone(), &scratch.hidden)).collect()
     }
@@ -148,87 +150,67 @@ impl Encoder {
     fn attend(&self, session: &Session, layer: &Layer, pack: &Pack, scratch: &mut Scratch) {
         let Config { hidden_size: hidden, heads, .. } = self.config;
         let (dimension, isa) = (hidden / heads, session.isa());
-        let parts = dimension / BLOCK;
+        let (panels, apart) = (3 * dimension / BLOCK, stride(3 * dimension));
         for head in 0..heads {
-            for role in [Role::Query, Role::Key, Role::Value] {
-                for part in 0..parts {
-                    let panel = layer.query_key_value.panel((role as usize * heads + head) * parts + part);
-                    let out = &mut scratch.head[part * BLOCK..];
-                    times_panel(
-                        session,
-                        scratch.bytes.all(),
-                        &panel,
-                        Then::Set,
-                        out,
-                        dimension,
-                        &mut scratch.sums,
-                    );
-                }
-                let values = &scratch.head[..pack.rows * dimension];
-                match role {
-                    Role::Query => {
-                        scratch.queries.set_all(isa, values, dimension, 1.0 / (dimension as f32).sqrt())
-                    }
-                    Role::Key => scratch.past.set_keys(isa, 0, values, dimension),
-                    Role::Value => scratch.past.set_values(isa, 0, values, dimension),
-                }
-            }
+            let (left, out) = (scratch.bytes.all(), Out { values: &mut scratch.head, stride: apart });
+            let panels = head * panels..(head + 1) * panels;
+            layer.query_key_value.product(session, &left, panels, Then::Set, out, &mut scratch.sums);
+            let values = |role: usize| {
+                let first = role * dimension;
+                &scratch.head[first..first + (pack.rows - 1) * apart + dimension]
+            };
+            scratch.queries.set_all(isa, values(0), apart, 1.0 / (dimension as f32).sqrt());
+            scratch.past.set_keys(isa, 0, values(1), apart);
+            scratch.past.set_values(isa, 0, values(2), apart);
             for rows in &pack.texts {
                 self.attend_text(session, head, rows.clone(), scratch);
             }
         }
         scratch.other.reset(pack.rows, hidden);
         scratch.other.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
-        self.add_product(session, &layer.attention_output, &layer.attention_norm, 0..pack.rows, scratch);
+        self.add_product(session, &layer.attention_output, scratch);
+        self.finish(isa, &layer.attention_norm, scratch);
     }
 
     fn attend_text(&self, session: &Session, head: usize, rows: Range<usize>, scratch: &mut Scratch) {
         let Config { hidden_size: hidden, heads, .. } = self.config;
-        let dimension = hidden / heads;
-        for first in rows.clone().step_by(ATTENTION_ROWS) {
-            let (bytes, scales) = scratch.queries.block(first..rows.end.min(first + ATTENTION_ROWS));
-            let queries = Queries { bytes, scales };
-            let out = &mut scratch.context[first * hidden + head * dimension..];
-            let visible = |_| rows.clone();
-            attention::attend(session, &scratch.past, queries, visible, &mut scratch.attention, out, hidden);
-        }
+        let queries = |block: Range<usize>| scratch.queries.every(rows.start + block.start, 1, block.len());
+        let visible = |_| rows.clone();
+        let context = &mut scratch.context[rows.start * hidden + head * (hidden / heads)..];
+        let out = Out { values: context, stride: hidden };
+        attention::attend(session, &scratch.past, rows.len(), queries, visible, &mut scratch.attention, out);
     }
 
-    fn feed_forward(&self, session: &Session, layer: &Layer, rows: usize, scratch: &mut Scratch) {
-        let (inner, isa) = (self.config.intermediate_size, session.isa());
-        for first in (0..rows).step_by(FEED_FORWARD_ROWS) {
-            let range = first..rows.min(first + FEED_FORWARD_ROWS);
-            for index in 0..layer.intermediate.panels() {
-                let left = Rows { bytes: &scratch.bytes, range: range.clone() };
-                let (panel, out) = (layer.intermediate.panel(index), &mut scratch.inner[index * BLOCK..]);
-                times_panel(session, left, &panel, Then::Gelu, out, stride(inner), &mut scratch.sums);
-            }
-            scratch.other.reset(range.len(), inner);
-            scratch.other.set_all(isa, &scratch.inner, stride(inner), 1.0);
-            self.add_product(session, &layer.output, &layer.output_norm, range, scratch);
+    fn feed_forward(&self, session: &Session, layer: &Layer, scratch: &mut Scratch) {
+        let isa = session.isa();
+        for (group, first) in layer.output.iter().zip((0..).step_by(GROUP)) {
+            let width = group.depth();
+            let panels = first / BLOCK..(first + width) / BLOCK;
+            let (left, out) =
+                (scratch.bytes.all(), Out { values: &mut scratch.inner, stride: stride(width) });
+            layer.intermediate.product(session, &left, panels, Then::Gelu, out, &mut scratch.sums);
+            scratch.other.reset(scratch.bytes.rows(), width);
+            scratch.other.set_all(isa, &scratch.inner, stride(width), 1.0);
+            self.add_product(session, group, scratch);
         }
+        self.finish(isa, &layer.output_norm, scratch);
     }
 
-    /// `hidden = norm(hidden + other · matrix)` for some of the rows, and `bytes` again as `hidden`.
-    fn add_product(
-        &self,
-        session: &Session,
-        matrix: &ByteMatrix,
-        norm: &Norm,
-        rows: Range<usize>,
-        scratch: &mut Scratch,
-    ) {
-        let (hidden, isa) = (self.config.hidden_size, session.isa());
-        for index in 0..matrix.panels() {
-            let out = &mut scratch.hidden[rows.start * hidden + index * BLOCK..];
-            let (left, panel) = (scratch.other.all(), matrix.panel(index));
-            times_panel(session, left, &panel, Then::Add, out, hidden, &mut scratch.sums);
-        }
-        for first in rows.clone().step_by(4) {
-            let four = first..rows.end.min(first + 4);
-            let values = &mut scratch.hidden[four.start * hidden..four.end * hidden];
+    /// `hidden = hidden + other · matrix`
+    fn add_product(&self, session: &Session, matrix: &ByteMatrix, scratch: &mut Scratch) {
+        let out = Out { values: &mut scratch.hidden, stride: self.config.hidden_size };
+        let (left, panels) = (scratch.other.all(), 0..matrix.panels());
+        matrix.product(session, &left, panels, Then::Add, out, &mut scratch.sums);
+    }
+
+    /// `hidden = norm(hidden)`, and `bytes` again as `hidden`.
+    fn finish(&self, isa: Isa, norm: &Norm, scratch: &mut Scratch) {
+        let (hidden, rows) = (self.config.hidden_size, scratch.bytes.rows());
+        for first in (0..rows).step_by(LANES) {
+            let some = first..rows.min(first + LANES);
+            let values = &mut scratch.hidden[some.start * hidden..some.end * hidden];
             values.chunks_exact_mut(hidden).for_each(|row| norm.apply(isa, row));
-            scratch.bytes.set(isa, four, values, hidden, 1.0);
+            scratch.bytes.set(isa, some, values, hidden, 1.0);
         }
     }
 
@@ -275,14 +257,6 @@ impl Pack {
     }
 }
 
-/// What a third of the first product's columns is.
-#[derive(Clone, Copy)]
-enum Role {
-    Query,
-    Key,
-    Value,
-}
-
 /// Everything that a pack needs on its way; each thread keeps one.
 pub struct Scratch {
     hidden: Aligned<f32>,
@@ -290,7 +264,7 @@ pub struct Scratch {
     bytes: ByteRows,
     /// What attention or the feed-forward part came to.
     other: ByteRows,
-    /// The queries, keys or values of one head.
+    /// The queries, keys and values of one head.
     head: Aligned<f32>,
     queries: ByteRows,
     past: KeyValues,
@@ -326,8 +300,8 @@ impl Scratch {
             self.rows = rows;
             self.hidden.reserve(rows * config.hidden_size);
             self.context.reserve(rows * config.hidden_size);
-            self.head.reserve(rows * dimension);
-            self.inner.reserve(FEED_FORWARD_ROWS * stride(config.intermediate_size));
+            self.head.reserve(rows * stride(3 * dimension));
+            self.inner.reserve(rows * stride(GROUP));
             self.past = KeyValues::new(dimension, rows);
         }
         self.bytes.reset(rows, config.hidden_size);

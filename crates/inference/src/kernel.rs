@@ -18,7 +18,6 @@ pub(crate) use aligned::Aligned;
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Rows and columns of the block that one call computes.
@@ -138,42 +137,89 @@ pub(crate) struct Right<'a> {
     pub narrow: bool,
 }
 
+/// What the vector units do while the tile unit works: something with the rows of another block.
+pub(crate) trait Meanwhile {
+    /// Called once with each of 0 to 7.
+    fn four_rows(&mut self, part: usize);
+}
+
+pub(crate) struct Nothing;
+
+impl Meanwhile for Nothing {
+    #[inline(always)]
+    fn four_rows(&mut self, _: usize) {}
+}
+
+/// Parts of a block that `Meanwhile` is called for.
+const PARTS: usize = BLOCK / 4;
+
 impl Session {
     pub(crate) fn isa(&self) -> Isa {
         self.isa
     }
 
-    /// `sums[i][j] = start[j] + Σ left[i][k] · right[k][j]`, exactly, for the rows of `left`; what is left of the
-    /// block is unspecified. The depth is a multiple of 32.
-    ///
-    /// `meanwhile` is called with ranges that make up 0 to 32, to do something with as many rows of another block: the
-    /// tile unit and the vector units then work at the same time.
-    #[inline]
+    /// `sums[i][j] = start[j] + Σ left[i][k] · right[k][j]`, exactly, for the rows of `left`, which are `stride` apart in
+    /// `sums`; what is left of the block is unspecified. The depth is a multiple of 32.
+    #[inline(always)]
     pub(crate) fn multiply(
         &self,
         left: Left<'_>,
         right: Right<'_>,
-        sums: &mut Sums,
-        meanwhile: &mut dyn FnMut(Range<usize>),
+        sums: &mut [i32],
+        stride: usize,
+        meanwhile: &mut impl Meanwhile,
     ) {
         assert!(left.rows <= BLOCK && left.depth > 0 && left.depth.is_multiple_of(32));
         assert!(left.reaches(left.rows) && right.bytes.len() >= left.depth * BLOCK);
+        assert!(stride >= BLOCK && sums.len() >= (left.rows.next_multiple_of(16) - 1) * stride + BLOCK);
         let Right { bytes: panel, start, narrow } = right;
         match self.isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Amx if left.rows > 8 && left.depth.is_multiple_of(amx::DEPTH) => {
                 assert!(left.reaches(left.rows.next_multiple_of(16)));
-                return amx::multiply(left, panel, start, sums, meanwhile);
+                return amx::multiply(left, panel, start, sums, stride, meanwhile);
             }
             #[cfg(target_arch = "x86_64")]
-            Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums),
+            Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums, stride),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 if narrow => avx2::multiply_narrow(left, panel, start, sums),
+            Isa::Avx2 if narrow => avx2::multiply_narrow(left, panel, start, sums, stride),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2 => avx2::multiply(left, panel, start, sums),
-            _ => portable::multiply(left, panel, start, sums),
+            Isa::Avx2 => avx2::multiply(left, panel, start, sums, stride),
+            _ => portable::multiply(left, panel, start, sums, stride),
         }
-        meanwhile(0..BLOCK);
+        for part in 0..PARTS {
+            meanwhile.four_rows(part);
+        }
+    }
+
+    /// The same for panels one behind another, each with 32 starts, into as many columns: their depth is that of `left`, or
+    /// 64 where tiles are used, and then zero behind it.
+    pub(crate) fn multiply_across(
+        &self,
+        left: Left<'_>,
+        panels: &[i8],
+        starts: &[i32],
+        sums: &mut [i32],
+        stride: usize,
+    ) {
+        let (starts, _) = starts.as_chunks::<BLOCK>();
+        if starts.is_empty() {
+            return;
+        }
+        let depth = panels.len() / starts.len() / BLOCK;
+        #[cfg(target_arch = "x86_64")]
+        if self.isa == Isa::Amx && left.rows > 8 && depth == amx::DEPTH {
+            let rows = left.rows.next_multiple_of(16);
+            assert!(rows <= BLOCK && Left { depth, ..left }.reaches(rows));
+            assert!(
+                stride >= starts.len() * BLOCK && sums.len() >= (rows - 1) * stride + starts.len() * BLOCK
+            );
+            return amx::multiply_across(left, panels, starts, sums, stride);
+        }
+        for (index, start) in starts.iter().enumerate() {
+            let right = Right { bytes: &panels[index * depth * BLOCK..], start, narrow: false };
+            self.multiply(left, right, &mut sums[index * BLOCK..], stride, &mut Nothing);
+        }
     }
 }
 
@@ -235,10 +281,10 @@ mod tests {
     fn every_kernel_multiplies(left: Left<'_>, right: Right<'_>) {
         let (rows, depth) = (left.rows, left.depth);
         let mut expected = Sums([0; 1024]);
-        portable::multiply(left, right.bytes, right.start, &mut expected);
+        portable::multiply(left, right.bytes, right.start, &mut expected.0, BLOCK);
         for kernel in Kernel::available() {
             let mut sums = Sums([0; 1024]);
-            kernel.session().multiply(left, right, &mut sums, &mut |_| {});
+            kernel.session().multiply(left, right, &mut sums.0, BLOCK, &mut Nothing);
             assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
         }
     }
@@ -291,8 +337,9 @@ mod tests {
         outer.multiply(
             Left { bytes: &left, stride: 64, rows: 32, depth: 64 },
             Right { bytes: &panel, start: &[5; 32], narrow: false },
-            &mut sums,
-            &mut |_| {},
+            &mut sums.0,
+            BLOCK,
+            &mut Nothing,
         );
         assert_eq!(sums.0, [5; 1024]);
     }

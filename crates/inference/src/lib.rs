@@ -16,6 +16,7 @@ mod error;
 pub mod gguf;
 mod kernel;
 mod linear;
+mod rescale;
 pub mod safetensors;
 pub mod scan;
 mod simd;

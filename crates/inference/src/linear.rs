@@ -4,8 +4,10 @@
 //! loaded. The product runs over panels of 32 columns, each of which stays in the first-level cache while all rows
 //! pass by it.
 
-use crate::elementwise::{self, Scales, Then, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, Sums, column_scale};
+use crate::elementwise::{self, ZERO};
+use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Meanwhile, Pair, Right, Session, column_scale};
+use crate::rescale::{Add, After, Gate, Gelu, Out, Rescale, Scales, Set, Then};
+use crate::simd::{Floats, vectorized};
 use std::ops::Range;
 
 /// How far apart rows of a wide matrix of floats should lie: by an odd number of cache lines, since rows that are a
@@ -19,19 +21,22 @@ pub(crate) struct ByteRows {
     bytes: Aligned<u8>,
     scales: Aligned<f32>,
     width: usize,
+    /// How far apart they lie: tiles want their rows to begin on cache lines.
+    stride: usize,
     rows: usize,
 }
 
 impl ByteRows {
     pub fn new() -> Self {
-        Self { bytes: Aligned::zeroed(0), scales: Aligned::zeroed(0), width: 0, rows: 0 }
+        Self { bytes: Aligned::zeroed(0), scales: Aligned::zeroed(0), width: 0, stride: 0, rows: 0 }
     }
 
     /// Makes room for rows that are then set.
     pub fn reset(&mut self, rows: usize, width: usize) {
-        // A block may begin at any row, and is read to its end; attention reads into the row behind it.
-        let readable = rows + BLOCK + 1;
-        self.bytes.reserve(readable * width);
+        // A block may begin at any row, and is read to its end.
+        let readable = rows + BLOCK;
+        self.stride = width.next_multiple_of(64);
+        self.bytes.reserve(readable * self.stride);
         self.scales.reserve(readable);
         self.rows = rows;
         self.width = width;
@@ -44,8 +49,14 @@ impl ByteRows {
 
     /// Sets some of the rows.
     pub fn set(&mut self, isa: Isa, rows: Range<usize>, values: &[f32], stride: usize, factor: f32) {
-        let bytes = &mut self.bytes[rows.start * self.width..rows.end * self.width];
-        elementwise::quantize_all(isa, values, stride, self.width, factor, &mut self.scales[rows], bytes);
+        let bytes = &mut self.bytes[rows.start * self.stride..rows.end * self.stride];
+        let scales = &mut self.scales[rows];
+        elementwise::quantize_all(isa, values, stride, self.width, scales, bytes, self.stride);
+        scales.iter_mut().for_each(|scale| *scale *= factor);
+    }
+
+    pub fn rows(&self) -> usize {
+        self.rows
     }
 
     pub fn all(&self) -> Rows<'_> {
@@ -55,9 +66,9 @@ impl ByteRows {
     /// Up to 32 of `rows`, and their scales.
     pub fn block(&self, rows: Range<usize>) -> (Left<'_>, &[f32]) {
         let count = rows.len().min(BLOCK);
-        let bytes = &self.bytes[rows.start * self.width..];
+        let bytes = &self.bytes[rows.start * self.stride..];
         (
-            Left { bytes, stride: self.width, rows: count, depth: self.width },
+            Left { bytes, stride: self.stride, rows: count, depth: self.width },
             &self.scales[rows.start..][..count],
         )
     }
@@ -68,8 +79,8 @@ impl ByteRows {
         for (row, scale) in scales.iter_mut().enumerate().take(rows) {
             *scale = self.scales[first + row * step];
         }
-        let bytes = &self.bytes[first * self.width..];
-        (Left { bytes, stride: step * self.width, rows, depth: self.width }, scales)
+        let bytes = &self.bytes[first * self.stride..];
+        (Left { bytes, stride: step * self.stride, rows, depth: self.width }, scales)
     }
 }
 
@@ -79,6 +90,12 @@ pub(crate) struct Panel<'a> {
     pub right: Right<'a>,
     pub scales: &'a [f32],
     pub bias: &'a [f32],
+}
+
+impl Panel<'_> {
+    fn scales<'a>(&'a self, rows: &'a [f32]) -> Scales<'a> {
+        Scales { rows, columns: self.scales, bias: self.bias }
+    }
 }
 
 /// A matrix of signed bytes with a scale for each column, in panels of `[depth/4][32][4]`.
@@ -121,6 +138,10 @@ impl ByteMatrix {
         matrix
     }
 
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     pub fn panels(&self) -> usize {
         self.starts.len()
     }
@@ -138,42 +159,92 @@ impl ByteMatrix {
         }
     }
 
+    /// Some rows times all of it, into `out`.
+    pub fn product(
+        &self,
+        session: &Session,
+        left: &Rows<'_>,
+        panels: Range<usize>,
+        then: Then,
+        mut out: Out<'_>,
+        sums: &mut Pair,
+    ) {
+        let start = panels.start;
+        for first in panels.clone().step_by(TOGETHER) {
+            let together = [self.panel(first), self.panel((first + 1).min(panels.end - 1))];
+            let together = &together[..TOGETHER.min(panels.end - first)];
+            let out = out.at(0, (first - start) * BLOCK);
+            times_panels(session, left.clone(), together, then, out, sums);
+        }
+    }
+
     pub fn resident_bytes(&self) -> usize {
         self.bytes.len() + self.scales.len() * 4 + self.starts.len() * BLOCK * 4 + self.biases.len() * 4
     }
 }
 
-/// Some rows times one panel, into the first 32 places of rows that are `stride` apart.
-pub(crate) fn times_panel(
+/// Panels that the rows pass by together: a block of rows then comes from the second-level cache once for all of them,
+/// and the first-level cache still holds everything.
+pub(crate) const TOGETHER: usize = 2;
+
+/// Some rows times up to `TOGETHER` panels, into `out`.
+pub(crate) fn times_panels(
     session: &Session,
     left: Rows<'_>,
-    panel: &Panel<'_>,
+    panels: &[Panel<'_>],
     then: Then,
-    out: &mut [f32],
-    stride: usize,
+    out: Out<'_>,
     sums: &mut Pair,
 ) {
-    let count = left.range.len();
-    let block = |first: usize| left.bytes.block(left.range.start + first..left.range.end);
-    let mut finish = |first: usize, rows: Range<usize>, sums: &Sums| {
-        let scales = block(first).1;
-        let rows = rows.start.min(scales.len())..rows.end.min(scales.len());
-        let out = &mut out[(first + rows.start).min(count - 1) * stride..];
-        let sums = &sums.0[rows.start * BLOCK..];
-        let scales = Scales { rows: &scales[rows], columns: panel.scales, bias: panel.bias };
-        elementwise::rescale(session.isa(), sums, scales, then, out, stride);
-    };
-    let [mut current, mut before] = sums.each_mut();
-    for first in (0..count).step_by(BLOCK) {
-        session.multiply(block(first).0, panel.right, current, &mut |rows| {
-            if first > 0 {
-                finish(first - BLOCK, rows, before);
-            }
-        });
-        std::mem::swap(&mut current, &mut before);
+    product(session.isa(), session, left, panels, then, out, sums);
+}
+
+vectorized! {
+    fn product(
+        session: &Session,
+        left: Rows<'_>,
+        panels: &[Panel<'_>],
+        then: Then,
+        out: Out<'_>,
+        sums: &mut Pair,
+    ) {
+        match then {
+            Then::Set => product_with::<V, Set>(session, left, panels, out, sums),
+            Then::Add => product_with::<V, Add>(session, left, panels, out, sums),
+            Then::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
+            Then::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
+        }
     }
-    if count > 0 {
-        finish((count - 1) / BLOCK * BLOCK, 0..BLOCK, before);
+}
+
+/// While a block is multiplied, the one before it is turned into numbers.
+#[inline(always)]
+fn product_with<V: Floats, A: After>(
+    session: &Session,
+    left: Rows<'_>,
+    panels: &[Panel<'_>],
+    mut out: Out<'_>,
+    sums: &mut Pair,
+) {
+    let [mut current, mut before] = sums.each_mut();
+    let Some(mut panel_before) = panels.first() else { return };
+    let (mut rows_before, mut place_before): (&[f32], (usize, usize)) = (&[], (0, 0));
+    for first in left.range.clone().step_by(BLOCK) {
+        let (bytes, rows) = left.bytes.block(first..left.range.end);
+        for (index, panel) in panels.iter().enumerate() {
+            let (scales, out) = (panel_before.scales(rows_before), out.at(place_before.0, place_before.1));
+            let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out);
+            session.multiply(bytes, panel.right, &mut current.0, BLOCK, &mut meanwhile);
+            std::mem::swap(&mut current, &mut before);
+            rows_before = rows;
+            panel_before = panel;
+            place_before = (first - left.range.start, index * BLOCK);
+        }
+    }
+    let (scales, out) = (panel_before.scales(rows_before), out.at(place_before.0, place_before.1));
+    let mut last = Rescale::<V, A>::new(&before.0, scales, out);
+    for part in 0..rows_before.len().div_ceil(4) {
+        last.four_rows(part);
     }
 }
 

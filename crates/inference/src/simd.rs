@@ -57,6 +57,9 @@ pub(crate) trait Floats: Copy {
     fn splat(value: f32) -> Self;
     fn load(values: &[f32]) -> Self;
     fn from_integers(values: &[i32]) -> Self;
+    /// Floats that are kept in the place of integers, bit by bit.
+    fn load_bits(values: &[i32]) -> Self;
+    fn store_bits(self, values: &mut [i32]);
     fn store(self, values: &mut [f32]);
     /// The low byte of each lane of what `rounded` gave.
     fn store_low_bytes(self, bytes: &mut [u8]);
@@ -71,10 +74,24 @@ pub(crate) trait Floats: Copy {
     fn abs(self) -> Self;
     fn sum(self) -> f32;
     fn highest(self) -> f32;
-    /// The highest of each of four.
+    /// The highest of each of sixteen.
     #[inline(always)]
-    fn highest_of_each(four: [Self; 4]) -> [f32; 4] {
-        four.map(Self::highest)
+    fn highest_of_each(vectors: [Self; LANES]) -> Self {
+        let mut highest = [0.0; LANES];
+        for (highest, vector) in highest.iter_mut().zip(vectors) {
+            *highest = vector.highest();
+        }
+        Self::load(&highest)
+    }
+
+    /// The sum of each of sixteen.
+    #[inline(always)]
+    fn sum_of_each(vectors: [Self; LANES]) -> Self {
+        let mut sums = [0.0; LANES];
+        for (sum, vector) in sums.iter_mut().zip(vectors) {
+            *sum = vector.sum();
+        }
+        Self::load(&sums)
     }
 
     /// Adds the low bits of what `rounded` gave to the exponent: times two to the power of them.
@@ -101,11 +118,17 @@ pub(crate) trait Floats: Copy {
         let x = self.max(Self::splat(-126.0));
         let shifted = x.plus(Self::splat(ROUNDER));
         let rest = x.minus(shifted.minus(Self::splat(ROUNDER)));
+        rest.power_of_part().times_power(shifted)
+    }
+
+    /// Two to the power of each, for what is between -½ and ½.
+    #[inline(always)]
+    fn power_of_part(self) -> Self {
         let mut series = Self::splat(LN_2 * LN_2 * LN_2 * LN_2 / 24.0);
         for coefficient in [LN_2 * LN_2 * LN_2 / 6.0, LN_2 * LN_2 / 2.0, LN_2, 1.0] {
-            series = series.times_plus(rest, Self::splat(coefficient));
+            series = series.times_plus(self, Self::splat(coefficient));
         }
-        series.times_power(shifted)
+        series
     }
 
     /// Each times `factor`, rounded to the nearest whole number plus `offset`, in the low bits of the result: the

@@ -2,12 +2,14 @@
 //! must wait for is that all have left their keys and values.
 
 use super::{Decoder, Layer, Sequence, rope};
-use crate::attention::{self, KeyValues, Queries};
+use crate::attention::{self, KeyValues};
 use crate::blocks::BlockMatrix;
 use crate::crew::Crew;
-use crate::elementwise::{self, Then};
+use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Pair, Session};
 use crate::linear::{self, ByteRows, stride};
+use crate::rescale::{Out, Then};
+use std::ops::Range;
 
 /// Rows that one thread takes at a time: what is between two products then stays in its cache.
 const ROWS: usize = 128;
@@ -150,14 +152,12 @@ impl Rows {
         let width = config.heads * dimension;
         for head in 0..config.heads {
             let past = &past[head / config.group()];
-            for first in (0..count).step_by(BLOCK) {
-                let rows = BLOCK.min(count - first);
-                let (bytes, scales) = self.queries.every(first * config.heads + head, config.heads, rows);
-                let visible = |row: usize| 0..self.first + first + row + 1;
-                let queries = Queries { bytes, scales: &scales };
-                let out = &mut self.context[first * width + head * dimension..];
-                attention::attend(session, past, queries, visible, &mut self.attention, out, width);
-            }
+            let queries = |block: Range<usize>| {
+                self.queries.every(block.start * config.heads + head, config.heads, block.len())
+            };
+            let visible = |row: usize| 0..self.first + row + 1;
+            let out = Out { values: &mut self.context[head * dimension..], stride: width };
+            attention::attend(session, past, count, queries, visible, &mut self.attention, out);
         }
         self.bytes.reset(count, width);
         self.bytes.set_all(isa, &self.context, width, 1.0);
@@ -202,13 +202,12 @@ impl Product {
         self.unpacked.reserve(matrix.depth() * BLOCK);
         for index in 0..matrix.panels() {
             let panel = matrix.unpack(session.isa(), index, &mut self.unpacked[..matrix.depth() * BLOCK]);
-            linear::times_panel(
+            linear::times_panels(
                 session,
                 left.all(),
-                &panel,
+                &[panel],
                 then,
-                &mut out[index * BLOCK..],
-                stride,
+                Out { values: &mut out[index * BLOCK..], stride },
                 &mut self.sums,
             );
         }

@@ -1,12 +1,14 @@
 //! Writing: the next token of several sequences at once, so that each weight is fetched from memory once for all.
 
 use super::{Decoder, Layer, Sequence, rope};
-use crate::attention::{self, Queries};
+use crate::attention;
 use crate::blocks::{BlockMatrix, BlockRows};
 use crate::crew::Crew;
 use crate::elementwise;
 use crate::kernel::BLOCK;
 use crate::linear::ByteRows;
+use crate::rescale::Out;
+use std::ops::Range;
 
 impl Decoder {
     /// Appends one token to each sequence; gives what the model expects behind it, as the values before the output.
@@ -86,19 +88,18 @@ impl<'a> Step<'a> {
                 dimension,
                 factor,
             );
-            let (bytes, scales) = bytes.block(0..group);
             let session = self.model.kernel.session();
             let visible = |_| 0..sequence.len() + 1;
             let past = &sequence.past[index][head];
-            let queries = Queries { bytes, scales };
+            let queries = |block: Range<usize>| bytes.every(block.start, 1, block.len());
             attention::attend(
                 &session,
                 past,
+                group,
                 queries,
                 visible,
                 &mut attention::Scratch::new(),
-                out,
-                dimension,
+                Out { values: out, stride: dimension },
             );
         });
         self.take(context.chunks_exact(config.heads * dimension));

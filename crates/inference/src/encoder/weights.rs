@@ -50,12 +50,29 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// Several with the same input as one.
-    pub fn stacked(parts: [&Self; 3]) -> Self {
-        Self {
-            weight: parts.iter().flat_map(|part| part.weight.iter().copied()).collect(),
-            bias: parts.iter().flat_map(|part| part.bias.iter().copied()).collect(),
-        }
+    /// Several with the same input as one: the outputs of each for the first head, then those for the second, and so on.
+    pub fn by_head(parts: [&Self; 3], heads: usize) -> Self {
+        let together = |of: fn(&Self) -> &Vec<f32>| {
+            let of_head = |head: usize, part: &Self| {
+                let each = of(part).len() / heads;
+                of(part)[head * each..(head + 1) * each].to_vec()
+            };
+            (0..heads).flat_map(|head| parts.map(|part| of_head(head, part)).concat()).collect()
+        };
+        Self { weight: together(|part| &part.weight), bias: together(|part| &part.bias) }
+    }
+
+    /// Several that each take up to `width` of the `depth` inputs, and whose results add up to this one's. Each comes
+    /// with how many it takes.
+    pub fn groups(&self, depth: usize, width: usize) -> Vec<(Self, usize)> {
+        let group = |first: usize| {
+            let taken = first..depth.min(first + width);
+            let weight =
+                self.weight.chunks_exact(depth).flat_map(|row| &row[taken.clone()]).copied().collect();
+            let bias = if first == 0 { self.bias.clone() } else { vec![0.0; self.bias.len()] };
+            (Self { weight, bias }, taken.len())
+        };
+        (0..depth).step_by(width).map(group).collect()
     }
 }
 

@@ -5,10 +5,9 @@
 
 #![expect(unsafe_code, reason = "tile instructions exist only as assembly")]
 
-use super::{BLOCK, Left, Sums};
+use super::{BLOCK, Left, Meanwhile, PARTS};
 use std::arch::asm;
 use std::cell::Cell;
-use std::ops::Range;
 
 /// How deep a tile of bytes is.
 pub(super) const DEPTH: usize = 64;
@@ -51,20 +50,21 @@ pub(super) fn leave() {
     }
 }
 
-/// Multiplies as `Session::multiply` says. Between two steps, and so while the tile unit is busy with the one before,
-/// `meanwhile` is given an equal part of 32 rows to do something else with.
+/// Multiplies as `Session::multiply` says. `meanwhile` is called between two steps, and so while the tile unit is busy
+/// with the one before.
+#[inline(always)]
 pub(super) fn multiply(
     left: Left<'_>,
     panel: &[i8],
     start: &[i32; BLOCK],
-    sums: &mut Sums,
-    meanwhile: &mut dyn FnMut(Range<usize>),
+    sums: &mut [i32],
+    stride: usize,
+    meanwhile: &mut impl Meanwhile,
 ) {
     let steps = left.depth / DEPTH;
     let both_halves = left.rows > 16;
     // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
-    // caller has checked that `left` holds its rows up to a whole sixteen and `panel` its depth; a block has room for
-    // 32 rows.
+    // caller has checked that `left` and `sums` hold its rows up to a whole sixteen and `panel` its depth.
     unsafe {
         begin(start, both_halves);
         for step in 0..steps {
@@ -75,9 +75,64 @@ pub(super) fn multiply(
             } else {
                 step_of_16(left_bytes, left.stride, panel);
             }
-            meanwhile(step * BLOCK / steps..(step + 1) * BLOCK / steps);
+            for part in step * PARTS / steps..(step + 1) * PARTS / steps {
+                meanwhile.four_rows(part);
+            }
         }
-        end(sums, both_halves);
+        end(sums, stride, both_halves);
+    }
+}
+
+/// Multiplies as `Session::multiply_across` says. The left operand stays in its tiles; of the sums' tiles, two are computed
+/// while the other two are stored.
+pub(super) fn multiply_across(
+    left: Left<'_>,
+    panels: &[i8],
+    starts: &[[i32; BLOCK]],
+    sums: &mut [i32],
+    stride: usize,
+) {
+    let both_halves = left.rows > 16;
+    assert!(panels.len() >= starts.len() * DEPTH * BLOCK);
+    // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
+    // caller has checked that `left` holds its rows up to a whole sixteen to a depth of 64, and `sums` as many with 32
+    // columns for each panel.
+    unsafe {
+        let lower = left.bytes.as_ptr().add(if both_halves { 16 * left.stride } else { 0 });
+        asm!(
+            "tileloadd tmm4, [{upper} + {stride}*1]",
+            "tileloadd tmm5, [{lower} + {stride}*1]",
+            upper = in(reg) left.bytes.as_ptr(), lower = in(reg) lower, stride = in(reg) left.stride,
+            options(nostack, readonly),
+        );
+        for (index, start) in starts.iter().enumerate() {
+            let panel = panels.as_ptr().add(index * DEPTH * BLOCK);
+            let out = sums.as_mut_ptr().add(index * BLOCK);
+            asm!(
+                "tileloadd tmm6, [{panel} + {row}*1]",
+                "tileloadd tmm0, [{start} + {none}*1]",
+                "tdpbusd tmm0, tmm4, tmm6",
+                "tileloadd tmm7, [{panel} + {row}*1 + 64]",
+                "tileloadd tmm1, [{start} + {none}*1 + 64]",
+                "tdpbusd tmm1, tmm4, tmm7",
+                "tilestored [{out} + {out_row}*1], tmm0",
+                "tilestored [{out} + {out_row}*1 + 64], tmm1",
+                panel = in(reg) panel, row = in(reg) 128usize, start = in(reg) start.as_ptr(), none = in(reg) 0usize,
+                out = in(reg) out, out_row = in(reg) 4 * stride, options(nostack),
+            );
+            if both_halves {
+                asm!(
+                    "tileloadd tmm2, [{start} + {none}*1]",
+                    "tdpbusd tmm2, tmm5, tmm6",
+                    "tileloadd tmm3, [{start} + {none}*1 + 64]",
+                    "tdpbusd tmm3, tmm5, tmm7",
+                    "tilestored [{out} + {out_row}*1], tmm2",
+                    "tilestored [{out} + {out_row}*1 + 64], tmm3",
+                    start = in(reg) start.as_ptr(), none = in(reg) 0usize,
+                    out = in(reg) out.add(16 * stride), out_row = in(reg) 4 * stride, options(nostack),
+                );
+            }
+        }
     }
 }
 
@@ -103,21 +158,21 @@ unsafe fn begin(start: &[i32; BLOCK], both_halves: bool) {
     }
 }
 
-/// SAFETY: the tiles must be configured.
+/// SAFETY: the tiles must be configured, and `sums` hold 16 or 32 rows.
 #[inline(always)]
-unsafe fn end(sums: &mut Sums, both_halves: bool) {
-    // SAFETY: writes 16 or 32 rows of a block.
+unsafe fn end(sums: &mut [i32], stride: usize, both_halves: bool) {
+    // SAFETY: writes what the caller vouches for.
     unsafe {
         asm!(
             "tilestored [{out} + {row}*1], tmm0",
             "tilestored [{out} + {row}*1 + 64], tmm1",
-            out = in(reg) sums.0.as_mut_ptr(), row = in(reg) 128usize, options(nostack),
+            out = in(reg) sums.as_mut_ptr(), row = in(reg) 4 * stride, options(nostack),
         );
         if both_halves {
             asm!(
-                "tilestored [{out} + {row}*1 + 16*128], tmm2",
-                "tilestored [{out} + {row}*1 + 16*128 + 64], tmm3",
-                out = in(reg) sums.0.as_mut_ptr(), row = in(reg) 128usize, options(nostack),
+                "tilestored [{out} + {row}*1], tmm2",
+                "tilestored [{out} + {row}*1 + 64], tmm3",
+                out = in(reg) sums.as_mut_ptr().add(16 * stride), row = in(reg) 4 * stride, options(nostack),
             );
         }
     }

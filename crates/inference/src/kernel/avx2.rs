@@ -4,7 +4,7 @@
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
-use super::{BLOCK, Left, Sums};
+use super::{BLOCK, Left};
 use std::arch::x86_64::*;
 
 /// Depth that is widened at a time, in groups of four bytes.
@@ -16,12 +16,12 @@ struct Wide {
     odd: [[i32; FOURS]; 8],
 }
 
-pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut [i32], stride: usize) {
     let mut wide = Wide { even: [[0; FOURS]; 8], odd: [[0; FOURS]; 8] };
     for row in (0..left.rows).step_by(8) {
         let rows = (left.rows - row).min(8);
-        for sums in sums.0[row * BLOCK..].chunks_exact_mut(BLOCK).take(rows) {
-            sums.copy_from_slice(start);
+        for sums in sums[row * stride..].chunks_mut(stride).take(rows) {
+            sums[..BLOCK].copy_from_slice(start);
         }
         for first in (0..left.depth).step_by(4 * FOURS) {
             let fours = (left.depth - first).min(4 * FOURS) / 4;
@@ -41,11 +41,10 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
                     2 => some_rows::<2>,
                     _ => some_rows::<1>,
                 };
-                // SAFETY: as above; the caller has checked that `panel` holds its depth, and a block has room for 32
-                // rows.
+                // SAFETY: as above; the caller has checked that `panel` holds its depth and `sums` the rows.
                 unsafe {
                     let panel = panel.as_ptr().add(first * BLOCK + column * 4);
-                    product(&wide, panel, fours, sums.0.as_mut_ptr().add(row * BLOCK + column));
+                    product(&wide, panel, fours, sums.as_mut_ptr().add(row * stride + column), stride);
                 }
             }
         }
@@ -53,7 +52,13 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
 }
 
 /// For narrow columns, see `column_scale`.
-pub(super) fn multiply_narrow(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+pub(super) fn multiply_narrow(
+    left: Left<'_>,
+    panel: &[i8],
+    start: &[i32; BLOCK],
+    sums: &mut [i32],
+    stride: usize,
+) {
     // Half of the columns stay in the first-level cache while all rows pass by them.
     for column in (0..BLOCK).step_by(16) {
         for row in (0..left.rows).step_by(4) {
@@ -63,19 +68,19 @@ pub(super) fn multiply_narrow(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK]
                 2 => narrow_rows::<2>,
                 _ => narrow_rows::<1>,
             };
-            // SAFETY: as above; the caller has checked that `left` holds its rows, too.
+            // SAFETY: as above; the caller has checked that `left` and `sums` hold the rows, too.
             unsafe {
                 let bytes = left.bytes.as_ptr().add(row * left.stride);
                 let panel = panel.as_ptr().add(column * 4);
-                let out = sums.0.as_mut_ptr().add(row * BLOCK + column);
-                product(bytes, left.stride, panel, left.depth / 4, start.as_ptr().add(column), out);
+                let out = sums.as_mut_ptr().add(row * stride + column);
+                product(bytes, left.stride, panel, left.depth / 4, start.as_ptr().add(column), out, stride);
             }
         }
     }
 }
 
 /// SAFETY: `left` must point to `ROWS` rows, `stride` apart, of `4 * fours` bytes, `panel` to `fours` groups of 64 bytes,
-/// 128 apart, `start` to 16 sums and `out` to rows of as many, 32 apart; `fours` is even.
+/// 128 apart, `start` to 16 sums and `out` to rows of as many, `out_stride` apart; `fours` is even.
 #[target_feature(enable = "avx2")]
 unsafe fn narrow_rows<const ROWS: usize>(
     left: *const u8,
@@ -84,6 +89,7 @@ unsafe fn narrow_rows<const ROWS: usize>(
     fours: usize,
     start: *const i32,
     out: *mut i32,
+    out_stride: usize,
 ) {
     // SAFETY: every address lies within what the caller vouches for.
     unsafe {
@@ -107,8 +113,8 @@ unsafe fn narrow_rows<const ROWS: usize>(
             }
         }
         for (row, sums) in sums.iter().enumerate() {
-            _mm256_storeu_si256(out.add(row * BLOCK).cast(), sums[0]);
-            _mm256_storeu_si256(out.add(row * BLOCK + 8).cast(), sums[1]);
+            _mm256_storeu_si256(out.add(row * out_stride).cast(), sums[0]);
+            _mm256_storeu_si256(out.add(row * out_stride + 8).cast(), sums[1]);
         }
     }
 }
@@ -124,15 +130,21 @@ fn widen(bytes: &[u8], even: &mut [i32; FOURS], odd: &mut [i32; FOURS]) {
 
 /// Adds to `ROWS` rows of eight sums.
 ///
-/// SAFETY: `panel` must point to `fours` groups of 32 bytes, 128 apart, and `out` to rows of 8 sums, 32 apart;
+/// SAFETY: `panel` must point to `fours` groups of 32 bytes, 128 apart, and `out` to rows of 8 sums, `stride` apart;
 /// `fours` is at most `FOURS`.
 #[target_feature(enable = "avx2")]
-unsafe fn some_rows<const ROWS: usize>(wide: &Wide, panel: *const i8, fours: usize, out: *mut i32) {
+unsafe fn some_rows<const ROWS: usize>(
+    wide: &Wide,
+    panel: *const i8,
+    fours: usize,
+    out: *mut i32,
+    stride: usize,
+) {
     // SAFETY: every address lies within what the caller vouches for.
     unsafe {
         let mut sums = [_mm256_setzero_si256(); ROWS];
         for (row, sum) in sums.iter_mut().enumerate() {
-            *sum = _mm256_loadu_si256(out.add(row * BLOCK).cast());
+            *sum = _mm256_loadu_si256(out.add(row * stride).cast());
         }
         for four in 0..fours {
             let columns = _mm256_loadu_si256(panel.add(four * 128).cast());
@@ -146,7 +158,7 @@ unsafe fn some_rows<const ROWS: usize>(wide: &Wide, panel: *const i8, fours: usi
             }
         }
         for (row, sum) in sums.iter().enumerate() {
-            _mm256_storeu_si256(out.add(row * BLOCK).cast(), *sum);
+            _mm256_storeu_si256(out.add(row * stride).cast(), *sum);
         }
     }
 }

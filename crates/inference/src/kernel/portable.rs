@@ -1,10 +1,10 @@
 //! The product in plain Rust: what the others are tested against, and what other processors run.
 
-use super::{BLOCK, Left, Sums};
+use super::{BLOCK, Left};
 
-pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
-    for (row, sums) in sums.0.chunks_exact_mut(BLOCK).take(left.rows).enumerate() {
-        sums.copy_from_slice(start);
+pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut [i32], stride: usize) {
+    for (row, sums) in sums.chunks_mut(stride).take(left.rows).enumerate() {
+        sums[..BLOCK].copy_from_slice(start);
         let bytes = &left.bytes[row * left.stride..][..left.depth];
         for (four, columns) in bytes.chunks_exact(4).zip(panel.chunks_exact(4 * BLOCK)) {
             for (sum, weights) in sums.iter_mut().zip(columns.chunks_exact(4)) {

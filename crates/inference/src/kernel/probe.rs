@@ -3,7 +3,7 @@
 
 #![expect(unsafe_code, reason = "asks the system for tiles, and forks")]
 
-use super::{BLOCK, Isa, Left, Sums, amx, avx2, portable, vnni};
+use super::{BLOCK, Isa, Left, Nothing, Sums, amx, avx2, portable, vnni};
 use std::arch::is_x86_feature_detected as announced;
 use std::arch::x86_64::{__cpuid_count, _xgetbv};
 
@@ -98,16 +98,16 @@ fn right(isa: Isa) -> bool {
     let mut sums = Sums([0; BLOCK * BLOCK]);
     for rows in [BLOCK, BLOCK / 2] {
         let left = Left { bytes: &left.0, stride: DEPTH, rows, depth: DEPTH };
-        portable::multiply(left, &panel.0, &start, &mut expected);
+        portable::multiply(left, &panel.0, &start, &mut expected.0, BLOCK);
         match isa {
             Isa::Amx => {
                 amx::enter();
-                amx::multiply(left, &panel.0, &start, &mut sums, &mut |_| {});
+                amx::multiply(left, &panel.0, &start, &mut sums.0, BLOCK, &mut Nothing);
                 amx::leave();
             }
-            Isa::Vnni => vnni::multiply(left, &panel.0, &start, &mut sums),
-            Isa::Avx2 => avx2::multiply(left, &panel.0, &start, &mut sums),
-            Isa::Portable => portable::multiply(left, &panel.0, &start, &mut sums),
+            Isa::Vnni => vnni::multiply(left, &panel.0, &start, &mut sums.0, BLOCK),
+            Isa::Avx2 => avx2::multiply(left, &panel.0, &start, &mut sums.0, BLOCK),
+            Isa::Portable => portable::multiply(left, &panel.0, &start, &mut sums.0, BLOCK),
         }
         if sums.0[..rows * BLOCK] != expected.0[..rows * BLOCK] {
             return false;

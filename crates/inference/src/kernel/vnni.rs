@@ -2,10 +2,10 @@
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
-use super::{BLOCK, Left, Sums};
+use super::{BLOCK, Left};
 use std::arch::x86_64::*;
 
-pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut Sums) {
+pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums: &mut [i32], stride: usize) {
     let mut row = 0;
     while row < left.rows {
         let step = match left.rows - row {
@@ -15,10 +15,10 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
             rest => rest,
         };
         // SAFETY: a `Session` of this kind exists only where these instructions work; the caller has checked that
-        // `left` holds its rows and `panel` its depth, and a block has room for 32 rows.
+        // `left` and `sums` hold the rows and `panel` its depth.
         unsafe {
             let bytes = left.bytes.as_ptr().add(row * left.stride);
-            let out = sums.0.as_mut_ptr().add(row * BLOCK);
+            let out = sums.as_mut_ptr().add(row * stride);
             let product = match step {
                 12 => rows::<12>,
                 8 => rows::<8>,
@@ -27,14 +27,14 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
                 2 => rows::<2>,
                 _ => rows::<1>,
             };
-            product(bytes, left.stride, panel.as_ptr(), left.depth / 4, start, out);
+            product(bytes, left.stride, panel.as_ptr(), left.depth / 4, start, out, stride);
         }
         row += step;
     }
 }
 
 /// SAFETY: `left` must point to `ROWS` rows, `stride` apart, of `4 * fours` bytes, `panel` to `128 * fours` bytes
-/// and `out` to `ROWS` rows of 32 sums.
+/// and `out` to `ROWS` rows of 32 sums, `out_stride` apart.
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
 unsafe fn rows<const ROWS: usize>(
     left: *const u8,
@@ -43,6 +43,7 @@ unsafe fn rows<const ROWS: usize>(
     fours: usize,
     start: &[i32; BLOCK],
     out: *mut i32,
+    out_stride: usize,
 ) {
     // SAFETY: every address lies within what the caller vouches for.
     unsafe {
@@ -60,8 +61,8 @@ unsafe fn rows<const ROWS: usize>(
             }
         }
         for (row, sums) in sums.iter().enumerate() {
-            _mm512_storeu_si512(out.add(row * BLOCK).cast(), sums[0]);
-            _mm512_storeu_si512(out.add(row * BLOCK + 16).cast(), sums[1]);
+            _mm512_storeu_si512(out.add(row * out_stride).cast(), sums[0]);
+            _mm512_storeu_si512(out.add(row * out_stride + 16).cast(), sums[1]);
         }
     }
 }

@@ -41,6 +41,23 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn load_bits(values: &[i32]) -> Self {
+        let values = &values[..LANES];
+        let (first, second) = values.split_at(8);
+        both!(_mm256_loadu_ps((first.as_ptr().cast::<f32>(), second.as_ptr().cast::<f32>())))
+    }
+
+    #[inline(always)]
+    fn store_bits(self, values: &mut [i32]) {
+        let values = &mut values[..LANES];
+        // SAFETY: as in `both!`; both halves were checked to be there.
+        unsafe {
+            _mm256_storeu_ps(values.as_mut_ptr().cast(), self.0);
+            _mm256_storeu_ps(values.as_mut_ptr().add(8).cast(), self.1);
+        }
+    }
+
+    #[inline(always)]
     fn store(self, values: &mut [f32]) {
         let values = &mut values[..LANES];
         // SAFETY: as in `both!`; both halves were checked to be there.
@@ -120,27 +137,16 @@ impl Floats for Vector {
 
     #[inline(always)]
     fn highest(self) -> f32 {
-        Self::highest_of_each([self; 4])[0]
+        highest_of_four([self; 4])[0]
     }
 
     #[inline(always)]
-    fn highest_of_each([a, b, c, d]: [Self; 4]) -> [f32; 4] {
-        let mut highest = [0.0; 4];
-        // SAFETY: as in `both!`; there is room for four.
-        unsafe {
-            let [a, b] = [_mm256_max_ps(a.0, a.1), _mm256_max_ps(b.0, b.1)];
-            let [c, d] = [_mm256_max_ps(c.0, c.1), _mm256_max_ps(d.0, d.1)];
-            // Lanes of two, then of all four, against each other: each half of the register becomes `a b c d`.
-            let ab = _mm256_max_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-            let cd = _mm256_max_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-            let all = _mm256_max_ps(
-                _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
-                _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
-            );
-            let all = _mm_max_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps::<1>(all));
-            _mm_storeu_ps(highest.as_mut_ptr(), all);
+    fn highest_of_each(vectors: [Self; LANES]) -> Self {
+        let mut highest = [0.0; LANES];
+        for (highest, vectors) in highest.chunks_exact_mut(4).zip(vectors.chunks_exact(4)) {
+            highest.copy_from_slice(&highest_of_four([vectors[0], vectors[1], vectors[2], vectors[3]]));
         }
-        highest
+        Self::load(&highest)
     }
 
     #[inline(always)]
@@ -154,4 +160,24 @@ impl Floats for Vector {
             Self(multiply(self.0, rounded.0), multiply(self.1, rounded.1))
         }
     }
+}
+
+#[inline(always)]
+fn highest_of_four([a, b, c, d]: [Vector; 4]) -> [f32; 4] {
+    let mut highest = [0.0; 4];
+    // SAFETY: as in `both!`; there is room for four.
+    unsafe {
+        let [a, b] = [_mm256_max_ps(a.0, a.1), _mm256_max_ps(b.0, b.1)];
+        let [c, d] = [_mm256_max_ps(c.0, c.1), _mm256_max_ps(d.0, d.1)];
+        // Lanes of two, then of all four, against each other: each half of the register becomes `a b c d`.
+        let ab = _mm256_max_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let cd = _mm256_max_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        let all = _mm256_max_ps(
+            _mm256_shuffle_ps::<0b01_00_01_00>(ab, cd),
+            _mm256_shuffle_ps::<0b11_10_11_10>(ab, cd),
+        );
+        let all = _mm_max_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps::<1>(all));
+        _mm_storeu_ps(highest.as_mut_ptr(), all);
+    }
+    highest
 }

@@ -17,6 +17,41 @@ macro_rules! instruction {
     };
 }
 
+/// Joins the lanes of four vectors by an operation, each in a quarter of the result and there in all lanes.
+macro_rules! of_four {
+    ($a:expr, $b:expr, $c:expr, $d:expr, $join:ident) => {{
+        // Quarters of all four against each other, until each quarter of one register belongs to one of them.
+        let ab = $join(
+            _mm512_shuffle_f32x4::<0b01_00_01_00>($a.0, $b.0),
+            _mm512_shuffle_f32x4::<0b11_10_11_10>($a.0, $b.0),
+        );
+        let cd = $join(
+            _mm512_shuffle_f32x4::<0b01_00_01_00>($c.0, $d.0),
+            _mm512_shuffle_f32x4::<0b11_10_11_10>($c.0, $d.0),
+        );
+        let all = $join(
+            _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd),
+            _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd),
+        );
+        let all = $join(all, _mm512_permute_ps::<0b01_00_11_10>(all));
+        $join(all, _mm512_permute_ps::<0b10_11_00_01>(all))
+    }};
+}
+
+/// Joins the lanes of sixteen vectors, each into one lane of the result.
+macro_rules! of_each {
+    ($vectors:expr, $join:ident) => {{
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = $vectors;
+        Self(instruction!({
+            let all = _mm512_mask_blend_ps(0x2222, of_four!(a, b, c, d, $join), of_four!(e, f, g, h, $join));
+            let all = _mm512_mask_blend_ps(0x4444, all, of_four!(i, j, k, l, $join));
+            let all = _mm512_mask_blend_ps(0x8888, all, of_four!(m, n, o, p, $join));
+            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            _mm512_permutexvar_ps(order, all)
+        }))
+    }};
+}
+
 impl Floats for Vector {
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -33,6 +68,18 @@ impl Floats for Vector {
     fn from_integers(values: &[i32]) -> Self {
         let values = &values[..LANES];
         Self(instruction!(_mm512_cvtepi32_ps(_mm512_loadu_si512(values.as_ptr().cast()))))
+    }
+
+    #[inline(always)]
+    fn load_bits(values: &[i32]) -> Self {
+        let values = &values[..LANES];
+        Self(instruction!(_mm512_loadu_ps(values.as_ptr().cast())))
+    }
+
+    #[inline(always)]
+    fn store_bits(self, values: &mut [i32]) {
+        let values = &mut values[..LANES];
+        instruction!(_mm512_storeu_ps(values.as_mut_ptr().cast(), self.0));
     }
 
     #[inline(always)]
@@ -101,32 +148,24 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
-    fn highest_of_each([a, b, c, d]: [Self; 4]) -> [f32; 4] {
-        let mut lanes = [0.0; LANES];
-        instruction!({
-            // Quarters of all four against each other, until each quarter of one register belongs to one of them.
-            let ab = _mm512_max_ps(
-                _mm512_shuffle_f32x4::<0b01_00_01_00>(a.0, b.0),
-                _mm512_shuffle_f32x4::<0b11_10_11_10>(a.0, b.0),
-            );
-            let cd = _mm512_max_ps(
-                _mm512_shuffle_f32x4::<0b01_00_01_00>(c.0, d.0),
-                _mm512_shuffle_f32x4::<0b11_10_11_10>(c.0, d.0),
-            );
-            let all = _mm512_max_ps(
-                _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd),
-                _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd),
-            );
-            let all = _mm512_max_ps(all, _mm512_permute_ps::<0b01_00_11_10>(all));
-            let all = _mm512_max_ps(all, _mm512_permute_ps::<0b10_11_00_01>(all));
-            _mm512_storeu_ps(lanes.as_mut_ptr(), all)
-        });
-        [lanes[0], lanes[4], lanes[8], lanes[12]]
+    fn highest_of_each(vectors: [Self; LANES]) -> Self {
+        of_each!(vectors, _mm512_max_ps)
+    }
+
+    #[inline(always)]
+    fn sum_of_each(vectors: [Self; LANES]) -> Self {
+        of_each!(vectors, _mm512_add_ps)
     }
 
     #[inline(always)]
     fn times_power(self, rounded: Self) -> Self {
         let power = instruction!(_mm512_slli_epi32::<23>(_mm512_castps_si512(rounded.0)));
         Self(instruction!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self.0), power))))
+    }
+
+    #[inline(always)]
+    fn power_of_two(self) -> Self {
+        let part = Self(instruction!(_mm512_reduce_ps::<{ _MM_FROUND_TO_NEAREST_INT }>(self.0)));
+        Self(instruction!(_mm512_scalef_ps(part.power_of_part().0, self.minus(part).0)))
     }
 }

@@ -34,6 +34,18 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn load_bits(values: &[i32]) -> Self {
+        let mut lanes = [0.0; LANES];
+        lanes.iter_mut().zip(&values[..LANES]).for_each(|(lane, bits)| *lane = f32::from_bits(*bits as u32));
+        Self(lanes)
+    }
+
+    #[inline(always)]
+    fn store_bits(self, values: &mut [i32]) {
+        values[..LANES].iter_mut().zip(self.0).for_each(|(bits, lane)| *bits = lane.to_bits() as i32);
+    }
+
+    #[inline(always)]
     fn store(self, values: &mut [f32]) {
         values[..LANES].copy_from_slice(&self.0);
     }
