@@ -216,20 +216,25 @@ static EDGES: [f32; 3 * LANES] = {
 
 #[inline(always)]
 fn hide<V: Floats>(logits: &mut [i32], visible: Range<usize>) {
-    let width = logits.len();
-    let mut add = |place: usize, edge: usize| {
-        let logits = &mut logits[place..];
-        V::load_bits(logits).plus(V::load(&EDGES[edge..])).store_bits(logits);
-    };
     let (start, end) = (visible.start % LANES, visible.end % LANES);
-    (0..visible.start - start).step_by(LANES).for_each(|place| add(place, LANES));
+    for place in (0..visible.start - start).step_by(LANES) {
+        add_edge::<V>(&mut logits[place..], LANES);
+    }
     if start > 0 {
-        add(visible.start - start, 2 * LANES - start);
+        add_edge::<V>(&mut logits[visible.start - start..], 2 * LANES - start);
     }
     if end > 0 {
-        add(visible.end - end, LANES - end);
+        add_edge::<V>(&mut logits[visible.end - end..], LANES - end);
     }
-    (visible.end.next_multiple_of(LANES)..width).step_by(LANES).for_each(|place| add(place, LANES));
+    for place in (visible.end.next_multiple_of(LANES)..logits.len()).step_by(LANES) {
+        add_edge::<V>(&mut logits[place..], LANES);
+    }
+}
+
+/// Adds sixteen of `EDGES`, from `first` on.
+#[inline(always)]
+fn add_edge<V: Floats>(logits: &mut [i32], first: usize) {
+    V::load_bits(logits).plus(V::load(&EDGES[first..])).store_bits(logits);
 }
 
 #[cfg(test)]

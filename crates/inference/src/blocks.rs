@@ -247,10 +247,11 @@ mod tests {
                 for index in 0..matrix.panels() {
                     let panel = matrix.unpack(kernel.0, index, &mut unpacked);
                     let mut out = vec![0.0; 20 * BLOCK];
-                    linear::times_panels(
+                    linear::times_panel(
+                        kernel.0,
                         &session,
-                        bytes.all(),
-                        &[panel],
+                        &bytes.all(),
+                        &panel,
                         Then::Set,
                         Out { values: &mut out, stride: BLOCK },
                         &mut crate::kernel::pair(),

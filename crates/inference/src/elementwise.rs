@@ -1,4 +1,4 @@
-//! What happens to rows of numbers between two products: norms, activations, softmax, and rounding to bytes.
+//! What happens to rows of numbers between two products: norms, activations, and rounding to bytes.
 //!
 //! Slices are whole sixteens long.
 

@@ -5,8 +5,8 @@
 //! pass by it.
 
 use crate::elementwise::{self, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Meanwhile, Pair, Right, Session, column_scale};
-use crate::rescale::{Add, After, Gate, Gelu, Out, Rescale, Scales, Set, Then};
+use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, column_scale};
+use crate::rescale::{Add, After, Gate, Gelu, Out, Rescale, Scales, Set, Then, rescale_all};
 use crate::simd::{Floats, vectorized};
 use std::ops::Range;
 
@@ -159,7 +159,7 @@ impl ByteMatrix {
         }
     }
 
-    /// Some rows times all of it, into `out`.
+    /// Some rows times some of its panels, into `out`.
     pub fn product(
         &self,
         session: &Session,
@@ -169,12 +169,9 @@ impl ByteMatrix {
         mut out: Out<'_>,
         sums: &mut Pair,
     ) {
-        let start = panels.start;
-        for first in panels.clone().step_by(TOGETHER) {
-            let together = [self.panel(first), self.panel((first + 1).min(panels.end - 1))];
-            let together = &together[..TOGETHER.min(panels.end - first)];
-            let out = out.at(0, (first - start) * BLOCK);
-            times_panels(session, left.clone(), together, then, out, sums);
+        for (place, index) in panels.enumerate() {
+            let (panel, out) = (self.panel(index), out.at(0, place * BLOCK));
+            times_panel(session.isa(), session, left, &panel, then, out, sums);
         }
     }
 
@@ -183,36 +180,21 @@ impl ByteMatrix {
     }
 }
 
-/// Panels that the rows pass by together: a block of rows then comes from the second-level cache once for all of them,
-/// and the first-level cache still holds everything.
-pub(crate) const TOGETHER: usize = 2;
-
-/// Some rows times up to `TOGETHER` panels, into `out`.
-pub(crate) fn times_panels(
-    session: &Session,
-    left: Rows<'_>,
-    panels: &[Panel<'_>],
-    then: Then,
-    out: Out<'_>,
-    sums: &mut Pair,
-) {
-    product(session.isa(), session, left, panels, then, out, sums);
-}
-
 vectorized! {
-    fn product(
+    /// Some rows times one panel, into `out`.
+    pub(crate) fn times_panel(
         session: &Session,
-        left: Rows<'_>,
-        panels: &[Panel<'_>],
+        left: &Rows<'_>,
+        panel: &Panel<'_>,
         then: Then,
         out: Out<'_>,
         sums: &mut Pair,
     ) {
         match then {
-            Then::Set => product_with::<V, Set>(session, left, panels, out, sums),
-            Then::Add => product_with::<V, Add>(session, left, panels, out, sums),
-            Then::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
-            Then::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
+            Then::Set => product_with::<V, Set>(session, left, panel, out, sums),
+            Then::Add => product_with::<V, Add>(session, left, panel, out, sums),
+            Then::Gelu => product_with::<V, Gelu>(session, left, panel, out, sums),
+            Then::Gate => product_with::<V, Gate>(session, left, panel, out, sums),
         }
     }
 }
@@ -221,31 +203,22 @@ vectorized! {
 #[inline(always)]
 fn product_with<V: Floats, A: After>(
     session: &Session,
-    left: Rows<'_>,
-    panels: &[Panel<'_>],
+    left: &Rows<'_>,
+    panel: &Panel<'_>,
     mut out: Out<'_>,
     sums: &mut Pair,
 ) {
     let [mut current, mut before] = sums.each_mut();
-    let Some(mut panel_before) = panels.first() else { return };
-    let (mut rows_before, mut place_before): (&[f32], (usize, usize)) = (&[], (0, 0));
+    let (mut rows_before, mut place_before): (&[f32], usize) = (&[], 0);
     for first in left.range.clone().step_by(BLOCK) {
         let (bytes, rows) = left.bytes.block(first..left.range.end);
-        for (index, panel) in panels.iter().enumerate() {
-            let (scales, out) = (panel_before.scales(rows_before), out.at(place_before.0, place_before.1));
-            let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out);
-            session.multiply(bytes, panel.right, &mut current.0, BLOCK, &mut meanwhile);
-            std::mem::swap(&mut current, &mut before);
-            rows_before = rows;
-            panel_before = panel;
-            place_before = (first - left.range.start, index * BLOCK);
-        }
+        let (scales, out) = (panel.scales(rows_before), out.at(place_before, 0));
+        let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out);
+        session.multiply(bytes, panel.right, &mut current.0, BLOCK, &mut meanwhile);
+        std::mem::swap(&mut current, &mut before);
+        (rows_before, place_before) = (rows, first - left.range.start);
     }
-    let (scales, out) = (panel_before.scales(rows_before), out.at(place_before.0, place_before.1));
-    let mut last = Rescale::<V, A>::new(&before.0, scales, out);
-    for part in 0..rows_before.len().div_ceil(4) {
-        last.four_rows(part);
-    }
+    rescale_all::<V, A>(&before.0, panel.scales(rows_before), out.at(place_before, 0));
 }
 
 /// Some of the rows of a matrix.

@@ -78,7 +78,7 @@ vectorized! {
 }
 
 #[inline(always)]
-fn rescale_all<V: Floats, A: After>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
+pub(crate) fn rescale_all<V: Floats, A: After>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
     let mut block = Rescale::<V, A>::new(sums, scales, out);
     for part in 0..scales.rows.len().div_ceil(4) {
         block.four_rows(part);

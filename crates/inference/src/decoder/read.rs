@@ -202,10 +202,11 @@ impl Product {
         self.unpacked.reserve(matrix.depth() * BLOCK);
         for index in 0..matrix.panels() {
             let panel = matrix.unpack(session.isa(), index, &mut self.unpacked[..matrix.depth() * BLOCK]);
-            linear::times_panels(
+            linear::times_panel(
+                session.isa(),
                 session,
-                left.all(),
-                &[panel],
+                &left.all(),
+                &panel,
                 then,
                 Out { values: &mut out[index * BLOCK..], stride },
                 &mut self.sums,
