@@ -13,7 +13,7 @@ mod portable;
 mod unpack;
 
 use crate::elementwise;
-use crate::kernel::{Aligned, BLOCK, Isa};
+use crate::kernel::{Aligned, BLOCK, Isa, Starts};
 use crate::tensor_kind::f16_to_f32;
 
 /// How a panel's block (32 columns by a depth of 32) is stored: scales as half floats, then quants; both in halves
@@ -48,9 +48,9 @@ pub(crate) struct BlockMatrix {
     depth: usize,
     columns: usize,
     blocks: Aligned<u8>,
-    /// For the bytes of `linear`: a scale for each column, and what `Panel` calls its start.
+    /// For the bytes of `linear`: a scale for each column, and what `Panels` call its start.
     column_scales: Vec<f32>,
-    column_starts: Vec<[i32; BLOCK]>,
+    column_starts: Vec<Starts>,
 }
 
 impl BlockMatrix {
@@ -247,11 +247,11 @@ mod tests {
                 for index in 0..matrix.panels() {
                     let panel = matrix.unpack(kernel.0, index, &mut unpacked);
                     let mut out = vec![0.0; 20 * BLOCK];
-                    linear::times_panel(
+                    linear::product(
                         kernel.0,
                         &session,
                         &bytes.all(),
-                        &panel,
+                        panel,
                         Then::Set,
                         Out { values: &mut out, stride: BLOCK },
                         &mut crate::kernel::pair(),

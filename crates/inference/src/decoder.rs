@@ -3,6 +3,7 @@
 //! A prompt is read many tokens at a time through the byte products of `linear`, rows split over threads; text is
 //! written one token of each sequence at a time through `blocks`, columns split over threads.
 
+mod attention;
 mod config;
 mod load;
 mod read;
@@ -14,11 +15,11 @@ mod write;
 pub use reference::{Past, Reference};
 pub use sampler::{Sampler, Sampling};
 
-use crate::attention::KeyValues;
 use crate::blocks::BlockMatrix;
 use crate::chat_template::ChatTemplate;
 use crate::kernel::Kernel;
 use crate::tokenizer::TextTokenizer;
+use attention::KeyValues;
 use config::Config;
 
 pub struct Decoder {

@@ -3,6 +3,7 @@
 //! Texts are packed behind one another up to about 256 tokens, so that no product is too small and none is padded;
 //! one thread takes a pack through all layers, with everything but the weights in its second-level cache.
 
+mod attention;
 mod reference;
 mod weights;
 
@@ -10,13 +11,13 @@ pub use reference::Reference;
 pub(crate) use reference::{dot, softmax};
 
 use crate::ModelError;
-use crate::attention::{self, KeyValues};
 use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
-use crate::linear::{ByteMatrix, ByteRows, stride};
+use crate::linear::{self, ByteMatrix, ByteRows, Rows, stride};
 use crate::rescale::{Out, Then};
 use crate::simd::LANES;
 use crate::tokenizer::WordPiece;
+use attention::Head;
 use std::ops::Range;
 use std::path::Path;
 use weights::{Config, LayerWeights, Norm, Weights};
@@ -152,55 +153,46 @@ impl Encoder {
         let (dimension, isa) = (hidden / heads, session.isa());
         let (panels, apart) = (3 * dimension / BLOCK, stride(3 * dimension));
         for head in 0..heads {
-            let (left, out) = (scratch.bytes.all(), Out { values: &mut scratch.head, stride: apart });
+            let (left, out) = (scratch.bytes.all(), Out { values: &mut scratch.inner, stride: apart });
             let panels = head * panels..(head + 1) * panels;
-            layer.query_key_value.product(session, &left, panels, Then::Set, out, &mut scratch.sums);
-            let values = |role: usize| {
-                let first = role * dimension;
-                &scratch.head[first..first + (pack.rows - 1) * apart + dimension]
-            };
-            scratch.queries.set_all(isa, values(0), apart, 1.0 / (dimension as f32).sqrt());
-            scratch.past.set_keys(isa, 0, values(1), apart);
-            scratch.past.set_values(isa, 0, values(2), apart);
+            let panels = layer.query_key_value.panels(panels);
+            linear::product(isa, session, &left, panels, Then::Set, out, &mut scratch.sums);
             for rows in &pack.texts {
-                self.attend_text(session, head, rows.clone(), scratch);
+                let values = &mut scratch.inner[rows.start * apart..rows.end * apart];
+                scratch.head.set(session, dimension, values, apart);
+                let context = &mut scratch.context[rows.start * hidden + head * dimension..];
+                scratch.head.attend(session, Out { values: context, stride: hidden });
             }
         }
         scratch.other.reset(pack.rows, hidden);
         scratch.other.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
-        self.add_product(session, &layer.attention_output, scratch);
+        self.add_product(session, &layer.attention_output, 0, scratch);
         self.finish(isa, &layer.attention_norm, scratch);
-    }
-
-    fn attend_text(&self, session: &Session, head: usize, rows: Range<usize>, scratch: &mut Scratch) {
-        let Config { hidden_size: hidden, heads, .. } = self.config;
-        let queries = |block: Range<usize>| scratch.queries.every(rows.start + block.start, 1, block.len());
-        let visible = |_| rows.clone();
-        let context = &mut scratch.context[rows.start * hidden + head * (hidden / heads)..];
-        let out = Out { values: context, stride: hidden };
-        attention::attend(session, &scratch.past, rows.len(), queries, visible, &mut scratch.attention, out);
     }
 
     fn feed_forward(&self, session: &Session, layer: &Layer, scratch: &mut Scratch) {
         let isa = session.isa();
         for (group, first) in layer.output.iter().zip((0..).step_by(GROUP)) {
             let width = group.depth();
-            let panels = first / BLOCK..(first + width) / BLOCK;
-            let (left, out) =
-                (scratch.bytes.all(), Out { values: &mut scratch.inner, stride: stride(width) });
-            layer.intermediate.product(session, &left, panels, Then::Gelu, out, &mut scratch.sums);
-            scratch.other.reset(scratch.bytes.rows(), width);
-            scratch.other.set_all(isa, &scratch.inner, stride(width), 1.0);
-            self.add_product(session, group, scratch);
+            let panels = layer.intermediate.panels(first / BLOCK..(first + width) / BLOCK);
+            for first in (0..scratch.bytes.rows()).step_by(BLOCK) {
+                let rows = first..scratch.bytes.rows().min(first + BLOCK);
+                let left = Rows { bytes: &scratch.bytes, range: rows.clone() };
+                let out = Out { values: &mut scratch.inner, stride: stride(width) };
+                linear::product(isa, session, &left, panels, Then::Gelu, out, &mut scratch.sums);
+                scratch.other.reset(rows.len(), width);
+                scratch.other.set_all(isa, &scratch.inner, stride(width), 1.0);
+                self.add_product(session, group, rows.start, scratch);
+            }
         }
         self.finish(isa, &layer.output_norm, scratch);
     }
 
-    /// `hidden = hidden + other · matrix`
-    fn add_product(&self, session: &Session, matrix: &ByteMatrix, scratch: &mut Scratch) {
-        let out = Out { values: &mut scratch.hidden, stride: self.config.hidden_size };
-        let (left, panels) = (scratch.other.all(), 0..matrix.panels());
-        matrix.product(session, &left, panels, Then::Add, out, &mut scratch.sums);
+    /// `hidden = hidden + other · matrix`, from a row on.
+    fn add_product(&self, session: &Session, matrix: &ByteMatrix, row: usize, scratch: &mut Scratch) {
+        let mut out = Out { values: &mut scratch.hidden, stride: self.config.hidden_size };
+        let (left, out) = (scratch.other.all(), out.at(row, 0));
+        linear::product(session.isa(), session, &left, matrix.all(), Then::Add, out, &mut scratch.sums);
     }
 
     /// `hidden = norm(hidden)`, and `bytes` again as `hidden`.
@@ -264,11 +256,7 @@ pub struct Scratch {
     bytes: ByteRows,
     /// What attention or the feed-forward part came to.
     other: ByteRows,
-    /// The queries, keys and values of one head.
-    head: Aligned<f32>,
-    queries: ByteRows,
-    past: KeyValues,
-    attention: attention::Scratch,
+    head: Head,
     context: Aligned<f32>,
     inner: Aligned<f32>,
     sums: Box<Pair>,
@@ -281,10 +269,7 @@ impl Default for Scratch {
             hidden: Aligned::zeroed(0),
             bytes: ByteRows::new(),
             other: ByteRows::new(),
-            head: Aligned::zeroed(0),
-            queries: ByteRows::new(),
-            past: KeyValues::new(BLOCK, 0),
-            attention: attention::Scratch::new(),
+            head: Head::new(),
             context: Aligned::zeroed(0),
             inner: Aligned::zeroed(0),
             sums: kernel::pair(),
@@ -300,11 +285,8 @@ impl Scratch {
             self.rows = rows;
             self.hidden.reserve(rows * config.hidden_size);
             self.context.reserve(rows * config.hidden_size);
-            self.head.reserve(rows * stride(3 * dimension));
-            self.inner.reserve(rows * stride(GROUP));
-            self.past = KeyValues::new(dimension, rows);
+            self.inner.reserve((rows * stride(3 * dimension)).max(BLOCK * stride(GROUP)));
         }
         self.bytes.reset(rows, config.hidden_size);
-        self.queries.reset(rows, dimension);
     }
 }

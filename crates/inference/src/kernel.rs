@@ -12,6 +12,8 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod probe;
 #[cfg(target_arch = "x86_64")]
+mod vbmi;
+#[cfg(target_arch = "x86_64")]
 mod vnni;
 
 pub(crate) use aligned::Aligned;
@@ -26,6 +28,11 @@ pub(crate) const BLOCK: usize = 32;
 /// The products of one block, row after row.
 #[repr(C, align(64))]
 pub(crate) struct Sums(pub [i32; BLOCK * BLOCK]);
+
+/// What the sums of a panel's columns begin with.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Starts(pub [i32; BLOCK]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(pub(crate) Isa);
@@ -139,19 +146,19 @@ pub(crate) struct Right<'a> {
 
 /// What the vector units do while the tile unit works: something with the rows of another block.
 pub(crate) trait Meanwhile {
-    /// Called once with each of 0 to 7.
-    fn four_rows(&mut self, part: usize);
+    /// The next two rows, or what is left of them. Called sixteen times.
+    fn two_rows(&mut self);
 }
 
 pub(crate) struct Nothing;
 
 impl Meanwhile for Nothing {
     #[inline(always)]
-    fn four_rows(&mut self, _: usize) {}
+    fn two_rows(&mut self) {}
 }
 
 /// Parts of a block that `Meanwhile` is called for.
-const PARTS: usize = BLOCK / 4;
+const PARTS: usize = BLOCK / 2;
 
 impl Session {
     pub(crate) fn isa(&self) -> Isa {
@@ -187,8 +194,8 @@ impl Session {
             Isa::Avx2 => avx2::multiply(left, panel, start, sums, stride),
             _ => portable::multiply(left, panel, start, sums, stride),
         }
-        for part in 0..PARTS {
-            meanwhile.four_rows(part);
+        for _ in 0..PARTS {
+            meanwhile.two_rows();
         }
     }
 
@@ -220,6 +227,31 @@ impl Session {
             let right = Right { bytes: &panels[index * depth * BLOCK..], start, narrow: false };
             self.multiply(left, right, &mut sums[index * BLOCK..], stride, &mut Nothing);
         }
+    }
+}
+
+/// Sums that stand for logits, in rows of `width`, a multiple of 32: a row's scale makes them powers of two.
+pub(crate) struct Logits<'a> {
+    pub sums: &'a [i32],
+    pub stride: usize,
+    pub width: usize,
+    pub scales: &'a [f32],
+}
+
+impl Logits<'_> {
+    /// Their softmax as bytes by a table, where the kernel has one. The highest of a row is 255, what is behind `width` up to
+    /// a whole 64 is zero, and `steps` becomes what one step of a row's bytes is worth.
+    pub fn look_up(&self, isa: Isa, weights: &mut [u8], stride: usize, steps: &mut [f32]) -> bool {
+        let Some(last) = self.scales.len().checked_sub(1) else { return true };
+        assert!(self.width.is_multiple_of(32) && self.width > 0 && steps.len() == self.scales.len());
+        assert!(self.sums.len() >= last * self.stride + self.width);
+        assert!(weights.len() >= last * stride + self.width.next_multiple_of(64));
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx => vbmi::weigh(self, weights, stride, steps),
+            _ => return false,
+        }
+        true
     }
 }
 

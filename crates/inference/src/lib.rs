@@ -1,10 +1,9 @@
 //! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels of our own.
 //!
 //! `Engine` is what the rest of the program uses. Below it are the two models, below them what both are made of:
-//! products (`linear`, `blocks`), `attention`, `elementwise` operations, and at the bottom the kernels, chosen at
+//! products (`linear`, `blocks`), `elementwise` operations, and at the bottom the kernels, chosen at
 //! run time. Readers of model files and tokenizers stand beside them, and `scan`, which compares stored vectors.
 
-mod attention;
 mod blocks;
 pub mod chat_template;
 mod crew;

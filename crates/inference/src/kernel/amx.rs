@@ -50,8 +50,8 @@ pub(super) fn leave() {
     }
 }
 
-/// Multiplies as `Session::multiply` says. `meanwhile` is called between two steps, and so while the tile unit is busy
-/// with the one before.
+/// Multiplies as `Session::multiply` says. `meanwhile` is called between the products of tiles, and so while the tile unit
+/// is busy with the one before.
 #[inline(always)]
 pub(super) fn multiply(
     left: Left<'_>,
@@ -61,25 +61,62 @@ pub(super) fn multiply(
     stride: usize,
     meanwhile: &mut impl Meanwhile,
 ) {
+    if left.rows > 16 {
+        halves::<true>(left, panel, start, sums, stride, meanwhile);
+    } else {
+        halves::<false>(left, panel, start, sums, stride, meanwhile);
+    }
+}
+
+/// Sixteen rows or both sixteens of 32.
+#[inline(always)]
+fn halves<const BOTH: bool>(
+    left: Left<'_>,
+    panel: &[i8],
+    start: &[i32; BLOCK],
+    sums: &mut [i32],
+    stride: usize,
+    meanwhile: &mut impl Meanwhile,
+) {
     let steps = left.depth / DEPTH;
-    let both_halves = left.rows > 16;
     // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
     // caller has checked that `left` and `sums` hold its rows up to a whole sixteen and `panel` its depth.
     unsafe {
-        begin(start, both_halves);
+        begin(start, BOTH);
         for step in 0..steps {
-            let left_bytes = left.bytes.as_ptr().add(step * DEPTH);
+            let upper = left.bytes.as_ptr().add(step * DEPTH);
             let panel = panel.as_ptr().add(step * DEPTH * BLOCK);
-            if both_halves {
-                step_of_32(left_bytes, left.stride, panel);
-            } else {
-                step_of_16(left_bytes, left.stride, panel);
+            asm!(
+                "tileloadd tmm6, [{panel} + {row}*1]",
+                "tileloadd tmm4, [{upper} + {stride}*1]",
+                "tdpbusd tmm0, tmm4, tmm6",
+                panel = in(reg) panel, row = in(reg) 128usize, upper = in(reg) upper, stride = in(reg) left.stride,
+                options(nostack, readonly),
+            );
+            meanwhile.two_rows();
+            asm!(
+                "tileloadd tmm7, [{panel} + {row}*1 + 64]",
+                "tdpbusd tmm1, tmm4, tmm7",
+                panel = in(reg) panel, row = in(reg) 128usize, options(nostack, readonly),
+            );
+            meanwhile.two_rows();
+            if BOTH {
+                asm!(
+                    "tileloadd tmm5, [{lower} + {stride}*1]",
+                    "tdpbusd tmm2, tmm5, tmm6",
+                    lower = in(reg) upper.add(16 * left.stride), stride = in(reg) left.stride,
+                    options(nostack, readonly),
+                );
             }
-            for part in step * PARTS / steps..(step + 1) * PARTS / steps {
-                meanwhile.four_rows(part);
+            meanwhile.two_rows();
+            if BOTH {
+                asm!("tdpbusd tmm3, tmm5, tmm7", options(nostack, readonly));
             }
         }
-        end(sums, stride, both_halves);
+        end(sums, stride, BOTH);
+    }
+    for _ in 3 * steps..PARTS {
+        meanwhile.two_rows();
     }
 }
 
@@ -175,49 +212,5 @@ unsafe fn end(sums: &mut [i32], stride: usize, both_halves: bool) {
                 out = in(reg) sums.as_mut_ptr().add(16 * stride), row = in(reg) 4 * stride, options(nostack),
             );
         }
-    }
-}
-
-/// SAFETY: `left` must be readable for 32 rows and `panel` for this step, the tiles configured.
-#[inline(always)]
-unsafe fn step_of_32(left: *const u8, stride: usize, panel: *const i8) {
-    // SAFETY: the caller vouches for what is read.
-    unsafe {
-        asm!(
-            "tileloadd tmm6, [{panel} + {row}*1]",
-            "tileloadd tmm4, [{upper} + {stride}*1]",
-            "tdpbusd tmm0, tmm4, tmm6",
-            "tileloadd tmm7, [{panel} + {row}*1 + 64]",
-            "tdpbusd tmm1, tmm4, tmm7",
-            "tileloadd tmm5, [{lower} + {stride}*1]",
-            "tdpbusd tmm2, tmm5, tmm6",
-            "tdpbusd tmm3, tmm5, tmm7",
-            row = in(reg) 128usize,
-            panel = in(reg) panel,
-            upper = in(reg) left,
-            lower = in(reg) left.add(16 * stride),
-            stride = in(reg) stride,
-            options(nostack, readonly),
-        );
-    }
-}
-
-/// SAFETY: `left` must be readable for 16 rows and `panel` for this step, the tiles configured.
-#[inline(always)]
-unsafe fn step_of_16(left: *const u8, stride: usize, panel: *const i8) {
-    // SAFETY: the caller vouches for what is read.
-    unsafe {
-        asm!(
-            "tileloadd tmm4, [{left} + {stride}*1]",
-            "tileloadd tmm6, [{panel} + {row}*1]",
-            "tdpbusd tmm0, tmm4, tmm6",
-            "tileloadd tmm7, [{panel} + {row}*1 + 64]",
-            "tdpbusd tmm1, tmm4, tmm7",
-            row = in(reg) 128usize,
-            panel = in(reg) panel,
-            left = in(reg) left,
-            stride = in(reg) stride,
-            options(nostack, readonly),
-        );
     }
 }

@@ -3,7 +3,7 @@
 
 #![expect(unsafe_code, reason = "asks the system for tiles, and forks")]
 
-use super::{BLOCK, Isa, Left, Nothing, Sums, amx, avx2, portable, vnni};
+use super::{BLOCK, Isa, Left, Nothing, Sums, amx, avx2, portable, vbmi, vnni};
 use std::arch::is_x86_feature_detected as announced;
 use std::arch::x86_64::{__cpuid_count, _xgetbv};
 
@@ -17,7 +17,8 @@ pub(super) fn working() -> Vec<Isa> {
         && announced!("avx512vnni")
         && survives(Isa::Vnni);
     let avx2 = announced!("avx2") && announced!("fma") && announced!("f16c") && survives(Isa::Avx2);
-    if vnni && avx2 && tiles_announced() && tiles_granted() && survives(Isa::Amx) {
+    if vnni && avx2 && announced!("avx512vbmi") && tiles_announced() && tiles_granted() && survives(Isa::Amx)
+    {
         found.push(Isa::Amx);
     }
     if vnni && avx2 {
@@ -104,6 +105,9 @@ fn right(isa: Isa) -> bool {
                 amx::enter();
                 amx::multiply(left, &panel.0, &start, &mut sums.0, BLOCK, &mut Nothing);
                 amx::leave();
+                if !vbmi::works() {
+                    return false;
+                }
             }
             Isa::Vnni => vnni::multiply(left, &panel.0, &start, &mut sums.0, BLOCK),
             Isa::Avx2 => avx2::multiply(left, &panel.0, &start, &mut sums.0, BLOCK),

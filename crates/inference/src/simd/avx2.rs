@@ -114,6 +114,23 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn max_integers(self, other: Self) -> Self {
+        // SAFETY: as in `both!`.
+        let bits = |vector: Self| unsafe { (_mm256_castps_si256(vector.0), _mm256_castps_si256(vector.1)) };
+        let (a, b) = (bits(self), bits(other));
+        // SAFETY: as in `both!`.
+        let halves = unsafe { (_mm256_max_epi32(a.0, b.0), _mm256_max_epi32(a.1, b.1)) };
+        both!(_mm256_castsi256_ps(halves))
+    }
+
+    #[inline(always)]
+    fn numbers(self) -> Self {
+        // SAFETY: as in `both!`.
+        let halves = unsafe { (_mm256_castps_si256(self.0), _mm256_castps_si256(self.1)) };
+        both!(_mm256_cvtepi32_ps(halves))
+    }
+
+    #[inline(always)]
     fn min(self, other: Self) -> Self {
         both!(_mm256_min_ps(self, other))
     }

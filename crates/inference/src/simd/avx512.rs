@@ -52,6 +52,18 @@ macro_rules! of_each {
     }};
 }
 
+/// The low bytes of four vectors, but of each quarter of a register all four together, since packing works within
+/// quarters.
+#[inline(always)]
+fn packed(four: [Vector; 4]) -> __m512i {
+    let mut low = [instruction!(_mm512_set1_epi32(0xff)); 4];
+    for i in 0..4 {
+        low[i] = instruction!(_mm512_and_si512(_mm512_castps_si512(four[i].0), low[i]));
+    }
+    let [a, b, c, d] = low;
+    instruction!(_mm512_packus_epi16(_mm512_packus_epi32(a, b), _mm512_packus_epi32(c, d)))
+}
+
 impl Floats for Vector {
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -98,6 +110,49 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn store_low_bytes_of(four: [Self; 4], bytes: &mut [u8]) {
+        let bytes = &mut bytes[..4 * LANES];
+        let packed = packed(four);
+        instruction!({
+            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+            _mm512_storeu_si512(bytes.as_mut_ptr().cast(), _mm512_permutexvar_epi32(order, packed));
+        });
+    }
+
+    #[inline(always)]
+    fn store_low_bytes_across(four: [Self; 4], bytes: &mut [i8], apart: usize) {
+        let packed = packed(four);
+        let quarters = instruction!([
+            _mm512_castsi512_si128(packed),
+            _mm512_extracti32x4_epi32::<1>(packed),
+            _mm512_extracti32x4_epi32::<2>(packed),
+            _mm512_extracti32x4_epi32::<3>(packed),
+        ]);
+        for i in 0..4 {
+            let place = &mut bytes[i * apart..i * apart + LANES];
+            instruction!(_mm_storeu_si128(place.as_mut_ptr().cast(), quarters[i]));
+        }
+    }
+
+    #[inline(always)]
+    fn store_low_bytes_woven(four: [Self; 4], bytes: &mut [i8]) {
+        let bytes = &mut bytes[..4 * LANES];
+        let [a, b, c, d] = four;
+        instruction!({
+            let (a, b) = (_mm512_castps_si512(a.0), _mm512_castps_si512(b.0));
+            let (c, d) = (_mm512_castps_si512(c.0), _mm512_castps_si512(d.0));
+            let low = _mm512_set1_epi32(0xff);
+            let low_word = _mm512_set1_epi32(0xffff);
+            // Where the mask is set the first, else the second: the other bytes of the first are not zero.
+            let low_half = _mm512_ternarylogic_epi32::<0xca>(low, a, _mm512_slli_epi32::<8>(b));
+            let high_half = _mm512_ternarylogic_epi32::<0xca>(low, c, _mm512_slli_epi32::<8>(d));
+            let all =
+                _mm512_ternarylogic_epi32::<0xca>(low_word, low_half, _mm512_slli_epi32::<16>(high_half));
+            _mm512_storeu_si512(bytes.as_mut_ptr().cast(), all);
+        });
+    }
+
+    #[inline(always)]
     fn plus(self, other: Self) -> Self {
         Self(instruction!(_mm512_add_ps(self.0, other.0)))
     }
@@ -128,6 +183,19 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn max_integers(self, other: Self) -> Self {
+        Self(instruction!(_mm512_castsi512_ps(_mm512_max_epi32(
+            _mm512_castps_si512(self.0),
+            _mm512_castps_si512(other.0)
+        ))))
+    }
+
+    #[inline(always)]
+    fn numbers(self) -> Self {
+        Self(instruction!(_mm512_cvtepi32_ps(_mm512_castps_si512(self.0))))
+    }
+
+    #[inline(always)]
     fn min(self, other: Self) -> Self {
         Self(instruction!(_mm512_min_ps(self.0, other.0)))
     }
@@ -135,6 +203,12 @@ impl Floats for Vector {
     #[inline(always)]
     fn abs(self) -> Self {
         Self(instruction!(_mm512_abs_ps(self.0)))
+    }
+
+    #[inline(always)]
+    fn clamped(self, limit: Self) -> Self {
+        // The one that is closer to zero, with the sign of the first.
+        Self(instruction!(_mm512_range_ps::<0b0010>(self.0, limit.0)))
     }
 
     #[inline(always)]

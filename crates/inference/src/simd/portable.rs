@@ -86,6 +86,16 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
+    fn max_integers(self, other: Self) -> Self {
+        self.with(other, |a, b| f32::from_bits((a.to_bits() as i32).max(b.to_bits() as i32) as u32))
+    }
+
+    #[inline(always)]
+    fn numbers(self) -> Self {
+        Self(self.0.map(|lane| lane.to_bits() as i32 as f32))
+    }
+
+    #[inline(always)]
     fn min(self, other: Self) -> Self {
         self.with(other, |a, b| if a < b { a } else { b })
     }

@@ -1,4 +1,4 @@
-//! Attention over keys and values kept as bytes: of one text for the encoder, of a whole conversation for the decoder.
+//! Attention over the keys and values of a whole conversation, kept as bytes.
 //!
 //! Each key and each value is rounded to bytes with its own scale as it is appended, and laid out as the right
 //! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale
@@ -6,7 +6,7 @@
 
 mod key_values;
 
-pub(crate) use key_values::{KeyValues, MAX_DIMENSION};
+pub(super) use key_values::{KeyValues, MAX_DIMENSION};
 
 use crate::kernel::{Aligned, BLOCK, Left, Nothing, Right, Session, Sums};
 use crate::linear::stride as stride_of;
@@ -37,8 +37,8 @@ impl Scratch {
 /// Up to 32 queries of one head, as bytes with their scales (which also hold the factor of the logits).
 pub(crate) type Queries<'a> = (Left<'a>, [f32; BLOCK]);
 
-/// For each of `rows` queries, which `queries` gives in blocks, the mean of the values in its `visible` positions, weighted
-/// by how well their keys match.
+/// For each of `rows` queries, which `queries` gives in blocks, the mean of the values in the first positions, as many as it
+/// has `seen`, weighted by how well their keys match.
 ///
 /// The weights of a block are multiplied with the values only when the next block's queries have been multiplied with the
 /// keys: tiles that are loaded just after they were written have to wait.
@@ -47,7 +47,7 @@ pub(crate) fn attend<'q>(
     past: &KeyValues,
     rows: usize,
     queries: impl Fn(Range<usize>) -> Queries<'q>,
-    visible: impl Fn(usize) -> Range<usize>,
+    seen: impl Fn(usize) -> usize,
     scratch: &mut Scratch,
     mut out: Out<'_>,
 ) {
@@ -55,28 +55,23 @@ pub(crate) fn attend<'q>(
     for first in (0..rows).step_by(BLOCK) {
         let block = first..rows.min(first + BLOCK);
         let (bytes, scales) = queries(block.clone());
-        let seen = block.clone().map(&visible);
-        let start = seen.clone().map(|seen| seen.start).min().unwrap_or(0) / STEP * STEP;
-        let end = seen.map(|seen| seen.end).max().unwrap_or(0).next_multiple_of(STEP);
-        let sum_stride = scratch.compare(session, past, bytes, start..end);
+        let end = block.clone().map(&seen).max().unwrap_or(0).next_multiple_of(STEP);
+        let sum_stride = scratch.compare(session, past, bytes, end);
         if let Some(weighed) = weighed.take() {
             scratch.gather(session, past, &weighed, out.at(weighed.block.start, 0));
         }
-        let weight_stride = 4 * stride_of((end - start) / 4);
+        let weight_stride = 4 * stride_of(end / 4);
         scratch.weights.reserve(BLOCK * weight_stride);
         let mut steps = [0.0; BLOCK];
         for some in (0..block.len()).step_by(LANES) {
             let some = some..block.len().min(some + LANES);
-            let seen = std::array::from_fn(|row| {
-                let seen = visible(first + (some.start + row).min(some.end - 1));
-                seen.start - start..seen.end - start
-            });
+            let seen = std::array::from_fn(|row| seen(first + (some.start + row).min(some.end - 1)));
             let logits = Logits {
                 sums: &mut scratch.sums[some.start * sum_stride..],
                 stride: sum_stride,
-                keys: &past.key_scales[start..end],
-                powers: &past.value_powers[start..end],
-                inverses: &past.value_inverses[start..end],
+                keys: &past.key_scales[..end],
+                powers: &past.value_powers[..end],
+                inverses: &past.value_inverses[..end],
             };
             let weights = &mut scratch.weights[some.start * weight_stride..];
             weigh(
@@ -89,7 +84,7 @@ pub(crate) fn attend<'q>(
                 &mut steps[some],
             );
         }
-        weighed = Some(Weighed { block, positions: start..end, weight_stride, steps });
+        weighed = Some(Weighed { block, positions: end, weight_stride, steps });
     }
     if let Some(weighed) = weighed {
         scratch.gather(session, past, &weighed, out.at(weighed.block.start, 0));
@@ -99,36 +94,30 @@ pub(crate) fn attend<'q>(
 /// A block of queries whose weights are known.
 struct Weighed {
     block: Range<usize>,
-    positions: Range<usize>,
+    positions: usize,
     weight_stride: usize,
     /// What one step of each row's bytes is worth.
     steps: [f32; BLOCK],
 }
 
 impl Scratch {
-    /// Queries times the keys of some positions: rows of sums, so far apart as it returns.
-    fn compare(
-        &mut self,
-        session: &Session,
-        past: &KeyValues,
-        queries: Left<'_>,
-        positions: Range<usize>,
-    ) -> usize {
-        assert!(queries.depth == past.dimension && positions.end <= past.capacity);
-        let stride = stride_of(positions.len());
+    /// Queries times the keys of the first positions: rows of sums, so far apart as it returns.
+    fn compare(&mut self, session: &Session, past: &KeyValues, queries: Left<'_>, positions: usize) -> usize {
+        assert!(queries.depth == past.dimension && positions <= past.capacity);
+        let stride = stride_of(positions);
         self.sums.reserve(BLOCK * stride);
-        let keys = &past.keys[positions.start * past.depth..positions.end * past.depth];
-        session.multiply_across(queries, keys, &past.key_starts[positions], &mut self.sums, stride);
+        let (keys, starts) = (&past.keys[..positions * past.depth], &past.key_starts[..positions]);
+        session.multiply_across(queries, keys, starts, &mut self.sums, stride);
         stride
     }
 
     /// Weights times values.
     fn gather(&mut self, session: &Session, past: &KeyValues, weighed: &Weighed, mut out: Out<'_>) {
         let Weighed { block, positions, weight_stride, steps } = weighed;
-        let (rows, depth) = (block.len(), positions.len());
+        let (rows, depth) = (block.len(), *positions);
         let weights = Left { bytes: &self.weights, stride: *weight_stride, rows, depth };
         for part in 0..past.dimension / BLOCK {
-            let bytes = &past.values[(part * past.capacity + positions.start) * BLOCK..][..depth * BLOCK];
+            let bytes = &past.values[part * past.capacity * BLOCK..][..depth * BLOCK];
             let values = Right { bytes, start: &NO_START, narrow: false };
             session.multiply(weights, values, &mut self.block.0, BLOCK, &mut Nothing);
             let scales = Scales { rows: &steps[..rows], columns: &UNIT_SCALES, bias: &NO_BIAS };
@@ -148,19 +137,19 @@ struct Logits<'a> {
 
 vectorized! {
     /// The weights of up to sixteen queries as bytes, of which the highest of a row is 255: softmax, but with powers of two.
-    /// What is not `visible` has none. `steps` becomes what one step of a row's bytes is worth, if the weights, each
+    /// What is not `seen` has none. `steps` becomes what one step of a row's bytes is worth, if the weights, each
     /// times its inverse, are to sum up to one.
     fn weigh(
         logits: Logits<'_>,
         scales: &[f32],
-        visible: [Range<usize>; LANES],
+        seen: [usize; LANES],
         weights: &mut [u8],
         weight_stride: usize,
         steps: &mut [f32],
     ) {
         let width = logits.keys.len();
         let mut highest = [V::splat(0.0); LANES];
-        for (row, visible) in visible.into_iter().enumerate().take(scales.len()) {
+        for (row, seen) in seen.into_iter().enumerate().take(scales.len()) {
             let scale = V::splat(scales[row] * std::f32::consts::LOG2_E);
             let sums = &mut logits.sums[row * logits.stride..][..width];
             let columns = logits.keys.chunks_exact(LANES).zip(logits.powers.chunks_exact(LANES));
@@ -168,7 +157,7 @@ vectorized! {
                 let scaled = V::from_integers(sums).times(V::load(keys));
                 scaled.times_plus(scale, V::load(powers)).store_bits(sums);
             }
-            hide::<V>(sums, visible);
+            hide::<V>(sums, seen);
             let mut chains = [V::splat(HIDDEN); 2];
             for logits in sums.chunks_exact(2 * LANES) {
                 chains[0] = chains[0].max(V::load_bits(logits));
@@ -203,38 +192,26 @@ vectorized! {
 /// A logit that no softmax gives any weight.
 const HIDDEN: f32 = -1e30;
 
-/// What is added to sixteen logits of which the last, or the first, are not visible.
-static EDGES: [f32; 3 * LANES] = {
-    let mut edges = [0.0; 3 * LANES];
+/// What is added to sixteen logits, from one of the first places on: the last of them are not seen.
+static EDGE: [f32; 2 * LANES] = {
+    let mut edge = [0.0; 2 * LANES];
     let mut lane = LANES;
     while lane < 2 * LANES {
-        edges[lane] = HIDDEN;
+        edge[lane] = HIDDEN;
         lane += 1;
     }
-    edges
+    edge
 };
 
+/// Hides all logits but the first.
 #[inline(always)]
-fn hide<V: Floats>(logits: &mut [i32], visible: Range<usize>) {
-    let (start, end) = (visible.start % LANES, visible.end % LANES);
-    for place in (0..visible.start - start).step_by(LANES) {
-        add_edge::<V>(&mut logits[place..], LANES);
+fn hide<V: Floats>(logits: &mut [i32], seen: usize) {
+    let mut shown = seen % LANES;
+    for place in (seen - shown..logits.len()).step_by(LANES) {
+        let logits = &mut logits[place..];
+        V::load_bits(logits).plus(V::load(&EDGE[LANES - shown..])).store_bits(logits);
+        shown = 0;
     }
-    if start > 0 {
-        add_edge::<V>(&mut logits[visible.start - start..], 2 * LANES - start);
-    }
-    if end > 0 {
-        add_edge::<V>(&mut logits[visible.end - end..], LANES - end);
-    }
-    for place in (visible.end.next_multiple_of(LANES)..logits.len()).step_by(LANES) {
-        add_edge::<V>(&mut logits[place..], LANES);
-    }
-}
-
-/// Adds sixteen of `EDGES`, from `first` on.
-#[inline(always)]
-fn add_edge<V: Floats>(logits: &mut [i32], first: usize) {
-    V::load_bits(logits).plus(V::load(&EDGES[first..])).store_bits(logits);
 }
 
 #[cfg(test)]
@@ -266,12 +243,12 @@ mod tests {
             let many: Vec<f32> = (0..rows).flat_map(|row| vector(row + 2000)).collect();
             queries.set_all(kernel.0, &many, dimension, 1.0);
             let queries = |block: Range<usize>| queries.every(block.start, 1, block.len());
-            let visible = |row: usize| 40..80 + row;
+            let seen = |row: usize| 80 + row;
             let mut out = vec![0.0; rows * dimension];
             let place = Out { values: &mut out, stride: dimension };
-            attend(&session, &past, rows, queries, visible, &mut Scratch::new(), place);
+            attend(&session, &past, rows, queries, seen, &mut Scratch::new(), place);
             for row in 0..rows {
-                let expected = exact(&vector(row + 2000), visible(row), vector, |p| vector(p + 1000));
+                let expected = exact(&vector(row + 2000), seen(row), vector, |p| vector(p + 1000));
                 for (expected, got) in expected.iter().zip(&out[row * dimension..]) {
                     assert!((expected - got).abs() < 0.02, "{kernel}: {expected} {got}");
                 }
@@ -287,26 +264,26 @@ mod tests {
         let powers: Vec<f32> = (0..width).map(|i| (i % 5) as f32 * -0.2).collect();
         let inverses: Vec<f32> = powers.iter().map(|power| (-power).exp2()).collect();
         let scales: Vec<f32> = (0..rows).map(|row| 0.5 + row as f32 * 0.3).collect();
-        let visible = |row: usize| row * 3..64 - row;
+        let seen = |row: usize| 64 - 3 * row;
         let mut first: Option<(Vec<u8>, Vec<f32>)> = None;
         for kernel in Kernel::available() {
             let mut sums: Vec<i32> = (0..rows * width).map(|i| sum_of(i / width, i % width)).collect();
             let (mut weights, mut steps) = (vec![9; rows * width], vec![0.0; rows]);
             let (keys, powers, inverses) = (&keys[..], &powers[..], &inverses[..]);
             let logits = Logits { sums: &mut sums, stride: width, keys, powers, inverses };
-            weigh(kernel.0, logits, &scales, std::array::from_fn(visible), &mut weights, width, &mut steps);
+            weigh(kernel.0, logits, &scales, std::array::from_fn(seen), &mut weights, width, &mut steps);
             if kernel.0 != Isa::Portable {
                 let first = first.get_or_insert((weights.clone(), steps.clone()));
                 assert_eq!((&weights, &steps), (&first.0, &first.1), "{kernel}");
             }
             for row in 0..rows {
-                let seen = visible(row);
+                let seen = seen(row);
                 let exact =
                     |i: usize| (sum_of(row, i) as f32 * keys[i] * scales[row]).exp() * powers[i].exp2();
-                let total: f32 = seen.clone().map(|i| exact(i) * inverses[i]).sum();
-                let highest = seen.clone().map(exact).fold(0.0, f32::max);
+                let total: f32 = (0..seen).map(|i| exact(i) * inverses[i]).sum();
+                let highest = (0..seen).map(exact).fold(0.0, f32::max);
                 for i in 0..width {
-                    let weight = if seen.contains(&i) { exact(i) / highest } else { 0.0 };
+                    let weight = if i < seen { exact(i) / highest } else { 0.0 };
                     let byte = f32::from(weights[row * width + i]);
                     assert!((byte - weight * 255.0).abs() < 0.55, "{kernel}, {row}, {i}: {byte}, {weight}");
                 }
@@ -318,15 +295,15 @@ mod tests {
 
     fn exact(
         query: &[f32],
-        visible: Range<usize>,
+        seen: usize,
         key: impl Fn(usize) -> Vec<f32>,
         value: impl Fn(usize) -> Vec<f32>,
     ) -> Vec<f32> {
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
-        let weights: Vec<f32> = visible.clone().map(|position| dot(query, &key(position)).exp()).collect();
+        let weights: Vec<f32> = (0..seen).map(|position| dot(query, &key(position)).exp()).collect();
         let sum: f32 = weights.iter().sum();
         let mut mean = vec![0.0; query.len()];
-        for (weight, position) in weights.iter().zip(visible) {
+        for (weight, position) in weights.iter().zip(0..seen) {
             mean.iter_mut().zip(value(position)).for_each(|(mean, value)| *mean += weight / sum * value);
         }
         mean
