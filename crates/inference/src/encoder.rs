@@ -24,8 +24,8 @@ use weights::{Config, LayerWeights, Norm, Weights};
 
 /// Tokens that the model reads of a text.
 pub const MAX_TOKENS: usize = 256;
-/// Columns of the feed-forward part that are computed together: all rows of them stay in the second-level cache, and
-/// each weight is fetched once for all rows.
+/// Columns of the feed-forward part that are computed together: their weights stay in the second-level cache while blocks of
+/// rows pass by, each from the bytes that come in to the sums that go out.
 const GROUP: usize = 384;
 
 pub struct Encoder {
