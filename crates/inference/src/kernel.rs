@@ -146,7 +146,7 @@ pub(crate) struct Right<'a> {
 
 /// What the vector units do while the tile unit works: something with the rows of another block.
 pub(crate) trait Meanwhile {
-    /// The next two rows, or what is left of them. Called sixteen times.
+    /// The next two rows, or what is left of them. Called sixteen times or more.
     fn two_rows(&mut self);
 }
 
