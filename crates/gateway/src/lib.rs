@@ -127,7 +127,7 @@ impl Inner {
                 return Err(GatewayError::invalid_request(route, "the path leads out of its prefix"));
             }
             Place::Auth(rest) => {
-                let client = self.trusted_proxies.client(&context.connection, request.headers());
+                let client = self.trusted_proxies.client(context.connection.peer.ip(), request.headers());
                 // Boxed: its future is large, and proxied requests would carry room for it.
                 return Box::pin(self.auth.answer(rest, request, client)).await;
             }
@@ -137,9 +137,12 @@ impl Inner {
             Place::Proxied(route, rest) => (route, rest),
         };
         let caller = self.bearers.authorize(request.headers(), route)?;
+        let told = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
+        let vouched = context.connection.introduce(told, &self.auth.tokens);
         let introduction = Introduction {
             route,
             identity: caller.as_ref().map(|caller| &caller.identity),
+            vouched: vouched.as_ref(),
             request_id: &context.request_id,
             connection: &context.connection,
             trusted: &self.trusted_proxies,
@@ -165,9 +168,7 @@ impl Handler for Gateway {
             let answer = inner.answer(request, context).await;
             answer.unwrap_or_else(|error| error.into_response(&context.request_id, &inner.clock))
         };
-        if let Some(origin) = origin {
-            Cors::open(&mut response, origin);
-        }
+        inner.cors.open(&mut response, origin);
         response
     }
 

@@ -29,7 +29,7 @@ use indexes::Indexes;
 use inference::Engine;
 use ingest::Ingest;
 use kit::health::Health;
-use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::serve::{AxumHandler, Door, Drain};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use llm::Providers;
@@ -46,7 +46,6 @@ pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
     pub cookie_secure: CookieSecure,
-    pub trusted_proxies: TrustedProxies,
     /// For large uploads on their way.
     pub spool_folder: PathBuf,
     /// How long a document waits for a worker that has died.
@@ -123,8 +122,8 @@ impl Knowledge {
         ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease).run(shutdown).await;
     }
 
-    pub fn handler(&self, health: Health) -> AxumHandler {
-        http::handler(self.0.clone(), health)
+    pub fn handler(&self, health: Health, door: Door) -> AxumHandler {
+        http::handler(self.0.clone(), health, door)
     }
 
     pub fn accounts(&self) -> &Accounts {

@@ -18,7 +18,7 @@ pub use status::Peer;
 pub use transfer::Fault;
 
 use kit::health::Health;
-use kit::serve::AxumHandler;
+use kit::serve::{AxumHandler, Door};
 use kit::token::Tokens;
 use shelf::Shelf;
 use sso::Sso;
@@ -80,8 +80,8 @@ impl Portal {
         Ok(Self(Arc::new(Inner { shelf, status, tokens, portal_tokens, client, leads, sso })))
     }
 
-    pub fn handler(&self, health: Health) -> AxumHandler {
-        http::handler(self.0.clone(), health)
+    pub fn handler(&self, health: Health, door: Door) -> AxumHandler {
+        http::handler(self.0.clone(), health, door)
     }
 }
 

@@ -108,7 +108,6 @@ impl Config {
         let cookie_secure = layers.read("cookie_secure", cookie_secure);
         let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
         let trusted_proxies: TrustedProxies = layers.read("trusted_proxies", |text| text.parse());
-        let proxies = trusted_proxies.clone().and_loopback();
         let config = Self {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
@@ -145,7 +144,7 @@ impl Config {
             admin_username: layers.read("admin_username", username),
             admin_password: layers.optional("admin_password"),
             cookie_secure,
-            sso: sso::sso(&mut layers, cookie_secure, proxies, environment),
+            sso: sso::sso(&mut layers, cookie_secure, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
             vendors: Vendors {
@@ -161,15 +160,17 @@ impl Config {
             crm: crm::crm(&mut layers),
             leads_per_minute: layers.read("leads_per_minute", requests),
             cors: layers.read("cors_origins", |text| text.parse()),
-            trusted_proxies,
             limits: Limits {
                 header_timeout: layers.read("header_timeout", duration),
                 idle_timeout: layers.read("idle_timeout", duration),
                 body_timeout: layers.read("body_timeout", duration),
                 write_timeout: layers.read("write_timeout", duration),
                 max_connections: layers.read("max_connections", connections),
+                max_connections_per_address: layers.read("max_connections_per_address", connections),
+                uncounted: trusted_proxies.clone(),
                 ..Limits::default()
             },
+            trusted_proxies,
             upstream_timeout: layers.read("upstream_timeout", duration),
             log_level: layers
                 .read("log_level", |text| one_of(text, &["error", "warn", "info", "debug", "trace"])),

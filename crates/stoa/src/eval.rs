@@ -8,7 +8,7 @@ pub use answers::run as run_answers;
 use crate::config::Config;
 use crate::models;
 use crate::serve::extractor;
-use kit::serve::{Drain, TrustedProxies};
+use kit::serve::Drain;
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{
@@ -93,7 +93,6 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         max_upload_bytes: config.max_upload_bytes,
         chat_requests_per_minute: config.chat_requests_per_minute,
         cookie_secure: CookieSecure::Auto,
-        trusted_proxies: TrustedProxies::default(),
         spool_folder: place.to_owned(),
         job_lease: config.job_lease,
     };

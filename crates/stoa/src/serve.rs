@@ -9,7 +9,7 @@ use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
 use kit::ops;
-use kit::serve::{Drain, Handler, Serving, Workers, serve};
+use kit::serve::{Door, Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings};
@@ -175,6 +175,11 @@ impl Process {
         }
     }
 
+    /// Whom the workers believe for whom a request asks.
+    fn door(&self) -> Door {
+        Door::new(self.config.trusted_proxies.clone(), self.tokens.clone())
+    }
+
     async fn start_knowledge(&mut self, models: Loaded, providers: Arc<Providers>) -> Result<(), String> {
         let shared = knowledge::Shared {
             db: self.db.clone(),
@@ -191,7 +196,6 @@ impl Process {
             max_upload_bytes: self.config.max_upload_bytes,
             chat_requests_per_minute: self.config.chat_requests_per_minute,
             cookie_secure: self.config.cookie_secure,
-            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             spool_folder: self.config.data_dir.clone(),
             job_lease: self.config.job_lease,
         };
@@ -199,7 +203,7 @@ impl Process {
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
         self.services.spawn(knowledge.clone().work());
         let address = self.config.knowledge_listen.clone();
-        self.start("knowledge", &address, knowledge.handler(self.health.clone()), None).await
+        self.start("knowledge", &address, knowledge.handler(self.health.clone(), self.door()), None).await
     }
 
     async fn start_supervisor(
@@ -220,14 +224,13 @@ impl Process {
         let settings = SupervisorSettings {
             workflow,
             token: self.config.supervisor_token.clone(),
-            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             job_lease: self.config.job_lease,
         };
         let supervisor = Supervisor::open(shared, settings).await;
         let supervisor = supervisor.map_err(|error| format!("cannot start the supervisor: {error}"))?;
         self.services.spawn(supervisor.clone().work());
         let address = self.config.supervisor_listen.clone();
-        self.start("supervisor", &address, supervisor.handler(self.health.clone()), None).await
+        self.start("supervisor", &address, supervisor.handler(self.health.clone(), self.door()), None).await
     }
 
     async fn start_portal(&mut self) -> Result<(), String> {
@@ -256,7 +259,7 @@ impl Process {
         let portal =
             Portal::open(shared).await.map_err(|error| format!("cannot start the portal: {error}"))?;
         let address = self.config.portal_listen.clone();
-        self.start("portal", &address, portal.handler(self.health.clone()), None).await
+        self.start("portal", &address, portal.handler(self.health.clone(), self.door()), None).await
     }
 
     fn tokens_of(&self, secret: &str) -> Tokens {
@@ -271,14 +274,13 @@ impl Process {
             forms: self.config.forms.clone(),
             crm: self.config.crm.clone(),
             per_minute: self.config.leads_per_minute,
-            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             job_lease: self.config.job_lease,
         };
         let leads = Leads::open(shared, settings).await;
         let leads = leads.map_err(|error| format!("cannot start the lead ingest: {error}"))?;
         self.services.spawn(leads.clone().work());
         let address = self.config.leads_listen.clone();
-        self.start("leads", &address, leads.handler(self.health.clone()), None).await
+        self.start("leads", &address, leads.handler(self.health.clone(), self.door()), None).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {

@@ -12,12 +12,12 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{get, post};
 use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, keep_private};
+use kit::serve::{AxumHandler, Door, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health) -> AxumHandler {
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
     let routes = Router::new()
         .route("/api/projects", get(projects::list).post(projects::create))
         .route("/api/projects/{id}", get(projects::get).delete(projects::remove))
@@ -36,5 +36,5 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes)
+    AxumHandler::new(routes, door)
 }

@@ -18,7 +18,7 @@ pub use drive::KnowledgeSearch;
 pub use workflow::{Faults, Workflow};
 
 use kit::health::Health;
-use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::serve::{AxumHandler, Door, Drain};
 use kit::token::Tokens;
 use llm::Providers;
 use projects::Projects;
@@ -34,7 +34,6 @@ pub struct SupervisorSettings {
     pub workflow: Workflow,
     /// Lets in whoever has it, from wherever.
     pub token: Option<String>,
-    pub trusted_proxies: TrustedProxies,
     /// How long a run stays with a process that gives no sign of life.
     pub job_lease: Duration,
 }
@@ -62,14 +61,13 @@ pub(crate) struct Inner {
     pub knowledge: Option<KnowledgeSearch>,
     pub drain: Drain,
     pub token: Option<String>,
-    pub trusted_proxies: TrustedProxies,
     pub job_lease: Duration,
 }
 
 impl Supervisor {
     pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
         let Shared { db, tokens, providers, knowledge, drain } = shared;
-        let SupervisorSettings { workflow, token, trusted_proxies, job_lease } = settings;
+        let SupervisorSettings { workflow, token, job_lease } = settings;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
         let workflow = Arc::new(workflow);
         Ok(Self(Arc::new(Inner {
@@ -82,7 +80,6 @@ impl Supervisor {
             knowledge,
             drain,
             token,
-            trusted_proxies,
             job_lease,
         })))
     }
@@ -95,7 +92,7 @@ impl Supervisor {
         worker.run(drain.token()).await;
     }
 
-    pub fn handler(&self, health: Health) -> AxumHandler {
-        http::handler(self.0.clone(), health)
+    pub fn handler(&self, health: Health, door: Door) -> AxumHandler {
+        http::handler(self.0.clone(), health, door)
     }
 }

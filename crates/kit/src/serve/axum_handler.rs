@@ -1,6 +1,6 @@
 //! An axum router as a [`Handler`]: the workers' way to be served. Errors come in the workers' shape.
 
-use super::{Handler, Refusal, RequestBody, RequestContext};
+use super::{Door, Handler, Refusal, RequestBody, RequestContext, vary_by_origin};
 use crate::error::ApiError;
 use axum::Router;
 use axum::body::Body;
@@ -12,6 +12,7 @@ use hyper_util::service::TowerToHyperService;
 #[derive(Clone)]
 pub struct AxumHandler {
     router: TowerToHyperService<Router>,
+    door: Door,
 }
 
 /// As a layer of a router: what a token or a session shows is not for caches, unless an answer says otherwise.
@@ -22,15 +23,16 @@ pub async fn keep_private(mut response: Response<Body>) -> Response<Body> {
 }
 
 impl AxumHandler {
-    /// Unknown paths and wrong methods are answered in the workers' error shape.
-    pub fn new(router: Router) -> Self {
+    /// Unknown paths and wrong methods are answered in the workers' error shape. Every request has its
+    /// [`super::Arrival`] as an extension.
+    pub fn new(router: Router, door: Door) -> Self {
         let router = router
             .fallback(async || ApiError::not_found("no such path"))
             .method_not_allowed_fallback(async || {
                 let message = "this path does not take that method: the `Allow` header names those it takes";
                 ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
             });
-        Self { router: TowerToHyperService::new(router) }
+        Self { router: TowerToHyperService::new(router), door }
     }
 }
 
@@ -38,16 +40,20 @@ impl Handler for AxumHandler {
     type Body = Body;
 
     async fn handle(&self, mut request: Request<RequestBody>, context: &RequestContext) -> Response<Body> {
-        request.extensions_mut().insert(context.clone());
-        // HTTP/2 has the host in its own place.
+        // HTTP/2 has the host in its own place, and so has a target that is a whole address: it counts, by RFC 9112.
         let authority = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
         if let Some(host) = authority {
-            request.headers_mut().entry(header::HOST).or_insert(host);
+            request.headers_mut().insert(header::HOST, host);
         }
-        match self.router.call(request.map(Body::new)).await {
+        let arrival = self.door.admit(context.connection.peer.ip(), request.headers_mut());
+        request.extensions_mut().insert(context.clone());
+        request.extensions_mut().insert(arrival);
+        let mut response = match self.router.call(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},
-        }
+        };
+        vary_by_origin(response.headers_mut());
+        response
     }
 
     fn refuse(&self, refusal: Refusal, _: &RequestContext) -> Response<Body> {

@@ -45,7 +45,6 @@ pub async fn content(
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(blob.size));
     // Whatever it is, it is not run in our name.
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let disposition = format!("attachment; filename*=UTF-8''{}", percent_encoded(&document.filename));
     if let Ok(disposition) = disposition.parse() {
         headers.insert(header::CONTENT_DISPOSITION, disposition);

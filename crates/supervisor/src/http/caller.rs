@@ -10,7 +10,7 @@ use http::header;
 use http::request::Parts;
 use kit::error::ApiError;
 use kit::headers::{self, IDENTITY, bearer};
-use kit::serve::{RequestContext, hides_its_client};
+use kit::serve::Arrival;
 use kit::token::Claims;
 
 /// Somebody who may read, create and execute.
@@ -52,10 +52,9 @@ impl FromRequestParts<App> for Caller {
                 Err(ApiError::forbidden("the token is wrong"))
             };
         }
-        let context = parts.extensions.get::<RequestContext>();
-        let proxies = &app.trusted_proxies;
-        let client = context.map(|context| proxies.client(&context.connection, &parts.headers));
-        if hides_its_client(&parts.headers) || !client.is_some_and(|ip| ip.is_loopback()) {
+        // A proxy of this machine asks for others, whether or not we believe for whom.
+        let arrival = parts.extensions.get::<Arrival>();
+        if !arrival.is_some_and(|arrival| arrival.client.is_loopback() && !arrival.is_forwarded) {
             return Err(ApiError::unauthorized("come through the gateway, or with the token as bearer"));
         }
         refuse_pages(parts)?;
@@ -73,7 +72,7 @@ fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
     }
     let of_another_site = headers::text(&parts.headers, "sec-fetch-site")
         .is_some_and(|site| !["same-origin", "none"].contains(&site));
-    if of_another_site || headers::is_of_another_host(&parts.headers, host) {
+    if of_another_site || headers::is_of_another_site(&parts.headers) {
         return Err(ApiError::forbidden("this request comes from a page of another site"));
     }
     Ok(())
