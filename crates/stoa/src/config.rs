@@ -5,6 +5,7 @@ mod layers;
 mod parse;
 mod secrets;
 mod sso;
+mod typos;
 
 pub use layers::settings;
 pub use secrets::Secrets;
@@ -55,6 +56,7 @@ pub struct Config {
     /// Who lets people into the portal besides the gateway.
     pub sso: Option<SsoSettings>,
     pub max_upload_bytes: u64,
+    pub extract: ExtractSettings,
     pub chat_requests_per_minute: u32,
     pub vendors: Vendors,
     pub supervisor_token: Option<String>,
@@ -72,6 +74,17 @@ pub struct Config {
     pub log_level: &'static str,
     pub log_format: LogFormat,
     pub access_log: bool,
+    /// What looks like a mistake, for the person who starts it.
+    pub warnings: Vec<String>,
+}
+
+/// What reading an uploaded file may cost.
+pub struct ExtractSettings {
+    /// Bytes, of all reading processes together.
+    pub memory: u64,
+    pub characters: usize,
+    pub pages: usize,
+    pub cells: usize,
 }
 
 /// Where a route of the gateway leads.
@@ -106,8 +119,8 @@ impl Config {
         let data_dir = layers.read("data_dir", folder);
         let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
         let cookie_secure = layers.read("cookie_secure", cookie_secure);
-        let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
         let trusted_proxies: TrustedProxies = layers.read("trusted_proxies", |text| text.parse());
+        let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
         let config = Self {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
@@ -146,6 +159,12 @@ impl Config {
             cookie_secure,
             sso: sso::sso(&mut layers, cookie_secure, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
+            extract: ExtractSettings {
+                memory: layers.read("extract_memory_mib", extract_memory),
+                characters: layers.read("max_text_characters", count),
+                pages: layers.read("max_pages", count),
+                cells: layers.read("max_cells", count),
+            },
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
             vendors: Vendors {
                 a: vendor(&mut layers, "a"),
@@ -176,6 +195,7 @@ impl Config {
                 .read("log_level", |text| one_of(text, &["error", "warn", "info", "debug", "trace"])),
             log_format: layers.read("log_format", log_format),
             access_log: layers.read("access_log", |text| one_of(text, &["on", "off"])) == "on",
+            warnings: layers.take_warnings(),
             data_dir,
         };
         layers.finish(config)
@@ -224,6 +244,18 @@ fn mebibytes(text: &str) -> Result<u64, String> {
     let number = text.parse::<u64>().ok().filter(|number| (1..=100_000).contains(number));
     let wrong = || format!("`{text}` is not a size in MiB: expected 1 to 100000");
     number.map(|number| number << 20).ok_or_else(wrong)
+}
+
+/// Less would not read much.
+fn extract_memory(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size in MiB: expected 128 to 1000000");
+    let number = text.parse::<u64>().ok().filter(|number| (128..=1_000_000).contains(number));
+    number.map(|number| number << 20).ok_or_else(wrong)
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number: expected 1 to 1000000000"))
 }
 
 fn requests(text: &str) -> Result<u32, String> {
