@@ -84,7 +84,7 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
         providers: loaded.providers(config.vendors.clone())?,
         engine: loaded.engine,
-        extractor: extractor()?,
+        extractor: extractor(&config.extract)?,
         clock,
         random,
         drain: Drain::default(),

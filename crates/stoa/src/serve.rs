@@ -1,8 +1,10 @@
 //! `stoa serve`: opens what is shared, starts each service on its listener, and ends them together.
 
 use crate::banner::{self, Addresses};
-use crate::config::{Config, Secrets, Targets};
+use crate::config::{Config, ExtractSettings, Secrets, Targets};
+use crate::folder_lock::FolderLock;
 use crate::models::Loaded;
+use crate::signals::Signals;
 use crate::{admin, cli, models, say, workflow};
 use gateway::{Gateway, GatewaySettings, TargetUrl};
 use kit::health::Health;
@@ -19,11 +21,11 @@ use portal::{Peer, Portal};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{Blobs, Db};
 use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
@@ -42,6 +44,8 @@ struct Process {
     health: Health,
     services: JoinSet<()>,
     addresses: Addresses,
+    /// Everything listens, signals are heeded, and a first password has been printed.
+    is_started: Arc<AtomicBool>,
 }
 
 pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
@@ -50,10 +54,15 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     let metrics = Metrics::install().map_err(|error| format!("cannot start the metrics: {error}"))?;
     raise_file_limit();
     make_data_dir(&config)?;
+    let _lock = FolderLock::take(&config.data_dir)?;
     banner::remove_listen_json(&config);
+    let mut signals = Signals::listen()?;
 
     let workflow = workflow::load(&config)?;
-    let mut process = Process::open(config, log).await?;
+    let mut process = tokio::select! {
+        opened = Process::open(config, log) => opened?,
+        _ = signals.received() => return Ok(()),
+    };
     let runs = |name: &str| roles.iter().any(|role| role == name);
     // Before the gateway, which has to know where they are.
     if runs("knowledge") || runs("supervisor") {
@@ -83,11 +92,13 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     tokio::spawn(keep_house(process.db.clone()));
     let password = process.first_administrator().await;
     let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
-    let announced = banner::write_listen_json(&process.config, &process.addresses)
-        .and_then(|()| banner::print(&process.config, &process.addresses, password.as_deref()));
+    // Whoever waits for the file finds all of the banner, a password included.
+    let announced = banner::print(&process.config, &process.addresses, password.as_deref())
+        .and_then(|()| banner::write_listen_json(&process.config, &process.addresses));
     announced.map_err(|error| format!("cannot announce the addresses: {error}"))?;
+    process.is_started.store(true, Ordering::Release);
 
-    let signal = asked_to_stop().await.map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let signal = signals.received().await;
     process.stop(signal).await;
     Ok(())
 }
@@ -108,6 +119,12 @@ impl Process {
         };
         let tokens = Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, clock.clone());
         let mut health = Health::default();
+        let is_started = Arc::new(AtomicBool::new(false));
+        let asked_start = is_started.clone();
+        health.add_open("start", move || {
+            let is_started = asked_start.load(Ordering::Acquire);
+            std::future::ready(is_started.then_some(()).ok_or_else(|| "has not finished yet".to_owned()))
+        });
         let (asked_db, asked_blobs) = (db.clone(), blobs.clone());
         health.add("database", move || {
             let db = asked_db.clone();
@@ -129,6 +146,7 @@ impl Process {
             health,
             services: JoinSet::new(),
             addresses: Vec::new(),
+            is_started,
         })
     }
 
@@ -187,7 +205,7 @@ impl Process {
             tokens: self.tokens.clone(),
             providers,
             engine: models.engine,
-            extractor: extractor()?,
+            extractor: extractor(&self.config.extract)?,
             clock: self.clock.clone(),
             random: self.random.clone(),
             drain: self.drain.clone(),
@@ -339,10 +357,13 @@ async fn keep_house(db: Db) {
 }
 
 /// Reads files from strangers in children of this process, which are this program as well.
-pub fn extractor() -> Result<Extractor, String> {
+pub fn extractor(settings: &ExtractSettings) -> Result<Extractor, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let children = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-    Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, extract::Limits::default()))
+    let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    let (children, limits) = extract::Limits::within(settings.memory, cores);
+    let ExtractSettings { characters, pages, cells, .. } = *settings;
+    let limits = extract::Limits { characters, pages, cells, ..limits };
+    Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, limits))
 }
 
 /// The folder holds secrets: nobody else may look inside.
@@ -359,12 +380,4 @@ fn raise_file_limit() {
     if setrlimit(Resource::Nofile, limit).is_err() {
         say("stoa: cannot raise the limit on open files");
     }
-}
-
-pub async fn asked_to_stop() -> std::io::Result<&'static str> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    })
 }
