@@ -42,6 +42,9 @@ use store::{Blobs, Db};
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
+/// The service's tables.
+pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
+
 pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,

@@ -27,6 +27,9 @@ use store::{Db, StoreError};
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
+/// The service's tables.
+pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
+
 pub struct LeadsSettings {
     pub forms: Forms,
     /// Leads wait in the outbox where it is absent.

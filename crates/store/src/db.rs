@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::migrate::Migration;
+use crate::migrate::{Migration, Schema};
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
 
@@ -109,6 +109,11 @@ impl Db {
     /// commit is missed.
     pub fn subscribe(&self, topic: &str) -> Wakeup {
         self.0.hub.subscribe(topic)
+    }
+
+    /// How many migrations of a schema are still to be applied.
+    pub async fn pending(&self, schema: &Schema) -> Result<usize, StoreError> {
+        crate::migrate::pending(self, schema).await
     }
 
     /// Applies what is missing of `migrations`. Each crate has its own `scope`.

@@ -17,5 +17,5 @@ mod wake;
 pub use blobs::{BlobError, Blobs, S3Settings};
 pub use db::{Db, Dialect, Tx};
 pub use error::StoreError;
-pub use migrate::Migration;
+pub use migrate::{Migration, Schema};
 pub use wake::Wakeup;

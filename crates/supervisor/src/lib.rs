@@ -30,6 +30,9 @@ use store::{Db, StoreError};
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
+/// The service's tables.
+pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
+
 pub struct SupervisorSettings {
     pub workflow: Workflow,
     /// Lets in whoever has it, from wherever.
