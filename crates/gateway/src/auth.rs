@@ -58,7 +58,7 @@ impl Auth {
             Ok(found) => found,
             Err(error) => {
                 self.forgive(attempt).await?;
-                return Err(GatewayError::internal(error));
+                return Err(error.into());
             }
         };
         match found.filter(|record| record.accepts(password)) {
@@ -98,7 +98,7 @@ impl Auth {
 
     async fn count_attempt(&self, username: &str, client: IpAddr) -> Result<Attempt, GatewayError> {
         let name = is_username(username).then_some(username);
-        match throttle::count(&self.db, "login", name, client).await.map_err(GatewayError::internal)? {
+        match throttle::count(&self.db, "login", name, client).await? {
             Counted::Allowed(attempt) => Ok(attempt),
             Counted::RefusedUntil(time) => {
                 let wait = time.saturating_sub(self.clock.now_ms()).max(0).unsigned_abs();
@@ -108,7 +108,7 @@ impl Auth {
     }
 
     async fn forgive(&self, attempt: Attempt) -> Result<(), GatewayError> {
-        attempt.forgive(&self.db).await.map_err(GatewayError::internal)
+        Ok(attempt.forgive(&self.db).await?)
     }
 }
 

@@ -38,14 +38,12 @@ const MEMORY_FOR_FILES: usize = 128 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    #[error("the disk is full: nothing was kept of `{0}`")]
-    DiskFull(String),
     #[error("storing the file took too long")]
     TooSlow,
     #[error("the user was removed meanwhile")]
     OwnerGone,
     #[error(transparent)]
-    Blob(BlobError),
+    Blob(#[from] BlobError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("reading the upload back: {0}")]
@@ -138,13 +136,8 @@ impl Ingest {
     async fn store(&self, document: &Document, spool: Spool) -> Result<(), IngestError> {
         let limit = spool.size();
         let source = spool.into_stream().map_err(IngestError::Spool)?;
-        match self.blobs.put_stream(&document.object_key, source, limit).await {
-            Ok(_) => Ok(()),
-            Err(BlobError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull => {
-                Err(IngestError::DiskFull(document.filename.clone()))
-            }
-            Err(error) => Err(IngestError::Blob(error)),
-        }
+        self.blobs.put_stream(&document.object_key, source, limit).await?;
+        Ok(())
     }
 
     async fn remember(&self, document: &mut Document, discard: i64) -> Result<(), IngestError> {

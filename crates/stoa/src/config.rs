@@ -22,7 +22,7 @@ use portal::SsoSettings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::S3Settings;
+use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
 
 pub struct Config {
     pub data_dir: PathBuf,
@@ -30,6 +30,7 @@ pub struct Config {
     /// Another language model than the pulled one.
     pub edge_ai_model: Option<PathBuf>,
     pub database_url: String,
+    pub database_connections: u32,
     pub object_store_url: String,
     pub s3: S3Settings,
     pub gateway_listen: String,
@@ -113,6 +114,7 @@ impl Config {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
             database_url: layers.read_or("database_url", in_data_dir("sqlite", "stoa.db"), database_url),
+            database_connections: layers.read("database_connections", database_connections),
             object_store_url: layers.read_or(
                 "object_store_url",
                 in_data_dir("file", "objects"),
@@ -234,6 +236,13 @@ fn database_url(text: &str) -> Result<String, String> {
     let known = ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
     // Not repeated in the message: it may hold a password.
     known.then(|| text.to_owned()).ok_or("expected `sqlite://PATH` or `postgres://…`".to_owned())
+}
+
+fn database_connections(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (FEWEST_POSTGRES_CONNECTIONS..=1000).contains(number));
+    number.ok_or_else(|| {
+        format!("`{text}` is not a number of connections: expected {FEWEST_POSTGRES_CONNECTIONS} to 1000")
+    })
 }
 
 fn object_store(text: &str) -> Result<String, String> {

@@ -95,7 +95,9 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
 impl Process {
     async fn open(config: Config, log: Log) -> Result<Self, String> {
         let (clock, random) = (Clock::system(), Random::system());
-        let db = Db::open(&config.database_url, clock.clone(), random.clone()).await;
+        let db =
+            Db::open_with(&config.database_url, config.database_connections, clock.clone(), random.clone())
+                .await;
         let db = db.map_err(|error| format!("cannot open the database: {error}"))?;
         let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await;
         let blobs = blobs.map_err(|error| format!("cannot open the object store: {error}"))?;

@@ -53,6 +53,15 @@ pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPo
                 Ok(())
             })
         })
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                // Waits for a rollback that is under way.
+                connection.ping().await?;
+                // sqlx counts a transaction as open until its COMMIT or ROLLBACK succeeds, and after some failures (a
+                // full disk) SQLite has rolled back by itself, so that neither can: no other would ever begin here.
+                Ok(!connection.is_in_transaction())
+            })
+        })
         .connect_with(options.clone())
         .await?;
     Ok((readers, writers))

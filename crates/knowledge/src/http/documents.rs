@@ -38,7 +38,7 @@ pub async fn content(
     PathId(id): PathId,
 ) -> Result<Response, Failure> {
     let document = find(&app, &user, &id).await?;
-    let blob = app.blobs.get_stream(&document.object_key).await.map_err(ApiError::internal)?;
+    let blob = app.blobs.get_stream(&document.object_key).await.map_err(ApiError::from)?;
     let Some(blob) = blob else { return Err(ApiError::not_found("the document's file is gone").into()) };
     let mut response = Body::from_stream(blob.bytes).into_response();
     let headers = response.headers_mut();

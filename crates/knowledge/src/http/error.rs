@@ -8,7 +8,7 @@ use http::StatusCode;
 use kit::error::ApiError;
 use llm::{Cause, ChatError};
 use std::time::Duration;
-use store::StoreError;
+use store::{BlobError, StoreError};
 
 /// For `?` in handlers: what the store says is never for the client.
 pub struct Failure(pub ApiError);
@@ -27,7 +27,7 @@ impl From<ApiError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self(ApiError::internal(error))
+        Self(error.into())
     }
 }
 
@@ -43,7 +43,8 @@ impl Failure {
                 ApiError::too_many_requests(message, wait)
             }
             AccountError::NoSuchUser(_) => ApiError::not_found(message),
-            AccountError::Hash(_) | AccountError::Store(_) => ApiError::internal(message),
+            AccountError::Store(error) => error.into(),
+            AccountError::Hash(_) => ApiError::internal(message),
         })
     }
 }
@@ -54,8 +55,7 @@ impl From<UploadError> for Failure {
         Self(match error {
             UploadError::TooLarge(_) => ApiError::too_large(message),
             UploadError::Invalid(_) => ApiError::invalid(message),
-            UploadError::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => disk_full(message),
-            UploadError::Io(_) => ApiError::internal(message),
+            UploadError::Io(error) => BlobError::Io(error).into(),
         })
     }
 }
@@ -64,9 +64,11 @@ impl From<IngestError> for Failure {
     fn from(error: IngestError) -> Self {
         let message = error.to_string();
         Self(match error {
-            IngestError::DiskFull(_) => disk_full(message),
             IngestError::OwnerGone => ApiError::not_found(message),
-            _ => ApiError::internal(message),
+            IngestError::TooSlow => ApiError::storage_unavailable(message),
+            IngestError::Blob(error) => error.into(),
+            IngestError::Store(error) => error.into(),
+            IngestError::Spool(error) => BlobError::Io(error).into(),
         })
     }
 }
@@ -77,7 +79,8 @@ impl From<SearchError> for Failure {
         Self(match error {
             SearchError::NoEncoder => ApiError::unavailable(message),
             SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)),
-            SearchError::Engine(_) | SearchError::Store(_) => ApiError::internal(message),
+            SearchError::Store(error) => error.into(),
+            SearchError::Engine(_) => ApiError::internal(message),
         })
     }
 }
@@ -115,8 +118,4 @@ impl Failure {
         tracing::warn!(%error, "a provider failed");
         error.to_string()
     }
-}
-
-fn disk_full(message: String) -> ApiError {
-    ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", message)
 }

@@ -128,7 +128,7 @@ fn refused(error: SsoError) -> ApiError {
         SsoError::NotAllowed => (StatusCode::FORBIDDEN, "SSO_NOT_ALLOWED"),
         SsoError::Provider(_) => (StatusCode::BAD_GATEWAY, "SSO_PROVIDER_FAILED"),
         SsoError::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS"),
-        SsoError::Store(error) => return ApiError::internal(error),
+        SsoError::Store(error) => return error.into(),
     };
     metrics::counter!("portal_sign_ins_total", "outcome" => "refused").increment(1);
     tracing::warn!(code, detail = error.detail(), "a sign-in was refused");

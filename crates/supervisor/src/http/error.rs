@@ -10,7 +10,7 @@ impl From<RunError> for ApiError {
             RunError::Invalid(_) => Self::invalid(message),
             RunError::NoProject(_) => Self::not_found(message),
             RunError::Conflict(_) => Self::conflict(message),
-            RunError::Store(error) => Self::internal(error),
+            RunError::Store(error) => error.into(),
         }
     }
 }
