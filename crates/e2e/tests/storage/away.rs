@@ -4,8 +4,9 @@ use crate::{becomes, fault, post_lead, readiness};
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
 use e2e::{Desk, FaultProxy, Person, Server, Stoa, Studio, reply};
-use reqwest::Client;
+use reqwest::{Client, Method};
 use serde_json::json;
+use std::time::Duration;
 
 fn away() -> (u16, String, bool) {
     (503, "STORAGE_UNAVAILABLE".to_owned(), true)
@@ -69,8 +70,16 @@ async fn without_the_object_store_uploads_and_logins_say_so_and_go_on_when_it_is
         assert_eq!(fault(&answer), away(), "{answer:?}");
     }
 
+    // Indexed before, and run again while the file cannot be read.
+    let reindex =
+        reply(admin.request(Method::POST, "/api/documents/reindex").header("prefer", "respond-async"));
+    let reindex = tokio::time::timeout(Duration::from_secs(8), reindex).await;
+    assert!(reindex.is_err() || admin.documents().await[0]["status"] == "processing", "{reindex:?}");
+
     proxy.mend();
     becomes(200, login).await;
+    let settled = admin.settled(Duration::from_secs(60)).await;
+    assert_eq!(settled[0]["status"], "indexed", "an outage is no fault of the document: {settled:?}");
     let after = admin.ingest_text("after.txt", "The lighthouse of Bergen shines again.").await;
     assert_eq!(admin.find("lighthouse").await.first(), Some(&after));
     assert_eq!(admin.documents().await.len(), 2, "nothing is left of the upload that failed");

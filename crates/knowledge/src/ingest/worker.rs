@@ -62,6 +62,7 @@ impl Ingest {
                 jobs::complete(&mut tx, job).await?;
                 Ok(tx.commit().await?)
             }
+            Err(Fault::Outage(why)) => Err(JobError::retry(why)),
             Err(Fault::Ours(why)) => match self.count_failure(&document.id).await? {
                 1..MOST_FAILURES => Err(JobError::retry(why)),
                 _ => Err(JobError::never(why)),

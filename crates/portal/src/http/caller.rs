@@ -49,7 +49,7 @@ async fn of_session(parts: &Parts, app: &App) -> Result<Claims, ApiError> {
     if !parts.method.is_safe() && is_of_another_site(&parts.headers) {
         return Err(ApiError::forbidden("a page of another site may not change anything here"));
     }
-    let claims = sso.session(token).await.map_err(ApiError::internal)?;
+    let claims = sso.session(token).await?;
     claims.ok_or_else(|| ApiError::forbidden("the session has ended: sign in again"))
 }
 

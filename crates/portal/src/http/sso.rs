@@ -68,7 +68,7 @@ pub async fn logout(State(app): State<App>, headers: HeaderMap) -> Result<Respon
         return Err(ApiError::forbidden("a page of another site may not sign you out"));
     }
     if let Some(token) = cookie(&headers, SESSION) {
-        sso.end(token).await.map_err(ApiError::internal)?;
+        sso.end(token).await?;
     }
     let session = set_cookie(sso, &base(sso, &headers)?, SESSION, "", "/", Duration::ZERO);
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, session)])).into_response())
