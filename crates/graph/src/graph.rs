@@ -95,6 +95,20 @@ impl Graph {
         &self.edges
     }
 
+    /// The memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let node = |node: &Node| {
+            size_of::<Node>()
+                + node.id.capacity()
+                + node.label.capacity()
+                + node.documents.capacity() * size_of::<Arc<str>>()
+        };
+        let place = |id: &String| size_of::<(String, u32)>() + 1 + id.capacity();
+        self.nodes.iter().map(node).sum::<usize>()
+            + self.edges.capacity() * size_of::<Edge>()
+            + self.places.keys().map(place).sum::<usize>()
+    }
+
     /// The node of that id; the id of a form that was merged away leads to its node too.
     pub fn find(&self, id: &str) -> Option<&Node> {
         self.place(id).map(|place| &self.nodes[place as usize])

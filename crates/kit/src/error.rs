@@ -30,6 +30,12 @@ impl ApiError {
         self
     }
 
+    /// With a `Retry-After` of at least a second.
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
+        self
+    }
+
     pub fn status(&self) -> StatusCode {
         self.status
     }
@@ -59,9 +65,7 @@ impl ApiError {
     }
 
     pub fn too_many_requests(message: impl Into<String>, wait: Duration) -> Self {
-        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message);
-        error.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
-        error
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message).retry_after(wait)
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {

@@ -15,6 +15,8 @@ use crate::{StoreError, schema, sqlite};
 
 const POSTGRES_CONNECTIONS: u32 = 12;
 const POSTGRES_PATIENCE: Duration = Duration::from_secs(10);
+/// Connections of [`Db::bulk`].
+pub(crate) const BULK_CONNECTIONS: u32 = 3;
 const PING_PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,7 @@ struct Inner {
     dialect: Dialect,
     readers: AnyPool,
     writers: AnyPool,
+    bulk: AnyPool,
     clock: Clock,
     random: Random,
     hub: Arc<Hub>,
@@ -45,12 +48,13 @@ impl Db {
         let stopped = CancellationToken::new();
         let listening = stopped.clone().drop_guard();
 
-        let (dialect, readers, writers) = match scheme(url)? {
+        let (dialect, readers, writers, bulk) = match scheme(url)? {
             Dialect::Sqlite => {
                 let options = sqlite::prepare_file(url).await?;
                 let (readers, writers) = sqlite::pools(&options).await?;
+                let bulk = sqlite::readers(BULK_CONNECTIONS).connect_lazy_with(options.clone());
                 wake::sqlite::listen(options, hub.clone(), stopped);
-                (Dialect::Sqlite, readers, writers)
+                (Dialect::Sqlite, readers, writers, bulk)
             }
             Dialect::Postgres => {
                 let options = AnyConnectOptions::from_str(url)?;
@@ -62,12 +66,14 @@ impl Db {
                 };
                 // Apart: writers that wait for each other must not keep anybody from reading.
                 let (readers, writers) = (pool().await?, pool().await?);
+                let bulk = AnyPoolOptions::new().max_connections(BULK_CONNECTIONS).connect_lazy_with(options);
                 wake::postgres::listen(url, hub.clone(), stopped).await?;
-                (Dialect::Postgres, readers, writers)
+                (Dialect::Postgres, readers, writers, bulk)
             }
         };
 
-        let db = Db(Arc::new(Inner { dialect, readers, writers, clock, random, hub, _listening: listening }));
+        let inner = Inner { dialect, readers, writers, bulk, clock, random, hub, _listening: listening };
+        let db = Db(Arc::new(inner));
         db.migrate(schema::SCOPE, schema::MIGRATIONS).await?;
         Ok(db)
     }
@@ -91,6 +97,12 @@ impl Db {
     /// For queries that write nothing. On SQLite these connections refuse to write.
     pub fn read(&self) -> &AnyPool {
         &self.0.readers
+    }
+
+    /// Like [`Db::read`], for work that reads much, in short statements. These connections are few, opened on
+    /// first use, and separate from those that requests wait for.
+    pub fn bulk(&self) -> &AnyPool {
+        &self.0.bulk
     }
 
     /// Starts a write transaction. SQLite has one at a time in this process: do not begin a second one
@@ -126,6 +138,7 @@ impl Db {
     /// Waits for running statements and closes every connection. On SQLite this also folds the write-ahead
     /// log into the database file.
     pub async fn close(&self) {
+        self.0.bulk.close().await;
         self.0.readers.close().await;
         self.0.writers.close().await;
     }
