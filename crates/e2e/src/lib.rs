@@ -10,6 +10,7 @@ pub mod crm;
 pub mod desk;
 pub mod issuer;
 pub mod oidc;
+pub mod passages;
 pub mod person;
 pub mod postgres;
 pub mod raw;

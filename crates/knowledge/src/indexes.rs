@@ -48,7 +48,9 @@ pub struct IndexSettings {
 
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    #[error("the documents are being read into memory, {done} of {passages} passages so far: try again in a moment")]
+    #[error(
+        "the documents are being read into memory, {done} of {passages} passages so far: try again in a moment"
+    )]
     Loading { done: u64, passages: u64 },
     #[error("the documents could not be read into memory: try again in a moment")]
     Failed(Arc<StoreError>),
@@ -135,11 +137,14 @@ impl Indexes {
             return Ok(ShownGraph { graph: Arc::default(), revision: 0, is_outdated: false });
         }
         let owner = self.cache.owner(user_id);
-        let shown = |BuiltGraph { graph, revision }| {
-            ShownGraph { graph, revision, is_outdated: revision < wanted }
-        };
+        let shown =
+            |BuiltGraph { graph, revision }| ShownGraph { graph, revision, is_outdated: revision < wanted };
         let last = owner.graph();
-        let patience = if last.is_some() { NEW_GRAPH_PATIENCE.min(self.settings.patience) } else { self.settings.patience };
+        let patience = if last.is_some() {
+            NEW_GRAPH_PATIENCE.min(self.settings.patience)
+        } else {
+            self.settings.patience
+        };
         let deadline = Instant::now() + patience;
         for _ in 0..2 {
             if let Some(current) = owner.graph().filter(|built| built.revision >= wanted) {

@@ -1,7 +1,7 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` is the front door; behind it each module owns one thing: `accounts`, `documents`, `ingest` (a file to chunks),
-//! `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
+//! `removal`, `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
@@ -10,6 +10,7 @@ mod http;
 mod indexes;
 mod ingest;
 mod passwords;
+mod removal;
 mod search;
 mod summary;
 mod tables;

@@ -12,8 +12,8 @@ use kit::serve::{Drain, TrustedProxies};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{
-    CookieSecure, Filters, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared, Spool, Status,
-    Upload, User,
+    CookieSecure, Filters, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
+    Spool, Status, Upload, User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -42,7 +42,8 @@ pub async fn build(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), Store
 }
 
 fn evidence(named: &Named) -> impl Iterator<Item = Evidence<'_>> {
-    let chunks = named.iter().flat_map(|(document, chunks)| chunks.iter().map(move |chunk| (document, chunk)));
+    let chunks =
+        named.iter().flat_map(|(document, chunks)| chunks.iter().map(move |chunk| (document, chunk)));
     chunks.flat_map(|(document, chunk)| {
         chunk.mentions.iter().map(move |mention| Evidence {
             document,

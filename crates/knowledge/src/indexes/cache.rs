@@ -77,7 +77,12 @@ impl Cache {
         owner.memory.reserved.fetch_add(bytes, Relaxed);
         if own > self.limit {
             let (user, limit) = (&owner.user_id, self.limit);
-            tracing::warn!(user, bytes = own, limit, "one user's documents need more memory than INDEX_MEMORY allows");
+            tracing::warn!(
+                user,
+                bytes = own,
+                limit,
+                "one user's documents need more memory than INDEX_MEMORY allows"
+            );
             metrics::counter!("knowledge_index_over_limit_total").increment(1);
         }
         true
@@ -132,7 +137,8 @@ impl Cache {
         let mut owners = self.lock();
         let since = self.now().saturating_sub(idle.as_millis() as u64);
         let is_idle = |owner: &&Arc<Owner>| owner.memory.last_used.load(Relaxed) < since && !owner.is_busy();
-        let evicted: Vec<String> = owners.values().filter(is_idle).map(|owner| owner.user_id.clone()).collect();
+        let evicted: Vec<String> =
+            owners.values().filter(is_idle).map(|owner| owner.user_id.clone()).collect();
         remove(&mut owners, &evicted, "idle");
         drop(owners);
         self.report();

@@ -1,8 +1,8 @@
 //! Brings an owner's index up to date with the database.
 
+use super::Indexes;
 use super::changes::{Changes, Whole};
 use super::owner::{Owner, State};
-use super::Indexes;
 use crate::documents::Chunk;
 use crate::tables;
 use graph::Kind;
@@ -77,7 +77,8 @@ async fn change(
 
 fn put(state: &mut State, Whole { document, chunks }: Whole<Chunk>, encoder: Option<&str>) {
     let is_current = encoder.is_none_or(|own| own == document.encoder);
-    let mentions: Vec<Vec<retrieval::Mention<'_>>> = chunks.iter().map(|chunk| names(chunk).collect()).collect();
+    let mentions: Vec<Vec<retrieval::Mention<'_>>> =
+        chunks.iter().map(|chunk| names(chunk).collect()).collect();
     let passages: Vec<retrieval::Passage<'_>> = chunks
         .iter()
         .zip(&mentions)

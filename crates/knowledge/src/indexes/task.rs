@@ -47,7 +47,10 @@ impl Running {
     /// Waits for the end of the task. One that panicked counts as stopped.
     pub async fn ended(mut self) -> Outcome {
         let outcome = self.0.wait_for(Option::is_some).await;
-        outcome.ok().and_then(|outcome| outcome.clone()).unwrap_or_else(|| Err(Arc::new(StoreError::Stopping)))
+        outcome
+            .ok()
+            .and_then(|outcome| outcome.clone())
+            .unwrap_or_else(|| Err(Arc::new(StoreError::Stopping)))
     }
 
     fn has_ended(&self) -> bool {
@@ -66,7 +69,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_goes_on_without_those_who_waited_and_is_shared() {
-        let (task, go, runs) = (SharedTask::default(), Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+        let (task, go, runs) =
+            (SharedTask::default(), Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
         let join = || {
             let (go, runs) = (go.clone(), runs.clone());
             task.join(|| async move {

@@ -27,7 +27,8 @@ fn available() -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     let machine = read(Path::new("/proc/meminfo")).and_then(|text| total_memory(&text));
     let group = read(Path::new("/proc/self/cgroup")).and_then(|text| {
-        let group = text.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/').to_owned();
+        let group =
+            text.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/').to_owned();
         // In a container, its own group is mounted as the root.
         let root = Path::new("/sys/fs/cgroup");
         [root.join(group), root.to_owned()].iter().find_map(|folder| read(&folder.join("memory.max")))
@@ -50,7 +51,8 @@ mod tests {
         assert_eq!(limit("512MiB"), Ok(512 << 20));
         assert_eq!(limit("2GiB"), Ok(2 << 30));
         assert_eq!(limit("1024KiB"), Ok(1 << 20));
-        for text in ["", "0MiB", "512", "MiB", "-1GiB", "1.5GiB", "1023KiB", "99999999999TiB", "1gb", "1 GiB"] {
+        for text in ["", "0MiB", "512", "MiB", "-1GiB", "1.5GiB", "1023KiB", "99999999999TiB", "1gb", "1 GiB"]
+        {
             assert!(limit(text).is_err(), "{text}");
         }
     }
