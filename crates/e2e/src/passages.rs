@@ -11,11 +11,13 @@ pub fn database_of(stoa: &Stoa) -> String {
 }
 
 /// Gives a user indexed documents of so many passages each, and returns their ids. Each passage says which it is
-/// (`passage 17 of document 2`) and names a few pumps and valves.
+/// (`passage 17 of document 2`, counted from 0) and names a pump, a valve and a hall.
 pub async fn add_documents(database: &str, user_id: &str, documents: usize, passages: usize) -> Vec<String> {
     let mut connection = connect(database).await;
     let mut ids = Vec::new();
-    for number in 0..documents {
+    let select = sqlx::query("SELECT COUNT(*) FROM documents WHERE user_id = $1").bind(user_id);
+    let before: i64 = select.fetch_one(&mut connection).await.expect("a number").get(0);
+    for number in before..before + documents as i64 {
         let id = format!("{user_id}-{number}");
         add_document(&mut connection, user_id, &id, number, passages).await;
         ids.push(id);
@@ -24,13 +26,7 @@ pub async fn add_documents(database: &str, user_id: &str, documents: usize, pass
     ids
 }
 
-async fn add_document(
-    connection: &mut AnyConnection,
-    user_id: &str,
-    id: &str,
-    number: usize,
-    passages: usize,
-) {
+async fn add_document(connection: &mut AnyConnection, user_id: &str, id: &str, number: i64, passages: usize) {
     let mut tx = connection.begin_with("BEGIN").await.expect("a transaction");
     let raise = "UPDATE users SET revision = revision + 1 WHERE id = $1 RETURNING revision";
     let revision = sqlx::query(raise).bind(user_id).fetch_one(&mut *tx).await.expect("the user");
@@ -71,6 +67,14 @@ pub async fn count(database: &str, query: &'static str) -> i64 {
     let row = sqlx::query(query).fetch_one(&mut connection).await.expect("a row");
     connection.close().await.expect("a closed connection");
     row.get(0)
+}
+
+/// Runs statements that give nothing.
+pub async fn execute(database: &str, statements: &str) {
+    let mut connection = connect(database).await;
+    let statements = sqlx::raw_sql(AssertSqlSafe(statements.to_owned()));
+    statements.execute(&mut connection).await.expect("the statements");
+    connection.close().await.expect("a closed connection");
 }
 
 async fn connect(database: &str) -> AnyConnection {
