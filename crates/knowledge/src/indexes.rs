@@ -130,34 +130,34 @@ impl Indexes {
         Ok(Some(owner).filter(|owner| owner.revision() >= wanted))
     }
 
-    /// The graph of all that the user's passages name, or the last one where a newer takes long.
+    /// The graph of all that the user's passages name. If building it takes long, the last one.
     pub async fn graph(self: &Arc<Self>, user_id: &str) -> Result<ShownGraph, IndexError> {
         let wanted = tables::documents::last_indexed(&self.db, user_id).await?;
         if wanted == 0 {
             return Ok(ShownGraph { graph: Arc::default(), revision: 0, is_outdated: false });
         }
         let owner = self.cache.owner(user_id);
-        let shown =
-            |BuiltGraph { graph, revision }| ShownGraph { graph, revision, is_outdated: revision < wanted };
-        let last = owner.graph();
-        let patience = if last.is_some() {
-            NEW_GRAPH_PATIENCE.min(self.settings.patience)
-        } else {
-            self.settings.patience
-        };
-        let deadline = Instant::now() + patience;
+        let is_first = owner.graph().is_none();
+        let patience = if is_first { self.settings.patience } else { NEW_GRAPH_PATIENCE };
+        let deadline = Instant::now() + patience.min(self.settings.patience);
+        let mut waited = Ok(());
+        // The first may join a build that began before the change; the second cannot.
         for _ in 0..2 {
-            if let Some(current) = owner.graph().filter(|built| built.revision >= wanted) {
-                return Ok(shown(current));
+            if let Some(built) = owner.graph().filter(|built| built.revision >= wanted) {
+                return Ok(ShownGraph { graph: built.graph, revision: built.revision, is_outdated: false });
             }
             let building = owner.building.join(|| build::build(self.clone(), owner.clone()));
-            match (ended_by(deadline, building, &owner.build_progress).await, owner.graph()) {
-                (Ok(()), _) => {}
-                (Err(_), Some(last)) => return Ok(shown(last)),
-                (Err(error), None) => return Err(error),
+            waited = ended_by(deadline, building, &owner.build_progress).await;
+            if waited.is_err() {
+                break;
             }
         }
-        owner.graph().map(shown).ok_or(StoreError::Stopping.into())
+        let Some(last) = owner.graph() else {
+            waited?;
+            return Err(StoreError::Stopping.into());
+        };
+        let BuiltGraph { graph, revision, .. } = build::without_removed(self, &owner, last).await?;
+        Ok(ShownGraph { graph, revision, is_outdated: revision < wanted })
     }
 
     /// Waits until so many passages may be read, and there is room for what becomes of them.

@@ -87,7 +87,7 @@ async fn a_search_that_waits_too_long_is_told_when_to_come_back() {
 async fn the_last_graph_is_shown_while_a_new_one_is_built() {
     let stoa = Stoa::start_knowledge().set("INDEX_TIMEOUT", "300ms").serve();
     let admin = Person::admin(&stoa).await;
-    add_documents(&database_of(&stoa), &admin.id, 10, 1_000).await;
+    let ids = add_documents(&database_of(&stoa), &admin.id, 10, 1_000).await;
     let (first, progress) = until_ready(&admin, "/api/graph", Duration::from_secs(120)).await;
     let first = first.json();
     assert!(!progress.is_empty(), "the first build is waited for");
@@ -101,10 +101,18 @@ async fn the_last_graph_is_shown_while_a_new_one_is_built() {
     assert_eq!(last["nodes"], first["nodes"]);
     assert!(took < Duration::from_secs(2), "the last graph is there already, but took {took:?}");
 
+    assert_eq!(admin.delete(&format!("/api/documents/{}", ids[3])).await.status, 200);
+    let reduced = admin.get("/api/graph").await;
+    assert_eq!(reduced.json()["outdated"], true);
+    assert!(
+        last.to_string().contains(&ids[3]) && !reduced.body.contains(&ids[3]),
+        "it is not shown any more"
+    );
+
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
         let graph = admin.get("/api/graph").await.json();
-        if graph["revision"] == 11 {
+        if graph["revision"] == 12 {
             assert!(graph["outdated"].is_null(), "{}", graph["notice"]);
             break;
         }

@@ -6,7 +6,7 @@ use super::{GRAPH_BYTES_PER_PASSAGE, Indexes};
 use crate::tables;
 use crate::tables::chunks::Mentions;
 use graph::{Evidence, Graph, Kind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 use store::StoreError;
@@ -17,6 +17,7 @@ type Named = HashMap<String, Vec<Mentions>>;
 /// Builds the graph anew. The last one is there until it is done.
 pub async fn build(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), StoreError> {
     // First of all: what changes from here on has a higher revision, and asks for another graph.
+    let removals_to = tables::users::revisions(&indexes.db, &owner.user_id).await?.removal;
     let revision = tables::documents::last_indexed(&indexes.db, &owner.user_id).await?;
     let passages = tables::chunks::count_changed_since(&indexes.db, &owner.user_id, 0).await?;
     let passages = passages.unsigned_abs();
@@ -34,11 +35,30 @@ pub async fn build(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), Store
     }
     let building = tokio::task::spawn_blocking(move || Graph::build(evidence(&named)));
     let graph = Arc::new(building.await.map_err(|_| StoreError::Stopping)?);
-    owner.set_graph(BuiltGraph { graph, revision });
+    owner.set_graph(BuiltGraph { graph, revision, removals_to });
     turn.end(started.elapsed());
     indexes.cache.trim(&owner);
     metrics::histogram!("knowledge_graph_build_seconds").record(started.elapsed());
     Ok(())
+}
+
+/// The last graph, without documents that were removed since it was built.
+pub async fn without_removed(
+    indexes: &Indexes,
+    owner: &Owner,
+    last: BuiltGraph,
+) -> Result<BuiltGraph, StoreError> {
+    let removals_to = tables::users::revisions(&indexes.db, &owner.user_id).await?.removal;
+    if removals_to <= last.removals_to {
+        return Ok(last);
+    }
+    let alive = tables::documents::ids_of_user(&indexes.db, &owner.user_id).await?;
+    let alive: HashSet<String> = alive.into_iter().collect();
+    let reducing = tokio::task::spawn_blocking(move || last.graph.of_documents(|id| alive.contains(id)));
+    let graph = Arc::new(reducing.await.map_err(|_| StoreError::Stopping)?);
+    let reduced = BuiltGraph { graph, revision: last.revision, removals_to };
+    owner.set_graph(reduced.clone());
+    Ok(reduced)
 }
 
 fn evidence(named: &Named) -> impl Iterator<Item = Evidence<'_>> {

@@ -25,6 +25,8 @@ pub struct Owner {
 pub struct BuiltGraph {
     pub graph: Arc<Graph>,
     pub revision: i64,
+    /// Documents that were removed up to this revision are not in it.
+    pub removals_to: i64,
 }
 
 /// The index, and what it was made from.
@@ -103,9 +105,14 @@ impl Owner {
         self.graph.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Unless there is a newer one already.
     pub fn set_graph(&self, built: BuiltGraph) {
-        self.memory.graph.store(built.graph.bytes() as u64, Relaxed);
-        *self.graph.lock().unwrap_or_else(PoisonError::into_inner) = Some(built);
+        let bytes = built.graph.bytes() as u64;
+        let mut graph = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
+        if graph.as_ref().is_none_or(|current| current.revision <= built.revision) {
+            self.memory.graph.store(bytes, Relaxed);
+            *graph = Some(built);
+        }
     }
 
     pub fn is_busy(&self) -> bool {
