@@ -22,8 +22,9 @@ pub async fn load(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), StoreE
     let turn = indexes.turn(&owner, passages, passages * indexes.bytes_per_passage()).await?;
     let started = Instant::now();
     let read = read_changes(&indexes, &owner).await;
-    let bytes = owner.state().index.bytes();
-    owner.memory.index.store(bytes as u64, Relaxed);
+    let measured = owner.clone();
+    change(&indexes, &owner, move |state| measured.memory.index.store(state.index.bytes() as u64, Relaxed))
+        .await?;
     turn.end(started.elapsed());
     indexes.cache.trim(&owner);
     metrics::histogram!("knowledge_index_load_seconds").record(started.elapsed());
