@@ -1,7 +1,7 @@
 //! Users and their sessions: who somebody is, and how they prove it.
 
-use crate::documents::{self, Status};
 use crate::passwords::{HashFailed, Passwords, login_digest};
+use crate::removal;
 use crate::tables;
 use aws_lc_rs::digest;
 use kit::{Clock, Random, hex};
@@ -209,12 +209,7 @@ impl Accounts {
     /// With everything that the user has.
     pub async fn remove(&self, id: &str) -> Result<(), AccountError> {
         let mut tx = self.db.begin().await?;
-        // Locks the user: no upload can come in between.
-        tables::users::next_removal(&mut tx, id).await?;
-        for document in tables::documents::ids_in(&mut tx, id).await? {
-            documents::delete(&mut tx, id, &document, &Status::ALL).await?;
-        }
-        if !tables::users::delete(&mut tx, id).await? {
+        if !removal::remove_user(&mut tx, id).await? {
             return Err(AccountError::NoSuchUser(id.to_owned()));
         }
         Ok(tx.commit().await?)

@@ -2,6 +2,7 @@
 
 mod crm;
 mod layers;
+mod memory;
 mod parse;
 mod secrets;
 mod sso;
@@ -14,6 +15,7 @@ use kit::duration;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
+use knowledge::IndexSettings;
 use layers::Layers;
 use leads::{CrmSettings, Forms};
 use llm::{ApiKey, VendorSettings, Vendors};
@@ -57,6 +59,7 @@ pub struct Config {
     pub sso: Option<SsoSettings>,
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
+    pub index: IndexSettings,
     pub vendors: Vendors,
     pub supervisor_token: Option<String>,
     /// Who works in which phase; the built-in workflow where absent.
@@ -150,6 +153,11 @@ impl Config {
             sso: sso::sso(&mut layers, cookie_secure, proxies, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
+            index: IndexSettings {
+                memory: layers.read("index_memory", memory::limit),
+                idle: layers.read("index_idle", duration),
+                patience: layers.read("index_timeout", duration),
+            },
             vendors: Vendors {
                 a: vendor(&mut layers, "a"),
                 b: vendor(&mut layers, "b"),

@@ -196,6 +196,7 @@ impl Process {
             trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             spool_folder: self.config.data_dir.clone(),
             job_lease: self.config.job_lease,
+            index: self.config.index.clone(),
         };
         let knowledge = Knowledge::open(shared, settings).await;
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;

@@ -3,6 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::error::Failure;
+use crate::indexes::ShownGraph;
 use axum::Json;
 use axum::extract::State;
 use kit::error::ApiError;
@@ -16,7 +17,7 @@ const MOST_NODES: usize = 10_000;
 pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
     let limit = params.number("limit", DEFAULT_NODES, (1, MOST_NODES))?;
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let graph = app.indexes.graph(&owner.id).await?;
+    let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&owner.id).await?;
     let view = match (params.get("around"), params.get("documentId")) {
         (Some(node), _) if graph.find(node).is_none() => {
             return Err(ApiError::not_found(format!("no node `{node}`")).into());
@@ -52,5 +53,10 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
             })
         })
         .collect();
-    Ok(Json(json!({ "nodes": nodes, "edges": edges })))
+    let mut body = json!({ "nodes": nodes, "edges": edges, "revision": revision });
+    if is_outdated {
+        body["outdated"] = true.into();
+        body["notice"] = "documents have changed since this graph was built: a new one is being built".into();
+    }
+    Ok(Json(body))
 }

@@ -124,7 +124,7 @@ impl Tools {
     async fn graph_neighbors(&self, arguments: &Arguments) -> Result<Given, Failure> {
         let name = required(arguments, "node")?;
         let limit = whole(arguments, "limit", "limit", MOST_NEIGHBOURS)?.unwrap_or(DEFAULT_NEIGHBOURS);
-        let graph = self.app.indexes.graph(&self.user.id).await?;
+        let graph = self.app.indexes.graph(&self.user.id).await?.graph;
         let unknown =
             || ApiError::not_found(format!("no `node` `{name}` in the graph: no document names it"));
         let node = graph.find_named(name).ok_or_else(unknown)?;
