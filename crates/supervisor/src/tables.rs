@@ -2,6 +2,7 @@
 
 pub mod artifacts;
 pub mod checkpoints;
+pub mod guests;
 pub mod logs;
 pub mod projects;
 pub mod runs;
@@ -11,8 +12,10 @@ use store::Migration;
 
 pub const SCOPE: &str = "supervisor";
 
-pub const MIGRATIONS: &[Migration] =
-    &[Migration::portable(1, "supervisor", include_str!("../migrations/0001_supervisor.sql"))];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration::portable(1, "supervisor", include_str!("../migrations/0001_supervisor.sql")),
+    Migration::portable(2, "guests and models", include_str!("../migrations/0002_guests_and_models.sql")),
+];
 
 /// Greater than every id: where a page that has no beginning begins.
 const AFTER_ALL: &str = "z";
