@@ -1,6 +1,6 @@
 //! Lists as answers: pages that are bounded in rows and in bytes, each with the address of the next one.
 //!
-//! `PageBuilder` is for rows that are short or in memory already; `stream_rows` sends long rows one at a time.
+//! `read_page` is for short rows, `stream_rows` sends long ones one at a time.
 
 use crate::error::ApiError;
 use axum::body::Body;
@@ -21,20 +21,15 @@ const PIECE_BYTES: usize = 32 << 10;
 const BATCH: usize = 200;
 
 /// One page of a list, as the text of a JSON array.
-pub struct PageBuilder {
+struct Page {
     text: Vec<u8>,
     rows: usize,
     most_rows: usize,
-    most_bytes: usize,
 }
 
-impl PageBuilder {
-    pub fn new(most_rows: usize, most_bytes: usize) -> Self {
-        Self { text: vec![b'['], rows: 0, most_rows, most_bytes }
-    }
-
+impl Page {
     /// Adds a row. False if the page is full and the row has to begin the next one. The first row always fits.
-    pub fn push(&mut self, row: &impl Serialize) -> Result<bool, ApiError> {
+    fn push(&mut self, row: &impl Serialize) -> Result<bool, ApiError> {
         if self.rows == self.most_rows {
             return Ok(false);
         }
@@ -43,7 +38,7 @@ impl PageBuilder {
             self.text.push(b',');
         }
         serde_json::to_writer(&mut self.text, row).map_err(ApiError::internal)?;
-        if self.rows > 0 && self.text.len() > self.most_bytes {
+        if self.rows > 0 && self.text.len() > PAGE_BYTES {
             self.text.truncate(before);
             return Ok(false);
         }
@@ -51,7 +46,7 @@ impl PageBuilder {
         Ok(true)
     }
 
-    pub fn into_response(mut self) -> Response {
+    fn into_response(mut self) -> Response {
         self.text.push(b']');
         json_response(Body::from(self.text))
     }
@@ -70,7 +65,7 @@ where
     ApiError: From<E>,
     S: Serialize,
 {
-    let mut page = PageBuilder::new(limit, PAGE_BYTES);
+    let mut page = Page { text: vec![b'['], rows: 0, most_rows: limit };
     let mut cursor = after.map(str::to_owned);
     loop {
         // One more than are shown tells whether there are more.
@@ -169,13 +164,6 @@ mod tests {
     use super::*;
     use http_body_util::BodyExt;
     use std::cell::RefCell;
-    use std::convert::Infallible;
-
-    impl From<Infallible> for ApiError {
-        fn from(never: Infallible) -> Self {
-            match never {}
-        }
-    }
 
     async fn json(response: Response) -> Value {
         serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
@@ -195,7 +183,7 @@ mod tests {
             *reads.borrow_mut() += 1;
             let rest = all.iter().filter(move |(id, _)| cursor.as_ref().is_none_or(|cursor| id > cursor));
             let rows: Vec<_> = rest.take(wanted).cloned().collect();
-            std::future::ready(Ok::<_, Infallible>(rows))
+            std::future::ready(Ok::<_, ApiError>(rows))
         };
         let response = read_page(limit, after, read, |(id, text): &(String, String)| (id, text.clone()));
         let response = response.await.unwrap();
@@ -238,8 +226,7 @@ mod tests {
     #[tokio::test]
     async fn streamed_rows_are_an_array() {
         for number in [0, 1, 3, 50_000] {
-            let rows = (0..number).map(Ok::<i32, Infallible>);
-            let response = stream_rows(stream::iter(rows.collect::<Vec<_>>()));
+            let response = stream_rows(stream::iter((0..number).map(Ok::<i32, ApiError>)));
             assert_eq!(json(response).await, serde_json::json!((0..number).collect::<Vec<_>>()));
         }
     }
