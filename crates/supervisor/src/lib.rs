@@ -83,11 +83,22 @@ pub(crate) struct Inner {
 impl Supervisor {
     pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
         let Shared { db, tokens, providers, knowledge, drain } = shared;
-        let SupervisorSettings { workflow, default_model, token, trusted_proxies, job_lease, .. } = settings;
-        let (seed_characters, guests) = (settings.seed_characters, settings.guests);
-        let guest_limits = Arc::new(settings.guest_limits);
+        let SupervisorSettings {
+            workflow,
+            default_model,
+            seed_characters,
+            guests,
+            guest_limits,
+            token,
+            trusted_proxies,
+            job_lease,
+        } = settings;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
-        let workflow = Arc::new(workflow);
+        let asked = default_model.provider;
+        if providers.pick(asked, None).is_ok_and(|picked| picked.provider() != asked) {
+            tracing::warn!(provider = asked, "agents are answered by edge-ai: the provider has no secret");
+        }
+        let (workflow, guest_limits) = (Arc::new(workflow), Arc::new(guest_limits));
         Ok(Self(Arc::new(Inner {
             projects: Projects::new(db.clone(), workflow.clone(), guest_limits.clone()),
             runs: Runs::new(db.clone(), workflow.clone(), guest_limits.clone()),
