@@ -4,6 +4,7 @@ use crate::passwords::{HashFailed, Passwords, login_digest};
 use crate::removal;
 use crate::tables;
 use aws_lc_rs::digest;
+use kit::page::{self, PAGE_BYTES};
 use kit::{Clock, Random, hex};
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -202,8 +203,12 @@ impl Accounts {
         tables::users::get(&self.db, id).await
     }
 
-    pub async fn list(&self) -> Result<Vec<User>, StoreError> {
-        tables::users::list(&self.db).await
+    /// At most `limit` users and at most a page of bytes, the oldest first, after the user `after`; and whether more
+    /// follow. Somebody's goals may be long.
+    pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<(Vec<User>, bool), StoreError> {
+        let sizes = tables::users::sizes(&self.db, after, limit + 1).await?;
+        let fitting = page::fitting(sizes.iter().copied(), limit, PAGE_BYTES);
+        Ok((tables::users::page(&self.db, after, fitting).await?, sizes.len() > fitting))
     }
 
     /// With everything that the user has.

@@ -12,6 +12,7 @@ pub use secrets::Secrets;
 
 use gateway::{Cors, TargetUrl, is_username};
 use kit::duration;
+use kit::guests::Guests;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
+use supervisor::{DefaultModel, GuestLimits};
 
 pub struct Config {
     pub data_dir: PathBuf,
@@ -61,6 +63,11 @@ pub struct Config {
     pub chat_requests_per_minute: u32,
     pub index: IndexSettings,
     pub vendors: Vendors,
+    pub guests: Guests,
+    pub guest_limits: GuestLimits,
+    /// Who answers for agents where nothing else is said.
+    pub agents: DefaultModel,
+    pub seed_characters: usize,
     pub supervisor_token: Option<String>,
     /// Who works in which phase; the built-in workflow where absent.
     pub workflow: Option<PathBuf>,
@@ -164,6 +171,16 @@ impl Config {
                 c: vendor(&mut layers, "c"),
                 timeout: layers.read("vendor_timeout", duration),
             },
+            guests: layers.read("guests", |text| text.parse()),
+            guest_limits: GuestLimits {
+                projects_per_hour: layers.read("guest_projects_per_hour", count),
+                projects: layers.read("guest_projects", count),
+                runs_per_address: layers.read("guest_runs_per_address", count),
+                runs: layers.read("guest_runs", count),
+                seed_characters: layers.read("guest_seed_characters", characters),
+            },
+            agents: agents(&mut layers),
+            seed_characters: layers.read("seed_characters", characters),
             supervisor_token: layers.optional("supervisor_token"),
             workflow: layers.read("workflow", optional_file),
             job_lease: layers.read("job_lease", lease),
@@ -212,6 +229,19 @@ fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
     Some(VendorSettings { api_key: api_key?, base_url: base_url?, model, window })
 }
 
+fn agents(layers: &mut Layers) -> DefaultModel {
+    let unknown = |name: &str| format!("`{name}` is not known: one of edge-ai, vendor-a, vendor-b, vendor-c");
+    let provider = layers.read("agent_provider", |name| llm::canonical(name).ok_or_else(|| unknown(name)));
+    let model = layers.optional("agent_model");
+    if model.is_some() && provider == llm::EDGE_AI {
+        layers.fault(
+            "agent_model",
+            "edge-ai has one model, which is EDGE_AI_MODEL: set AGENT_PROVIDER as well",
+        );
+    }
+    DefaultModel { provider, model }
+}
+
 fn window(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1024..=100_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number of tokens: expected 1024 or more"))
@@ -238,6 +268,18 @@ fn mebibytes(text: &str) -> Result<u64, String> {
 fn requests(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number of requests: expected 1 to 1000000"))
+}
+
+/// 0 allows none.
+fn count(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number <= 1_000_000);
+    number.ok_or_else(|| format!("`{text}` is not a number: expected 0 to 1000000"))
+}
+
+/// More would not fit into the body of a request.
+fn characters(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number of characters: expected 1 to 1000000"))
 }
 
 fn database_url(text: &str) -> Result<String, String> {

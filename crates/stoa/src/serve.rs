@@ -148,6 +148,7 @@ impl Process {
             core_targets: self.targets(&config.core_targets, "knowledge"),
             token_ttl: config.jwt_ttl,
             environment: config.environment,
+            guests: config.guests,
             upstream_timeout: config.upstream_timeout,
             trusted_proxies: config.trusted_proxies.clone(),
             cors: config.cors.clone(),
@@ -222,6 +223,10 @@ impl Process {
         };
         let settings = SupervisorSettings {
             workflow,
+            default_model: self.config.agents.clone(),
+            seed_characters: self.config.seed_characters,
+            guests: self.config.guests,
+            guest_limits: self.config.guest_limits.clone(),
             token: self.config.supervisor_token.clone(),
             trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             job_lease: self.config.job_lease,
@@ -255,6 +260,7 @@ impl Process {
             peers: peers.collect(),
             leads: leads.iter().map(TargetUrl::to_string).collect(),
             sso: config.sso.clone(),
+            guests: config.guests,
         };
         let portal =
             Portal::open(shared).await.map_err(|error| format!("cannot start the portal: {error}"))?;

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 const DEFAULT_NODES: usize = 500;
 const MOST_NODES: usize = 10_000;
+/// Of all nodes together: a word that every document has would list them all.
+const MOST_DOCUMENT_IDS: usize = 100_000;
 
 /// The strongest nodes and the edges between them.
 pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
@@ -26,6 +28,7 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
         (None, Some(document)) => graph.of_document(document, limit),
         (None, None) => graph.strongest(limit),
     };
+    let documents = MOST_DOCUMENT_IDS / view.nodes.len().max(1);
     let nodes: Vec<Value> = view
         .nodes
         .iter()
@@ -34,7 +37,8 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
                 "id": node.id,
                 "label": node.label,
                 "type": node.kind.as_str(),
-                "documentIds": node.documents.iter().map(|id| &**id).collect::<Vec<&str>>(),
+                "documentIds": node.documents.iter().take(documents).map(|id| &**id).collect::<Vec<&str>>(),
+                "documentCount": node.documents.len(),
                 "community": node.community,
                 "strength": node.strength,
             })

@@ -8,6 +8,9 @@ use store::{Db, StoreError, Tx};
 const COLUMNS: &str = "users.id, users.username, users.email, users.name, users.is_admin, users.goals, \
                        users.goals_summary, users.created_at, users.last_login";
 
+/// What a user measures beside the goals.
+const OTHER_BYTES: usize = 2_000;
+
 pub async fn insert(tx: &mut Tx, user: &User) -> Result<(), StoreError> {
     let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
@@ -52,10 +55,31 @@ pub async fn get(db: &Db, id: &str) -> Result<Option<User>, StoreError> {
     row.as_ref().map(user_of).transpose()
 }
 
-pub async fn list(db: &Db) -> Result<Vec<User>, StoreError> {
-    let select =
-        AssertSqlSafe(format!("SELECT {COLUMNS} FROM users WHERE removed = 0 ORDER BY created_at, id"));
-    sqlx::query(select).fetch_all(db.read()).await?.iter().map(user_of).collect()
+/// The oldest first: those who came after the user `after`.
+pub async fn page(db: &Db, after: Option<&str>, limit: usize) -> Result<Vec<User>, StoreError> {
+    select_page(db, COLUMNS, after, limit).await?.iter().map(user_of).collect()
+}
+
+/// What each user of [`page`] measures, about.
+pub async fn sizes(db: &Db, after: Option<&str>, limit: usize) -> Result<Vec<usize>, StoreError> {
+    let rows = select_page(db, "CAST(octet_length(goals) AS BIGINT)", after, limit).await?;
+    rows.iter().map(|row| Ok(row.try_get::<i64, _>(0)? as usize + OTHER_BYTES)).collect()
+}
+
+async fn select_page(
+    db: &Db,
+    columns: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<AnyRow>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {columns} FROM users
+         WHERE removed = 0
+           AND ($1 = '' OR (created_at, id) > (SELECT created_at, id FROM users WHERE id = $1))
+         ORDER BY created_at, id LIMIT $2"
+    ));
+    let query = sqlx::query(select).bind(after.unwrap_or("")).bind(limit as i64);
+    Ok(query.fetch_all(db.read()).await?)
 }
 
 pub async fn set_last_login(tx: &mut Tx, id: &str, at: i64) -> Result<(), StoreError> {

@@ -24,6 +24,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 
+/// Documents that are listed with a node: a word that all of them have would list them all.
+const MOST_DOCUMENT_IDS: usize = 100;
+
 type Arguments = Map<String, Value>;
 
 #[derive(Clone)]
@@ -217,7 +220,8 @@ fn shown(node: &Node, strength: f32) -> Value {
         "label": node.label,
         "type": node.kind.as_str(),
         "strength": strength,
-        "documentIds": node.documents.iter().map(|id| &**id).collect::<Vec<&str>>(),
+        "documentIds": node.documents.iter().take(MOST_DOCUMENT_IDS).map(|id| &**id).collect::<Vec<&str>>(),
+        "documentCount": node.documents.len(),
     })
 }
 
