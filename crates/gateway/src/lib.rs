@@ -26,6 +26,7 @@ use error::GatewayError;
 use forward::Introduction;
 use http::{Method, Request, Response};
 use kit::Clock;
+use kit::guests::Guests;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::token::{Route, Tokens};
 use path::Place;
@@ -44,6 +45,7 @@ pub struct GatewaySettings {
     pub core_targets: Vec<TargetUrl>,
     pub token_ttl: Duration,
     pub environment: &'static str,
+    pub guests: Guests,
     pub upstream_timeout: Duration,
     pub trusted_proxies: TrustedProxies,
     pub cors: Cors,
@@ -87,13 +89,14 @@ impl Gateway {
             tokens: tokens.clone(),
             token_ttl: settings.token_ttl,
             environment: settings.environment,
+            guests: settings.guests,
             admins: Admins::new(blobs),
             db,
             clock: clock.clone(),
         };
         let inner = Inner {
             auth,
-            bearers: Bearers::new(tokens, clock.clone()),
+            bearers: Bearers::new(tokens, settings.guests, clock.clone()),
             proxies,
             trusted_proxies: settings.trusted_proxies,
             cors: settings.cors,

@@ -18,7 +18,9 @@ pub async fn create(config: Config, username: String) -> Result<(), String> {
     crate::serve::make_data_dir(&config)?;
     let (clock, random) = (Clock::system(), Random::system());
     let blobs = Blobs::open(&config.object_store_url, config.s3).await.map_err(text)?;
-    let db = Db::open(&config.database_url, clock.clone(), random.clone()).await.map_err(text)?;
+    let db = Db::open_with(&config.database_url, config.database_connections, clock.clone(), random.clone())
+        .await
+        .map_err(text)?;
     let accounts = Accounts::open(db, clock, random.clone()).await.map_err(text)?;
     let admins = Admins::new(blobs);
     let existed = admins.find(&username).await.map_err(text)?.is_some();
