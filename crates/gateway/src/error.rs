@@ -58,6 +58,17 @@ impl GatewayError {
         Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
     }
 
+    pub fn revoked_token(route: Route) -> Self {
+        let message = "the administrator was removed or has a new password: sign in again at /auth/login";
+        Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
+    }
+
+    pub fn session_token(route: Route) -> Self {
+        let message = "this is a session token of the knowledge service: send it as `X-Api-Key`, since \
+                       `Authorization` is for tokens from /auth/login and /auth/guest";
+        Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
+    }
+
     pub fn route_mismatch(route: Route, token_route: Route) -> Self {
         let message = format!("the token is for {}, not for {}", token_route.as_str(), route.as_str());
         Self::new(route, StatusCode::FORBIDDEN, "ROUTE_MISMATCH", message)

@@ -9,7 +9,7 @@ mod sso;
 pub use layers::settings;
 pub use secrets::Secrets;
 
-use gateway::{Cors, TargetUrl, is_username};
+use gateway::{Cors, TargetUrl};
 use kit::duration;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;
@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::S3Settings;
+use store::admins::is_username;
 
 pub struct Config {
     pub data_dir: PathBuf,
@@ -42,9 +43,10 @@ pub struct Config {
     pub kv_targets: Targets,
     pub core_targets: Targets,
     pub leads_targets: Targets,
-    pub jwt_secret: Option<String>,
-    /// What the portal verifies tokens with; as the gateway where absent.
-    pub portal_jwt_secret: Option<String>,
+    /// The first signs, all verify; empty means generated.
+    pub jwt_secrets: Vec<String>,
+    /// What the portal verifies tokens with; as the gateway where empty.
+    pub portal_jwt_secrets: Vec<String>,
     pub jwt_issuer: String,
     pub jwt_audience: String,
     pub jwt_ttl: Duration,
@@ -136,8 +138,8 @@ impl Config {
             kv_targets: layers.read("kv_service_url", targets),
             core_targets: layers.read("core_service_url", targets),
             leads_targets: layers.read("leads_service_url", targets),
-            jwt_secret: layers.read("jwt_secret", secret),
-            portal_jwt_secret: layers.read("portal_jwt_secret", secret),
+            jwt_secrets: layers.read("jwt_secret", secrets::parse),
+            portal_jwt_secrets: layers.read("portal_jwt_secret", secrets::parse),
             jwt_issuer: layers.read("jwt_issuer", not_empty),
             jwt_audience: layers.read("jwt_audience", not_empty),
             jwt_ttl: layers.read("jwt_ttl", at_least_a_second),
@@ -242,14 +244,6 @@ fn object_store(text: &str) -> Result<String, String> {
     known.then(|| text.to_owned()).ok_or_else(|| {
         format!("`{text}` is not an object store: expected `file://PATH` or `s3://BUCKET/PREFIX`")
     })
-}
-
-fn secret(text: &str) -> Result<Option<String>, String> {
-    match text.len() {
-        0 => Ok(None),
-        32.. => Ok(Some(text.to_owned())),
-        short => Err(format!("{short} bytes are too short: expected at least 32")),
-    }
 }
 
 fn username(text: &str) -> Result<String, String> {

@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod eval;
 mod models;
+mod password;
 mod portal_file;
 mod serve;
 mod workflow;
@@ -54,7 +55,10 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
         "serve" => runtime.block_on(serve::run(config, cli::roles(matches))),
         "check" => runtime.block_on(check::run(config)),
         "admin" => match matches.subcommand() {
+            Some(("list", _)) => runtime.block_on(admin::list(config)),
             Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),
+            Some(("password", matches)) => runtime.block_on(admin::password(config, cli::username(matches))),
+            Some(("remove", matches)) => runtime.block_on(admin::remove(config, cli::username(matches))),
             _ => return ExitCode::from(EXIT_USAGE),
         },
         "eval" => {

@@ -20,10 +20,12 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
+use store::admins::Admins;
 use store::{Blobs, Db};
 use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
@@ -35,6 +37,7 @@ struct Process {
     db: Db,
     blobs: Blobs,
     tokens: Arc<Tokens>,
+    admins: Admins,
     clock: Clock,
     random: Random,
     drain: Drain,
@@ -42,6 +45,8 @@ struct Process {
     health: Health,
     services: JoinSet<()>,
     addresses: Addresses,
+    /// Services answer once it holds true; until then connections wait.
+    answers: watch::Sender<bool>,
 }
 
 pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
@@ -81,8 +86,11 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     process.start_ops(metrics).await?;
 
     tokio::spawn(keep_house(process.db.clone()));
+    // After all addresses are taken, since a start that fails then would lose the password; before anything answers, since
+    // the first request may be a sign-in.
     let password = process.first_administrator().await;
     let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
+    process.answers.send_replace(true);
     let announced = banner::write_listen_json(&process.config, &process.addresses)
         .and_then(|()| banner::print(&process.config, &process.addresses, password.as_deref()));
     announced.map_err(|error| format!("cannot announce the addresses: {error}"))?;
@@ -99,14 +107,15 @@ impl Process {
         let db = db.map_err(|error| format!("cannot open the database: {error}"))?;
         let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await;
         let blobs = blobs.map_err(|error| format!("cannot open the object store: {error}"))?;
-        let secret = match &config.jwt_secret {
-            Some(secret) => secret.clone(),
-            None => {
+        let secrets = match &config.jwt_secrets[..] {
+            [] => {
                 let secrets = Secrets::load_or_create(&config.data_dir, &random);
-                secrets.map_err(|error| format!("cannot keep the generated secret: {error}"))?.jwt_secret
+                secrets.map_err(|error| format!("cannot keep the generated secret: {error}"))?.jwt_secrets
             }
+            given => given.to_vec(),
         };
-        let tokens = Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, clock.clone());
+        let tokens = config.tokens(&secrets, &clock);
+        let admins = Admins::new(db.clone(), blobs.clone());
         let mut health = Health::default();
         let (asked_db, asked_blobs) = (db.clone(), blobs.clone());
         health.add("database", move || {
@@ -122,6 +131,7 @@ impl Process {
             db,
             blobs,
             tokens: Arc::new(tokens),
+            admins,
             clock,
             random,
             drain: Drain::default(),
@@ -129,13 +139,15 @@ impl Process {
             health,
             services: JoinSet::new(),
             addresses: Vec::new(),
+            answers: watch::Sender::new(false),
         })
     }
 
     async fn first_administrator(&self) -> Result<Option<String>, String> {
-        let accounts = Accounts::open(self.db.clone(), self.clock.clone(), self.random.clone()).await;
+        let (db, admins) = (self.db.clone(), self.admins.clone());
+        let accounts = Accounts::open(db, admins, self.clock.clone(), self.random.clone()).await;
         let accounts = accounts.map_err(|error| error.to_string())?;
-        admin::ensure_first(&self.config, self.blobs.clone(), &accounts, &self.random).await
+        admin::ensure_first(&self.config, &self.admins, &accounts, &self.random).await
     }
 
     async fn start_gateway(&mut self) -> Result<(), String> {
@@ -154,7 +166,7 @@ impl Process {
             settings,
             self.tokens.clone(),
             self.db.clone(),
-            self.blobs.clone(),
+            self.admins.clone(),
             self.clock.clone(),
             self.drain.clone(),
         );
@@ -180,6 +192,7 @@ impl Process {
             db: self.db.clone(),
             blobs: self.blobs.clone(),
             tokens: self.tokens.clone(),
+            admins: self.admins.clone(),
             providers,
             engine: models.engine,
             extractor: extractor()?,
@@ -213,6 +226,7 @@ impl Process {
         let shared = supervisor::Shared {
             db: self.db.clone(),
             tokens: self.tokens.clone(),
+            admins: self.admins.clone(),
             providers,
             knowledge: knowledge.map_err(|error| format!("agents cannot search: {error}"))?,
             drain: self.drain.clone(),
@@ -232,9 +246,9 @@ impl Process {
 
     async fn start_portal(&mut self) -> Result<(), String> {
         let config = &self.config;
-        let portal_tokens = match &config.portal_jwt_secret {
-            None => self.tokens.clone(),
-            Some(secret) => Arc::new(self.tokens_of(secret)),
+        let portal_tokens = match &config.portal_jwt_secrets[..] {
+            [] => self.tokens.clone(),
+            secrets => Arc::new(config.tokens(secrets, &self.clock)),
         };
         let peers = [
             ("knowledge", &config.core_targets),
@@ -249,6 +263,7 @@ impl Process {
             db: self.db.clone(),
             tokens: self.tokens.clone(),
             portal_tokens,
+            admins: self.admins.clone(),
             peers: peers.collect(),
             leads: leads.iter().map(TargetUrl::to_string).collect(),
             sso: config.sso.clone(),
@@ -259,14 +274,13 @@ impl Process {
         self.start("portal", &address, portal.handler(self.health.clone()), None).await
     }
 
-    fn tokens_of(&self, secret: &str) -> Tokens {
-        let config = &self.config;
-        Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, self.clock.clone())
-    }
-
     async fn start_leads(&mut self) -> Result<(), String> {
-        let shared =
-            leads::Shared { db: self.db.clone(), tokens: self.tokens.clone(), drain: self.drain.clone() };
+        let shared = leads::Shared {
+            db: self.db.clone(),
+            tokens: self.tokens.clone(),
+            admins: self.admins.clone(),
+            drain: self.drain.clone(),
+        };
         let settings = LeadsSettings {
             forms: self.config.forms.clone(),
             crm: self.config.crm.clone(),
@@ -308,7 +322,13 @@ impl Process {
             self.random.clone(),
             workers,
         );
-        self.services.spawn(serve(listener, handler, serving));
+        let mut answers = self.answers.subscribe();
+        self.services.spawn(async move {
+            // An error means that the process ends before it has begun.
+            if answers.wait_for(|answers| *answers).await.is_ok() {
+                serve(listener, handler, serving).await;
+            }
+        });
         Ok(())
     }
 

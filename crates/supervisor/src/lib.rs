@@ -25,6 +25,7 @@ use projects::Projects;
 use runs::Runs;
 use std::sync::Arc;
 use std::time::Duration;
+use store::admins::Admins;
 use store::{Db, StoreError};
 
 /// The service's interface, as OpenAPI.
@@ -43,6 +44,7 @@ pub struct SupervisorSettings {
 pub struct Shared {
     pub db: Db,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub providers: Arc<Providers>,
     /// What agents search, where the service is known.
     pub knowledge: Option<KnowledgeSearch>,
@@ -58,6 +60,7 @@ pub(crate) struct Inner {
     pub projects: Projects,
     pub runs: Runs,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub providers: Arc<Providers>,
     pub knowledge: Option<KnowledgeSearch>,
     pub drain: Drain,
@@ -68,7 +71,7 @@ pub(crate) struct Inner {
 
 impl Supervisor {
     pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
-        let Shared { db, tokens, providers, knowledge, drain } = shared;
+        let Shared { db, tokens, admins, providers, knowledge, drain } = shared;
         let SupervisorSettings { workflow, token, trusted_proxies, job_lease } = settings;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
         let workflow = Arc::new(workflow);
@@ -78,6 +81,7 @@ impl Supervisor {
             db,
             workflow,
             tokens,
+            admins,
             providers,
             knowledge,
             drain,

@@ -16,6 +16,7 @@ use kit::fields;
 use kit::headers;
 use kit::json::{self, MAX_BODY};
 use kit::request::{Params, read_whole};
+use kit::token::Claims;
 use serde_json::{Map, Value, json};
 use store::events;
 
@@ -47,7 +48,9 @@ pub async fn execute(
     if let Some(seen) = last_event_id(&parts.headers, &params)? {
         return follow_on(&app, project_id, phase, seen).await;
     }
-    let caller = caller.claims.as_ref().and_then(|claims| serde_json::to_string(claims).ok());
+    // Without the generation: a new password is no reason for the run's searches to fail.
+    let caller = caller.claims.map(|claims| Claims { generation: None, ..claims });
+    let caller = caller.and_then(|claims| serde_json::to_string(&claims).ok());
     let (run, after) = app.runs.execute(project_id, phase, caller).await?;
     if prefers_no_stream(&parts.headers) {
         let told =
