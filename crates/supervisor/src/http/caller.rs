@@ -5,12 +5,15 @@
 
 use super::App;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::header;
 use http::request::Parts;
 use kit::error::ApiError;
 use kit::headers::{self, IDENTITY, bearer};
 use kit::serve::{RequestContext, hides_its_client};
+use kit::sse;
 use kit::token::Claims;
 
 /// Somebody who may read, create and execute.
@@ -42,6 +45,7 @@ impl FromRequestParts<App> for Caller {
             let verified = app.tokens.verify_identity(identity.unwrap_or_default());
             let verified =
                 verified.map_err(|_| ApiError::forbidden("the gateway's identity does not verify"))?;
+            app.admins.check(&verified).await?;
             return Ok(Self { claims: Some(verified.claims) });
         }
         if let Some((token, given)) = app.token.as_deref().zip(bearer(&parts.headers)) {
@@ -87,6 +91,18 @@ fn is_loopback_name(host: &str) -> bool {
     };
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+/// Ends an event stream soon after the token that opened it: when it expires, or its administrator goes.
+pub async fn end_streams(State(app): State<App>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let identity = headers::text(headers, IDENTITY).map(|identity| app.tokens.verify_identity(identity));
+    let verified = identity.or_else(|| bearer(headers).map(|token| app.tokens.verify(token)));
+    let response = next.run(request).await;
+    match verified {
+        Some(Ok(verified)) => sse::end_when(response, app.admins.clone().until_refused(verified)),
+        _ => response,
+    }
 }
 
 impl FromRequestParts<App> for Admin {
