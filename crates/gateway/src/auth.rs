@@ -1,6 +1,5 @@
 //! `POST /auth/login` and `POST /auth/guest`: what the gateway answers itself.
 
-use crate::admins::{AdminRecord, Admins, is_username};
 use crate::body::GatewayBody;
 use crate::error::{GatewayError, json_response};
 use http::{Method, Request, Response, StatusCode};
@@ -13,6 +12,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
+use store::admins::{AdminRecord, Admins, is_username};
 use store::throttle::{self, Attempt, Counted};
 use tokio::time::Instant;
 
@@ -76,7 +76,7 @@ impl Auth {
     }
 
     fn welcome(&self, record: &AdminRecord) -> Result<Response<GatewayBody>, GatewayError> {
-        let token = self.issue(&record.username, Route::Auth, "admin")?;
+        let token = self.issue(&record.username, Route::Auth, "admin", Some(record.generation()))?;
         let user = json!({ "username": record.username, "role": record.role });
         Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "user": user })))
     }
@@ -86,17 +86,24 @@ impl Auth {
             return Err(GatewayError::guests_off(Route::Auth));
         }
         let route = if body.is_empty() { Route::Build } else { guest_route(&parse(body)?)? };
-        let token = self.issue("guest", route, "guest")?;
+        let token = self.issue("guest", route, "guest", None)?;
         Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "route": route })))
     }
 
-    fn issue(&self, project_id: &str, route: Route, scope: &str) -> Result<String, GatewayError> {
+    fn issue(
+        &self,
+        project_id: &str,
+        route: Route,
+        scope: &str,
+        generation: Option<String>,
+    ) -> Result<String, GatewayError> {
         let claims = Claims {
             project_id: project_id.to_owned(),
             route,
             scopes: vec![scope.to_owned()],
             environment: self.environment.to_owned(),
             issued_by: self.tokens.issuer().to_owned(),
+            generation,
         };
         self.tokens.issue(&claims, self.token_ttl).map_err(GatewayError::internal)
     }

@@ -1,4 +1,5 @@
-//! Who calls: bearer tokens checked, with a bounded memory of those that were.
+//! Who calls: bearer tokens checked, with a bounded memory of those that were. Whether an administrator still is one is
+//! for `store::admins` to say.
 
 use crate::error::GatewayError;
 use http::{HeaderMap, HeaderValue, header};
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone)]
 pub struct Caller {
     token: Arc<str>,
-    verified: Arc<Verified>,
+    pub verified: Arc<Verified>,
     pub identity: HeaderValue,
     identity_made_ms: i64,
 }
@@ -45,6 +46,7 @@ impl Bearers {
         let caller = match (sent.next(), sent.next()) {
             (None, _) if route == Route::Build => return Err(GatewayError::missing_token(route)),
             (None, _) => return Ok(None),
+            (Some(value), None) if is_session_token(value) => return Err(GatewayError::session_token(route)),
             (Some(value), None) => self.caller(value),
             (Some(_), Some(_)) => Err(InvalidToken),
         };
@@ -92,7 +94,7 @@ impl Bearers {
     }
 
     fn introduce(&self, token: &Arc<str>, verified: Arc<Verified>, now: i64) -> Result<Caller, InvalidToken> {
-        let identity = self.tokens.issue_identity(&verified.claims).map_err(|_| InvalidToken)?;
+        let identity = self.tokens.introduce(&verified).map_err(|_| InvalidToken)?;
         let identity = HeaderValue::try_from(identity).map_err(|_| InvalidToken)?;
         Ok(Caller { token: token.clone(), verified, identity, identity_made_ms: now })
     }
@@ -102,6 +104,12 @@ impl Bearers {
 fn bearer_token(authorization: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = authorization.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
+}
+
+/// The knowledge service's tokens are 64 hexadecimal digits, and a gateway token never is.
+fn is_session_token(authorization: &HeaderValue) -> bool {
+    let token = bearer_token(authorization.as_bytes());
+    token.is_some_and(|token| token.len() == 64 && token.iter().all(u8::is_ascii_hexdigit))
 }
 
 #[cfg(test)]
@@ -119,6 +127,7 @@ mod tests {
             scopes: vec!["guest".into()],
             environment: "staging".into(),
             issued_by: "stoa".into(),
+            generation: None,
         };
         let token = tokens.issue(&claims, Duration::from_secs(3600)).unwrap();
         let mut headers = HeaderMap::new();
@@ -150,6 +159,22 @@ mod tests {
     }
 
     #[test]
+    fn a_session_token_is_told_from_a_broken_gateway_token() {
+        let (bearers, _, _) = bearers();
+        let message = |token: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
+            let error = bearers.authorize(&headers, Route::Core).map(drop).unwrap_err();
+            assert_eq!(error.code, "INVALID_TOKEN");
+            error.message.into_owned()
+        };
+        assert!(message(&"0aF9".repeat(16)).contains("X-Api-Key"));
+        for token in ["", "x", &"0aF9".repeat(15), &"0aG9".repeat(16), "a.b.c"] {
+            assert!(!message(token).contains("X-Api-Key"), "{token}");
+        }
+    }
+
+    #[test]
     fn the_memory_is_bounded() {
         let (bearers, clock, _) = bearers();
         let tokens = Tokens::new(&[7; 32], "stoa", "stoa", clock);
@@ -160,6 +185,7 @@ mod tests {
                 scopes: vec!["admin".into()],
                 environment: String::new(),
                 issued_by: String::new(),
+                generation: None,
             };
             let token = tokens.issue(&claims, Duration::from_secs(60)).unwrap();
             bearers.caller(&format!("Bearer {token}").parse().unwrap()).map(drop).unwrap();

@@ -10,7 +10,8 @@ use kit::{Clock, iso8601};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::time::Duration;
-use store::{BlobError, Outage, StoreError};
+use store::admins::AdminsError;
+use store::{Outage, StoreError};
 
 #[derive(Debug)]
 pub struct GatewayError {
@@ -58,6 +59,17 @@ impl GatewayError {
 
     pub fn invalid_token(route: Route) -> Self {
         let message = "the token is invalid or has expired: get a new one from /auth/login or /auth/guest";
+        Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
+    }
+
+    pub fn revoked_token(route: Route) -> Self {
+        let message = "the administrator was removed or has a new password: sign in again at /auth/login";
+        Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
+    }
+
+    pub fn session_token(route: Route) -> Self {
+        let message = "this is a session token of the knowledge service: send it as `X-Api-Key`, since \
+                       `Authorization` is for tokens from /auth/login and /auth/guest";
         Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
     }
 
@@ -158,8 +170,8 @@ impl From<StoreError> for GatewayError {
     }
 }
 
-impl From<BlobError> for GatewayError {
-    fn from(error: BlobError) -> Self {
+impl From<AdminsError> for GatewayError {
+    fn from(error: AdminsError) -> Self {
         Self::storage(error.outage(), error)
     }
 }

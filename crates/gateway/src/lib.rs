@@ -3,7 +3,6 @@
 //! Order of checks: prefix (404), path (400), token (401, 403), target (502). It is the only part that verifies
 //! tokens from outside; targets are told who calls by a signed identity.
 
-mod admins;
 mod auth;
 mod bearer;
 mod body;
@@ -15,7 +14,6 @@ mod proxy;
 mod tunnel;
 mod upstream;
 
-pub use admins::{AdminRecord, Admins, is_username};
 pub use cors::Cors;
 pub use upstream::TargetUrl;
 
@@ -33,7 +31,8 @@ use path::Place;
 use proxy::Proxy;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Blobs, Db};
+use store::Db;
+use store::admins::Admins;
 use upstream::Upstreams;
 
 /// The gateway's interface, as OpenAPI.
@@ -70,7 +69,7 @@ impl Gateway {
         settings: GatewaySettings,
         tokens: Arc<Tokens>,
         db: Db,
-        blobs: Blobs,
+        admins: Admins,
         clock: Clock,
         drain: Drain,
     ) -> Self {
@@ -89,8 +88,8 @@ impl Gateway {
             tokens: tokens.clone(),
             token_ttl: settings.token_ttl,
             environment: settings.environment,
+            admins,
             guests: settings.guests,
-            admins: Admins::new(blobs),
             db,
             clock: clock.clone(),
         };
@@ -140,6 +139,11 @@ impl Inner {
             Place::Proxied(route, rest) => (route, rest),
         };
         let caller = self.bearers.authorize(request.headers(), route)?;
+        if let Some(caller) = &caller
+            && !self.auth.admins.admits(&caller.verified).await?
+        {
+            return Err(GatewayError::revoked_token(route));
+        }
         let told = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
         let vouched = context.connection.introduce(told, &self.auth.tokens);
         let introduction = Introduction {

@@ -44,6 +44,15 @@ pub fn respond_data(texts: impl Stream<Item = String> + Send + 'static) -> Respo
     body_of(lively(texts.map(|text| format!("data: {text}\n\n").into())))
 }
 
+/// Ends an answer that is a stream of events once `ended` returns. Any other answer stays as it is.
+pub fn end_when(response: Response, ended: impl Future<Output = ()> + Send + 'static) -> Response {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if kind.is_none_or(|kind| !kind.as_bytes().starts_with(b"text/event-stream")) {
+        return response;
+    }
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(ended))))
+}
+
 /// With a sign of life in between.
 fn lively(events: impl Stream<Item = Bytes> + Send + 'static) -> impl Stream<Item = Bytes> + Send + 'static {
     let mut every = interval(SIGN_OF_LIFE);

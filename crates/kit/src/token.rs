@@ -2,7 +2,7 @@
 //!
 //! Both are HS256 JWTs under one secret, and so is what the gateway says of the client whose request it forwards. They
 //! differ in `typ`, so that an identity, which every worker sees, is never taken for a token, and a token never for an
-//! identity.
+//! identity. Older secrets still verify, so that a secret can be replaced without signing everybody out.
 
 use crate::Clock;
 use crate::serve::Forwarded;
@@ -48,6 +48,9 @@ pub struct Claims {
     pub environment: String,
     #[serde(default)]
     pub issued_by: String,
+    /// Of the administrator's record that the token was issued for. Absent in tokens of guests and of other tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<String>,
 }
 
 impl Claims {
@@ -60,8 +63,12 @@ impl Claims {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<C = Claims> {
     pub claims: C,
+    /// Seconds since 1970; 0 where the token does not say.
+    pub issued_at: i64,
     not_before: Option<i64>,
     expires: i64,
+    /// When the caller's token ends: that of an identity outlives the identity.
+    token_expires: Option<i64>,
 }
 
 impl<C> Verified<C> {
@@ -69,6 +76,12 @@ impl<C> Verified<C> {
         let now = now_ms.div_euclid(1000);
         self.expires.saturating_add(LEEWAY_SECONDS) > now
             && self.not_before.is_none_or(|from| from.saturating_sub(LEEWAY_SECONDS) <= now)
+    }
+
+    /// Whether the token that the caller came with is over: for what goes on after a request was let in.
+    pub fn token_has_expired(&self, now_ms: i64) -> bool {
+        let now = now_ms.div_euclid(1000);
+        self.token_expires.is_some_and(|end| end.saturating_add(LEEWAY_SECONDS) <= now)
     }
 }
 
@@ -84,6 +97,8 @@ struct Issued<'a, C> {
     aud: &'a str,
     iat: i64,
     exp: i64,
+    #[serde(rename = "tokenExp", skip_serializing_if = "Option::is_none")]
+    token_expires: Option<i64>,
 }
 
 /// Only the claims whose times and types we check; issuer and audience are jsonwebtoken's to check.
@@ -93,13 +108,15 @@ struct Received<C> {
     claims: C,
     exp: i64,
     nbf: Option<i64>,
-    #[serde(rename = "iat")]
-    _iat: Option<i64>,
+    iat: Option<i64>,
+    #[serde(rename = "tokenExp")]
+    token_expires: Option<i64>,
 }
 
 pub struct Tokens {
     encoding: EncodingKey,
-    decoding: DecodingKey,
+    /// The first is that of `encoding`.
+    decoding: Vec<DecodingKey>,
     validation: Validation,
     issuer: String,
     audience: String,
@@ -116,7 +133,7 @@ impl Tokens {
         validation.validate_exp = false;
         Self {
             encoding: EncodingKey::from_secret(secret),
-            decoding: DecodingKey::from_secret(secret),
+            decoding: vec![DecodingKey::from_secret(secret)],
             validation,
             issuer: issuer.to_owned(),
             audience: audience.to_owned(),
@@ -124,22 +141,33 @@ impl Tokens {
         }
     }
 
+    /// Also verifies what was signed with these secrets. Nothing new is.
+    pub fn accepting<T: AsRef<[u8]>>(mut self, older: &[T]) -> Self {
+        self.decoding.extend(older.iter().map(|secret| DecodingKey::from_secret(secret.as_ref())));
+        self
+    }
+
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
     pub fn issue(&self, claims: &Claims, ttl: Duration) -> Result<String, jsonwebtoken::errors::Error> {
-        self.sign(&Header::new(Algorithm::HS256), claims, ttl)
+        self.sign(&Header::new(Algorithm::HS256), claims, ttl, None)
     }
 
     /// Tells a worker who called. Short-lived, and refused as a bearer token.
     pub fn issue_identity(&self, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
-        let header = Header { typ: Some(IDENTITY_TYPE.to_owned()), ..Header::new(Algorithm::HS256) };
-        self.sign(&header, claims, IDENTITY_TTL)
+        self.sign(&identity_header(), claims, IDENTITY_TTL, None)
+    }
+
+    /// The same for a caller with a token, whose end it tells as well.
+    pub fn introduce(&self, caller: &Verified) -> Result<String, jsonwebtoken::errors::Error> {
+        self.sign(&identity_header(), &caller.claims, IDENTITY_TTL, caller.token_expires)
     }
 
     pub fn verify(&self, token: &str) -> Result<Verified, InvalidToken> {
-        self.check(token, |typ| typ.is_none_or(|typ| typ.eq_ignore_ascii_case("jwt")))
+        let verified = self.check(token, |typ| typ.is_none_or(|typ| typ.eq_ignore_ascii_case("jwt")))?;
+        Ok(Verified { token_expires: Some(verified.expires), ..verified })
     }
 
     pub fn verify_identity(&self, token: &str) -> Result<Verified, InvalidToken> {
@@ -149,7 +177,7 @@ impl Tokens {
     /// Tells a worker whose request is forwarded. Valid for as long as an identity.
     pub fn issue_forwarded(&self, forwarded: &Forwarded) -> Result<String, jsonwebtoken::errors::Error> {
         let header = Header { typ: Some(FORWARDED_TYPE.to_owned()), ..Header::new(Algorithm::HS256) };
-        self.sign(&header, forwarded, IDENTITY_TTL)
+        self.sign(&header, forwarded, IDENTITY_TTL, None)
     }
 
     pub fn verify_forwarded(&self, token: &str) -> Result<Forwarded, InvalidToken> {
@@ -161,10 +189,11 @@ impl Tokens {
         header: &Header,
         claims: &C,
         ttl: Duration,
+        token_expires: Option<i64>,
     ) -> Result<String, jsonwebtoken::errors::Error> {
         let iat = self.clock.now_ms().div_euclid(1000);
         let exp = iat + ttl.as_secs() as i64;
-        let issued = Issued { claims, iss: &self.issuer, aud: &self.audience, iat, exp };
+        let issued = Issued { claims, iss: &self.issuer, aud: &self.audience, iat, exp, token_expires };
         jsonwebtoken::encode(header, &issued, &self.encoding)
     }
 
@@ -176,16 +205,23 @@ impl Tokens {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(InvalidToken);
         }
-        let decoded = jsonwebtoken::decode::<Received<C>>(token, &self.decoding, &self.validation);
-        let decoded = decoded.map_err(|_| InvalidToken)?;
+        let mut keys = self.decoding.iter();
+        let decoded =
+            keys.find_map(|key| jsonwebtoken::decode::<Received<C>>(token, key, &self.validation).ok());
+        let decoded = decoded.ok_or(InvalidToken)?;
         // `crit` names extensions that must be understood, and we understand none.
         if decoded.header.crit.is_some() || !typ_fits(decoded.header.typ.as_deref()) {
             return Err(InvalidToken);
         }
-        let Received { claims, exp: expires, nbf: not_before, .. } = decoded.claims;
-        let verified = Verified { claims, not_before, expires };
+        let Received { claims, exp: expires, nbf: not_before, iat, token_expires } = decoded.claims;
+        let issued_at = iat.unwrap_or(0);
+        let verified = Verified { claims, issued_at, not_before, expires, token_expires };
         if verified.holds_at(self.clock.now_ms()) { Ok(verified) } else { Err(InvalidToken) }
     }
+}
+
+fn identity_header() -> Header {
+    Header { typ: Some(IDENTITY_TYPE.to_owned()), ..Header::new(Algorithm::HS256) }
 }
 
 #[cfg(test)]
@@ -208,6 +244,7 @@ mod tests {
             scopes: vec!["guest".into()],
             environment: "staging".into(),
             issued_by: "stoa".into(),
+            generation: None,
         }
     }
 
@@ -230,6 +267,41 @@ mod tests {
         assert!(tokens.verify_identity(&identity).is_ok());
         assert!(tokens.verify(&identity).is_err());
         assert!(tokens.verify_identity(&token).is_err());
+    }
+
+    #[test]
+    fn an_older_secret_verifies_and_signs_nothing() {
+        let (old, clock) = tokens();
+        let rotated = Tokens::new(&[9; 32], "stoa", "stoa", clock.clone())
+            .accepting(&[[8; 32], *b"0123456789abcdef0123456789abcdef"]);
+        let hour = Duration::from_secs(3600);
+        assert!(rotated.verify(&old.issue(&claims(), hour).unwrap()).is_ok());
+        assert!(rotated.verify_identity(&old.issue_identity(&claims()).unwrap()).is_ok());
+        let new = rotated.issue(&claims(), hour).unwrap();
+        assert!(old.verify(&new).is_err(), "the first secret signs");
+        assert!(Tokens::new(&[9; 32], "stoa", "stoa", clock).verify(&new).is_ok());
+        assert!(
+            rotated
+                .verify(
+                    &Tokens::new(&[7; 32], "stoa", "stoa", Clock::fixed(NOW)).issue(&claims(), hour).unwrap()
+                )
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn an_identity_tells_when_the_token_behind_it_ends() {
+        let (tokens, clock) = tokens();
+        let token = tokens.issue(&claims(), Duration::from_secs(3600)).unwrap();
+        clock.advance(Duration::from_secs(3580));
+        let identity = tokens.introduce(&tokens.verify(&token).unwrap()).unwrap();
+        let caller = tokens.verify_identity(&identity).unwrap();
+        assert!(!caller.token_has_expired(clock.now_ms()));
+        clock.advance(Duration::from_secs(25));
+        assert!(caller.holds_at(clock.now_ms()), "the identity itself lives on");
+        assert!(caller.token_has_expired(clock.now_ms()));
+        let unknown = tokens.verify_identity(&tokens.issue_identity(&claims()).unwrap()).unwrap();
+        assert!(!unknown.token_has_expired(i64::MAX));
     }
 
     #[test]

@@ -1,14 +1,23 @@
 //! Users and their sessions: who somebody is, and how they prove it.
+//!
+//! An administrator's account has a record at the gateway too. Every change to an account is made here, to both in one
+//! transaction (`administrators` has what is about administrators alone).
 
-use crate::passwords::{HashFailed, Passwords, login_digest};
+mod administrators;
+
+pub use administrators::Administrator;
+
+use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
 use crate::removal;
 use crate::tables;
+use administrators::{NewRecord, refuse_the_last};
 use aws_lc_rs::digest;
 use kit::page::{self, PAGE_BYTES};
 use kit::{Clock, Random, hex};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::time::Duration;
+use store::admins::{self, Admins, AdminsError, Standing};
 use store::throttle::{self, Attempt, Counted};
 use store::{Db, StoreError};
 
@@ -28,6 +37,8 @@ pub struct User {
     pub goals_summary: String,
     pub created_at: i64,
     pub last_login: i64,
+    /// Of the gateway's record that the password here belongs to; empty if there is none.
+    pub record_generation: String,
 }
 
 impl User {
@@ -45,6 +56,13 @@ impl User {
         })
     }
 
+    /// Whether an administrator's password here is the one of the gateway's record. Holds for everybody without a record.
+    fn is_of(&self, standing: &Standing) -> bool {
+        !self.is_admin
+            || self.record_generation.is_empty()
+            || standing.generation.as_ref() == Some(&self.record_generation)
+    }
+
     /// In lower case, without doubles. An administrator may have no email address.
     fn login_names(&self) -> Vec<String> {
         let mut names = vec![self.username.to_lowercase(), self.email.to_lowercase()];
@@ -60,10 +78,18 @@ pub enum AccountError {
     Invalid(String),
     #[error("unknown user or wrong password")]
     WrongPassword,
+    #[error(
+        "`password` is not a digest: send the hex SHA-256 of the username followed by the password, 64 digits"
+    )]
+    NoDigest,
     #[error("too many failed sign-ins: wait as long as `Retry-After` says")]
     Throttled { until: i64 },
     #[error("no user `{0}`")]
     NoSuchUser(String),
+    #[error("the last administrator cannot be removed: make another one first")]
+    LastAdministrator,
+    #[error(transparent)]
+    Admins(#[from] AdminsError),
     #[error(transparent)]
     Hash(#[from] HashFailed),
     #[error(transparent)]
@@ -85,14 +111,15 @@ pub struct Accounts {
     clock: Clock,
     random: Random,
     passwords: Passwords,
+    admins: Admins,
 }
 
 impl Accounts {
     /// Brings the service's tables up to date.
-    pub async fn open(db: Db, clock: Clock, random: Random) -> Result<Self, StoreError> {
+    pub async fn open(db: Db, admins: Admins, clock: Clock, random: Random) -> Result<Self, StoreError> {
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
         let passwords = Passwords::new(random.clone());
-        Ok(Self { db, clock, random, passwords })
+        Ok(Self { db, clock, random, passwords, admins })
     }
 
     /// Whether the fields would be accepted, before anything is done with them.
@@ -115,7 +142,7 @@ impl Accounts {
 
     pub async fn create(&self, new: NewUser, goals_summary: String) -> Result<User, AccountError> {
         Self::check(&new)?;
-        let user = User {
+        let mut user = User {
             id: self.random.uuid_v4().to_string(),
             username: new.username.unwrap_or_else(|| new.email.clone()),
             email: new.email,
@@ -125,16 +152,26 @@ impl Accounts {
             goals_summary,
             created_at: self.clock.now_ms(),
             last_login: 0,
+            record_generation: String::new(),
         };
+        let names = user.login_names();
+        if let Some(name) = self.record_names().await.iter().find(|name| names.contains(&name.to_lowercase()))
+        {
+            return taken(name);
+        }
         let verifiers = self.verifiers(&user, &new.password).await?;
+        let record = self.new_record(&user, &new.password).await?;
+        user.record_generation = NewRecord::generation(record.as_ref());
         let mut tx = self.db.begin().await?;
+        NewRecord::plan(record.as_ref(), &mut tx).await?;
         tables::users::insert(&mut tx, &user).await?;
         for (name, verifier) in verifiers {
             if !tables::users::insert_login_name(&mut tx, &name, &user.id, &verifier).await? {
-                return invalid(format!("`{name}` is taken: choose another username or email address"));
+                return taken(&name);
             }
         }
         tx.commit().await?;
+        self.finish(&user).await;
         Ok(user)
     }
 
@@ -148,19 +185,38 @@ impl Accounts {
         let name = name.to_lowercase();
         let counted = is_login_name(&name).then_some(name.as_str());
         let attempt = self.count_attempt("knowledge-login", counted, client).await?;
+        if !is_digest(digest) {
+            return Err(AccountError::NoDigest);
+        }
         let found = match counted {
             Some(name) => tables::users::find_by_login_name(&self.db, name).await?,
             None => None,
         };
         let verifier = found.as_ref().map(|(_, verifier)| verifier.as_str());
         let accepted = self.passwords.verify(digest, verifier).await?;
-        let Some((mut user, _)) = found.filter(|_| accepted) else { return Err(AccountError::WrongPassword) };
+        let Some((mut user, verifier)) = found.filter(|_| accepted) else {
+            return Err(AccountError::WrongPassword);
+        };
+        let is_of_record = match user.is_admin {
+            true => self.admins.standing(&user.username).await.map(|standing| user.is_of(&standing)),
+            false => Ok(true),
+        };
+        if let Ok(false) = is_of_record {
+            tracing::warn!(username = user.username, "another tool has changed the administrator's record");
+            return Err(AccountError::WrongPassword);
+        }
         attempt.forgive(&self.db).await?;
+        is_of_record?;
 
         let now = self.clock.now_ms();
         let token = self.random.hex::<32>();
         let mut tx = self.db.begin().await?;
         tables::sessions::delete_expired(&mut tx, now).await?;
+        // A session of the old password must not come after the change that ends them all.
+        tables::users::lock(&mut tx, &user.id).await?;
+        if tables::users::verifier_in(&mut tx, &name).await? != Some(verifier) {
+            return Err(AccountError::WrongPassword);
+        }
         let expires_at = now + SESSION_LASTS.as_millis() as i64;
         tables::sessions::insert(&mut tx, &token_hash(&token), &user.id, expires_at).await?;
         tables::users::set_last_login(&mut tx, &user.id, now).await?;
@@ -169,8 +225,12 @@ impl Accounts {
         Ok((user, token))
     }
 
-    pub async fn of_session(&self, token: &str) -> Result<Option<User>, StoreError> {
-        tables::sessions::user(&self.db, &token_hash(token), self.clock.now_ms()).await
+    pub async fn of_session(&self, token: &str) -> Result<Option<User>, AccountError> {
+        let user = tables::sessions::user(&self.db, &token_hash(token), self.clock.now_ms()).await?;
+        match user {
+            Some(user) if !self.is_current(&user).await? => Ok(None),
+            user => Ok(user),
+        }
     }
 
     pub async fn sign_out(&self, token: &str) -> Result<(), StoreError> {
@@ -179,7 +239,7 @@ impl Accounts {
         tx.commit().await
     }
 
-    /// Ends every session of the user, this one included.
+    /// Ends every session of the user, this one included. An administrator's password is the one at the gateway.
     pub async fn change_password(
         &self,
         user: &User,
@@ -190,13 +250,18 @@ impl Accounts {
         let attempt = self.count_attempt("knowledge-password", Some(&user.id), client).await?;
         let name = user.username.to_lowercase();
         let found = tables::users::find_by_login_name(&self.db, &name).await?;
-        let digest = login_digest(&user.username, current);
-        if !self.passwords.verify(&digest, found.as_ref().map(|(_, verifier)| verifier.as_str())).await? {
+        let verifier = found.map(|(_, verifier)| verifier).unwrap_or_default();
+        let record = if user.is_admin { self.admins.find(&user.username).await? } else { None };
+        let accepted = match record {
+            Some(record) => record.accepts(current),
+            None => self.passwords.verify(&login_digest(&user.username, current), Some(&verifier)).await?,
+        };
+        if !accepted {
             return Err(AccountError::WrongPassword);
         }
         attempt.forgive(&self.db).await?;
         check_password("newPassword", new)?;
-        self.set_password(user, new).await
+        self.set_password(user, new, Some(&verifier)).await
     }
 
     pub async fn get(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -211,42 +276,25 @@ impl Accounts {
         Ok((tables::users::page(&self.db, after, fitting).await?, sizes.len() > fitting))
     }
 
-    /// With everything that the user has.
+    /// With everything that the user has. Tokens of an administrator are refused from then on.
     pub async fn remove(&self, id: &str) -> Result<(), AccountError> {
+        let is_admin = self.get(id).await?.is_some_and(|user| user.is_admin);
+        let records = if is_admin { self.record_names().await } else { Vec::new() };
         let mut tx = self.db.begin().await?;
-        if !removal::remove_user(&mut tx, id).await? {
-            return Err(AccountError::NoSuchUser(id.to_owned()));
-        }
-        Ok(tx.commit().await?)
-    }
-
-    /// The administrator of this name, whom the gateway has identified. Made at the first call where nobody has the
-    /// name yet; without a password, signing in is by the gateway only.
-    pub async fn identified(&self, username: &str) -> Result<User, AccountError> {
-        let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
-        match found {
-            Some((user, _)) if user.is_admin => Ok(user),
-            Some((user, _)) => Err(AccountError::NoSuchUser(user.username)),
-            None => self.make_administrator(username, None).await,
-        }
-    }
-
-    pub async fn has_administrator(&self, username: &str) -> Result<bool, StoreError> {
-        let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
-        Ok(found.is_some_and(|(user, verifier)| user.is_admin && !verifier.is_empty()))
-    }
-
-    /// Creates an administrator, or gives the one there is this password.
-    pub async fn put_administrator(&self, username: &str, password: &str) -> Result<(), AccountError> {
-        match tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await? {
-            Some((user, _)) => {
-                let mut tx = self.db.begin().await?;
-                tables::users::set_admin(&mut tx, &user.id).await?;
-                tx.commit().await?;
-                self.set_password(&user, password).await
+        admins::lock(&mut tx).await?;
+        let user = tables::users::lock(&mut tx, id).await?;
+        let user = user.ok_or_else(|| AccountError::NoSuchUser(id.to_owned()))?;
+        if user.is_admin {
+            let names = user.login_names();
+            refuse_the_last(&mut tx, &names, &records).await?;
+            for name in &names {
+                admins::remove(&mut tx, name).await?;
             }
-            None => self.make_administrator(username, Some(password)).await.map(drop),
         }
+        removal::remove_user(&mut tx, id).await?;
+        tx.commit().await?;
+        self.finish(&user).await;
+        Ok(())
     }
 
     async fn count_attempt(
@@ -261,50 +309,44 @@ impl Accounts {
         }
     }
 
-    async fn make_administrator(&self, username: &str, password: Option<&str>) -> Result<User, AccountError> {
-        let user = User {
-            id: self.random.uuid_v4().to_string(),
-            username: username.to_owned(),
-            email: String::new(),
-            name: username.to_owned(),
-            is_admin: true,
-            goals: String::new(),
-            goals_summary: String::new(),
-            created_at: self.clock.now_ms(),
-            last_login: 0,
-        };
-        let verifier = match password {
-            Some(password) => self.passwords.verifier(&login_digest(username, password)).await?,
-            None => String::new(),
-        };
-        let mut tx = self.db.begin().await?;
-        tables::users::insert(&mut tx, &user).await?;
-        if tables::users::insert_login_name(&mut tx, &username.to_lowercase(), &user.id, &verifier).await? {
-            tx.commit().await?;
-            return Ok(user);
-        }
-        drop(tx);
-        // Somebody else made the same at the same time.
-        let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
-        found.map(|(user, _)| user).ok_or_else(|| AccountError::NoSuchUser(username.to_owned()))
-    }
-
-    async fn set_password(&self, user: &User, password: &str) -> Result<(), AccountError> {
+    /// `expected` is the verifier that was checked: two changes at once do not both succeed.
+    async fn set_password(
+        &self,
+        user: &User,
+        password: &str,
+        expected: Option<&str>,
+    ) -> Result<(), AccountError> {
         let verifiers = self.verifiers(user, password).await?;
+        let record = self.new_record(user, password).await?;
         let mut tx = self.db.begin().await?;
+        NewRecord::plan(record.as_ref(), &mut tx).await?;
+        if tables::users::lock(&mut tx, &user.id).await?.is_none() {
+            return Err(AccountError::NoSuchUser(user.username.clone()));
+        }
+        let current = tables::users::verifier_in(&mut tx, &user.username.to_lowercase()).await?;
+        if expected.is_some() && current.as_deref() != expected {
+            return Err(AccountError::WrongPassword);
+        }
+        if user.is_admin {
+            tables::users::set_admin(&mut tx, &user.id).await?;
+        }
         for (name, verifier) in &verifiers {
             tables::users::set_verifier(&mut tx, name, verifier).await?;
         }
+        let generation = NewRecord::generation(record.as_ref());
+        tables::users::set_record_generation(&mut tx, &user.id, &generation).await?;
         tables::sessions::delete_of_user(&mut tx, &user.id).await?;
-        Ok(tx.commit().await?)
+        tx.commit().await?;
+        self.finish(user).await;
+        Ok(())
     }
 
-    /// One for each name, over the digest that a caller makes of the name as it is written.
+    /// One for each name, as it is written.
     async fn verifiers(&self, user: &User, password: &str) -> Result<Vec<(String, String)>, AccountError> {
         let mut verifiers = Vec::new();
         for name in user.login_names() {
             let written = if name == user.username.to_lowercase() { &user.username } else { &user.email };
-            let verifier = self.passwords.verifier(&login_digest(written, password)).await?;
+            let verifier = self.passwords.verifier(written, password).await?;
             verifiers.push((name, verifier));
         }
         Ok(verifiers)
@@ -328,6 +370,10 @@ fn check_password(field: &str, password: &str) -> Result<(), AccountError> {
         }
         _ => Ok(()),
     }
+}
+
+fn taken<T>(name: &str) -> Result<T, AccountError> {
+    invalid(format!("`{name}` is taken: choose another username or email address"))
 }
 
 fn invalid<T>(message: impl Into<String>) -> Result<T, AccountError> {

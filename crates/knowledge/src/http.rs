@@ -15,11 +15,12 @@ mod openai;
 mod root;
 mod search;
 mod signup;
+mod streams;
 mod users;
 
 use crate::Inner;
 use axum::Router;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{any, delete, get, post};
 use kit::health::{Health, Reader};
 use kit::serve::{AxumHandler, Door, keep_private};
@@ -53,6 +54,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .route("/v1/chat/completions", post(openai::complete).fallback(openai::wrong_method))
         .route("/v1/{*path}", any(openai::unknown_path))
         .route("/mcp", post(mcp::serve))
+        .layer(from_fn_with_state(app.clone(), streams::end_with_caller))
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));

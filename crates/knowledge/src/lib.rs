@@ -15,7 +15,7 @@ mod search;
 mod summary;
 mod tables;
 
-pub use accounts::{AccountError, Accounts, NewUser, User};
+pub use accounts::{AccountError, Accounts, Administrator, NewUser, User};
 pub use chat::{Agent, Answer, Ask, ChatFailure, Choice, DEFAULT_TEMPERATURE, Spoken, cited};
 pub use documents::{Document, Status};
 pub use extract::Extractor;
@@ -39,6 +39,7 @@ use search::Search;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use store::admins::Admins;
 use store::{Blobs, Db};
 
 /// The service's interface, as OpenAPI.
@@ -63,6 +64,7 @@ pub struct Shared {
     pub db: Db,
     pub blobs: Blobs,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub engine: Option<Arc<Engine>>,
     pub providers: Arc<Providers>,
     pub extractor: Extractor,
@@ -83,6 +85,7 @@ pub(crate) struct Inner {
     pub db: Db,
     pub blobs: Blobs,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub engine: Option<Arc<Engine>>,
     pub clock: Clock,
     pub random: Random,
@@ -92,8 +95,8 @@ pub(crate) struct Inner {
 
 impl Knowledge {
     pub async fn open(shared: Shared, settings: KnowledgeSettings) -> Result<Self, store::StoreError> {
-        let Shared { db, blobs, tokens, engine, providers, extractor, clock, random, drain } = shared;
-        let accounts = Accounts::open(db.clone(), clock.clone(), random.clone()).await?;
+        let Shared { db, blobs, tokens, admins, engine, providers, extractor, clock, random, drain } = shared;
+        let accounts = Accounts::open(db.clone(), admins.clone(), clock.clone(), random.clone()).await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
         let indexes = Arc::new(Indexes::new(db.clone(), encoder, settings.index.clone()));
@@ -114,6 +117,7 @@ impl Knowledge {
             db,
             blobs,
             tokens,
+            admins,
             engine,
             clock,
             random,

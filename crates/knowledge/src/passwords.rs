@@ -18,6 +18,26 @@ pub fn login_digest(name: &str, password: &str) -> String {
     hex(context.finish().as_ref())
 }
 
+/// Whether this can be a [`login_digest`].
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// As it is written, in lower and upper case, and with a capital: what keyboards make of a name. A digest is made from
+/// the name as it was typed, so each needs a hash of its own.
+fn ways_to_type(name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let mut letters = lower.chars();
+    let capitalized = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    let mut ways = vec![name.to_owned()];
+    for way in [name.to_uppercase(), capitalized, lower] {
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("a password could not be hashed")]
 pub struct HashFailed;
@@ -34,19 +54,25 @@ impl Passwords {
         Self { random, places: Arc::new(Semaphore::new(cores)) }
     }
 
-    /// `argon2id$SALT$HASH`, for a digest in either case of its digits.
-    pub async fn verifier(&self, digest: &str) -> Result<String, HashFailed> {
+    /// `argon2id$SALT$HASH$HASH…`, a hash for each way in which the name may be typed. Checking takes one hash all the
+    /// same, since they share their salt.
+    pub async fn verifier(&self, name: &str, password: &str) -> Result<String, HashFailed> {
         let salt = self.random.hex::<SALT_BYTES>();
-        let hash = self.hash(digest, &salt).await?;
-        Ok(format!("argon2id${salt}${hash}"))
+        let mut verifier = format!("argon2id${salt}");
+        for typed in ways_to_type(name) {
+            verifier.push('$');
+            verifier.push_str(&self.hash(&login_digest(&typed, password), &salt).await?);
+        }
+        Ok(verifier)
     }
 
-    /// Takes as long for a user that does not exist.
+    /// For a digest in either case of its digits. Takes as long for a user that does not exist.
     pub async fn verify(&self, digest: &str, verifier: Option<&str>) -> Result<bool, HashFailed> {
         let parts = verifier.and_then(|text| text.strip_prefix("argon2id$")?.split_once('$'));
         let (salt, stored) = parts.unwrap_or(("00000000000000000000000000000000", ""));
         let hash = self.hash(digest, salt).await?;
-        Ok(constant_time::verify_slices_are_equal(hash.as_bytes(), stored.as_bytes()).is_ok())
+        let is_equal = |one: &str| constant_time::verify_slices_are_equal(hash.as_bytes(), one.as_bytes());
+        Ok(stored.split('$').any(|stored| is_equal(stored).is_ok()))
     }
 
     async fn hash(&self, digest: &str, salt: &str) -> Result<String, HashFailed> {
@@ -71,12 +97,28 @@ mod tests {
     async fn a_verifier_accepts_its_digest_in_either_case_and_no_other() {
         let passwords = Passwords::new(Random::seeded(1));
         let digest = login_digest("ada", "correct horse");
-        let verifier = passwords.verifier(&digest).await.unwrap();
+        let verifier = passwords.verifier("ada", "correct horse").await.unwrap();
         assert!(passwords.verify(&digest, Some(&verifier)).await.unwrap());
         assert!(passwords.verify(&digest.to_uppercase(), Some(&verifier)).await.unwrap());
         assert!(!passwords.verify(&login_digest("ada", "other"), Some(&verifier)).await.unwrap());
         assert!(!passwords.verify(&digest, None).await.unwrap());
         assert!(!passwords.verify(&digest, Some("")).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_name_may_be_typed_in_another_case() {
+        let passwords = Passwords::new(Random::seeded(1));
+        let verifier = passwords.verifier("McAda@x", "correct horse").await.unwrap();
+        for (typed, accepted) in
+            [("McAda@x", true), ("mcada@x", true), ("MCADA@X", true), ("Mcada@x", true), ("mcAda@x", false)]
+        {
+            let digest = login_digest(typed, "correct horse");
+            assert_eq!(passwords.verify(&digest, Some(&verifier)).await.unwrap(), accepted, "{typed}");
+        }
+        // As it was written before there were several.
+        let old = verifier.split('$').take(3).collect::<Vec<_>>().join("$");
+        assert!(passwords.verify(&login_digest("McAda@x", "correct horse"), Some(&old)).await.unwrap());
+        assert_eq!(ways_to_type("7"), ["7"]);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use kit::token::Tokens;
 use outbox::Outbox;
 use std::sync::Arc;
 use std::time::Duration;
+use store::admins::Admins;
 use store::{Db, StoreError};
 
 /// The service's interface, as OpenAPI.
@@ -44,6 +45,7 @@ pub struct LeadsSettings {
 pub struct Shared {
     pub db: Db,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub drain: Drain,
 }
 
@@ -54,16 +56,17 @@ pub(crate) struct Inner {
     pub db: Db,
     pub outbox: Outbox,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub drain: Drain,
     pub settings: LeadsSettings,
 }
 
 impl Leads {
     pub async fn open(shared: Shared, settings: LeadsSettings) -> Result<Self, StoreError> {
-        let Shared { db, tokens, drain } = shared;
+        let Shared { db, tokens, admins, drain } = shared;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
         let outbox = Outbox::new(db.clone());
-        Ok(Self(Arc::new(Inner { db, outbox, tokens, drain, settings })))
+        Ok(Self(Arc::new(Inner { db, outbox, tokens, admins, drain, settings })))
     }
 
     /// Forwards leads until the process is asked to stop.

@@ -27,6 +27,7 @@ use status::Status;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
+use store::admins::Admins;
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const LEADS_PATIENCE: Duration = Duration::from_secs(60);
@@ -41,6 +42,7 @@ pub struct Shared {
     pub tokens: Arc<Tokens>,
     /// What tokens that come without the gateway are signed with.
     pub portal_tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub peers: Vec<Peer>,
     /// Where leads go that come to the portal: one is enough, the next is for when it cannot be reached.
     pub leads: Vec<String>,
@@ -57,6 +59,7 @@ pub(crate) struct Inner {
     pub status: Status,
     pub tokens: Arc<Tokens>,
     pub portal_tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub client: reqwest::Client,
     pub leads: Vec<String>,
     pub sso: Option<Sso>,
@@ -73,14 +76,15 @@ pub enum OpenError {
 
 impl Portal {
     pub async fn open(shared: Shared) -> Result<Self, OpenError> {
-        let Shared { db, tokens, portal_tokens, peers, leads, sso, guests } = shared;
+        let Shared { db, tokens, portal_tokens, admins, peers, leads, sso, guests } = shared;
         let sso = sso.map(|settings| Sso::new(settings, db.clone())).transpose()?;
         let shelf = Shelf::new(db);
         shelf.seed(&seed::entries()).await?;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         let client = client.connect_timeout(CONNECT_PATIENCE).timeout(LEADS_PATIENCE).build()?;
         let status = Status::new(peers)?;
-        Ok(Self(Arc::new(Inner { shelf, status, tokens, portal_tokens, client, leads, sso, guests })))
+        let inner = Inner { shelf, status, tokens, portal_tokens, admins, client, leads, sso, guests };
+        Ok(Self(Arc::new(inner)))
     }
 
     pub fn handler(&self, health: Health, door: Door) -> AxumHandler {

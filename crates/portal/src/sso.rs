@@ -192,6 +192,7 @@ impl Sso {
             scopes: vec![scope.to_owned()],
             environment: self.settings.environment.to_owned(),
             issued_by: self.settings.issuer.clone(),
+            generation: None,
         };
         let token = self.db.random().hex::<32>();
         self.records.keep_session(&token, &claims, old_session).await?;

@@ -1,73 +1,86 @@
-//! `stoa admin create`, and the first administrator that `stoa serve` makes.
+//! `stoa admin`, and the first administrator that `stoa serve` makes.
 
 use crate::config::Config;
-use gateway::{AdminRecord, Admins, is_username};
+use crate::password;
 use kit::{Clock, Random};
-use knowledge::Accounts;
-use std::io::{IsTerminal, Read, Write};
+use knowledge::{AccountError, Accounts};
+use std::io::Write;
+use store::admins::{Admins, is_username};
 use store::{Blobs, Db};
-
-const MAX_PASSWORD_BYTES: u64 = 4096;
 
 /// Creates or replaces an administrator with the password on standard input.
 pub async fn create(config: Config, username: String) -> Result<(), String> {
     if !is_username(&username) {
         return Err(format!("`{username}` is not a username: expected 1 to 64 of A-Z a-z 0-9 . _ @ -"));
     }
-    let password = read_password()?;
-    crate::serve::make_data_dir(&config)?;
-    let (clock, random) = (Clock::system(), Random::system());
-    let blobs = Blobs::open(&config.object_store_url, config.s3).await.map_err(text)?;
-    let db = Db::open_with(&config.database_url, config.database_connections, clock.clone(), random.clone())
-        .await
-        .map_err(text)?;
-    let accounts = Accounts::open(db, clock, random.clone()).await.map_err(text)?;
-    let admins = Admins::new(blobs);
+    let password = password::read()?;
+    let (accounts, admins) = open(&config).await?;
     let existed = admins.find(&username).await.map_err(text)?.is_some();
-    accounts.put_administrator(&username, &password).await.map_err(text)?;
-    admins.save(&AdminRecord::new(&username, &password, &random)).await.map_err(text)?;
-    let verb = if existed { "replaced" } else { "created" };
-    writeln!(std::io::stdout(), "{verb} administrator {username}").map_err(|error| error.to_string())
+    let username = accounts.put_administrator(&username, &password).await.map_err(text)?;
+    say(&format!("{} administrator {username}", if existed { "replaced" } else { "created" }))
 }
 
-fn read_password() -> Result<String, String> {
-    if std::io::stdin().is_terminal() {
-        crate::say("Password (it will be shown as you type; end with Enter and Ctrl-D):");
+/// Gives an administrator that there is the password on standard input.
+pub async fn password(config: Config, username: String) -> Result<(), String> {
+    let password = password::read()?;
+    let (accounts, _) = open(&config).await?;
+    let changed = accounts.reset_administrator(&username, &password).await;
+    let username = changed.map_err(|error| unknown(error))?;
+    say(&format!("changed the password of administrator {username}"))
+}
+
+pub async fn remove(config: Config, username: String) -> Result<(), String> {
+    let (accounts, _) = open(&config).await?;
+    accounts.remove_administrator(&username).await.map_err(|error| unknown(error))?;
+    say(&format!("removed administrator {username}"))
+}
+
+/// One line each: name, role at the gateway, and where the administrator signs in.
+pub async fn list(config: Config) -> Result<(), String> {
+    let (accounts, _) = open(&config).await?;
+    for administrator in accounts.administrators().await.map_err(text)? {
+        let places = match (&administrator.role, administrator.has_account) {
+            (Some(_), true) => "gateway, knowledge",
+            (Some(_), false) => "gateway",
+            (None, _) => "knowledge",
+        };
+        let role = administrator.role.as_deref().unwrap_or("admin");
+        say(&format!("{:<24} {role:<12} {places}", administrator.username))?;
     }
-    let mut text = String::new();
-    let read = std::io::stdin().take(MAX_PASSWORD_BYTES).read_to_string(&mut text);
-    read.map_err(|error| format!("cannot read the password from standard input: {error}"))?;
-    match text.trim_end_matches(['\r', '\n']) {
-        "" => Err("the password on standard input is empty".to_owned()),
-        password => Ok(password.to_owned()),
-    }
+    Ok(())
+}
+
+async fn open(config: &Config) -> Result<(Accounts, Admins), String> {
+    crate::serve::make_data_dir(config)?;
+    let (clock, random) = (Clock::system(), Random::system());
+    let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await.map_err(text)?;
+    let (url, connections) = (&config.database_url, config.database_connections);
+    let db = Db::open_with(url, connections, clock.clone(), random.clone()).await.map_err(text)?;
+    let admins = Admins::new(db.clone(), blobs);
+    let accounts = Accounts::open(db, admins.clone(), clock, random).await.map_err(text)?;
+    Ok((accounts, admins))
 }
 
 /// Makes the first administrator where there is none, in the gateway and in the knowledge service alike. Gives the
 /// password back where it was generated.
 pub async fn ensure_first(
     config: &Config,
-    blobs: Blobs,
+    admins: &Admins,
     accounts: &Accounts,
     random: &Random,
 ) -> Result<Option<String>, String> {
-    let (admins, username) = (Admins::new(blobs), &config.admin_username);
-    if admins.any().await.map_err(text)? {
-        return complete(config, &admins, accounts).await.map(|()| None);
+    // Also finishes what a killed process has left undone.
+    if !admins.names().await.map_err(text)?.is_empty() {
+        return complete(config, admins, accounts).await.map(|()| None);
     }
     let generated = config.admin_password.is_none();
     let password = config.admin_password.clone().unwrap_or_else(|| generated_password(random));
-    // Several may start at once: the object store lets one of them be first, and it alone writes the account.
-    let created = admins.create(&AdminRecord::new(username, &password, random)).await.map_err(text)?;
-    if !created {
-        return Ok(None);
-    }
-    accounts.put_administrator(username, &password).await.map_err(text)?;
-    Ok(generated.then_some(password))
+    let created = accounts.create_first(&config.admin_username, &password).await.map_err(text)?;
+    Ok(Some(password).filter(|_| created && generated))
 }
 
-/// An administrator of the gateway whose account is missing here: a start that was cut short, or a folder from before
-/// there were accounts. The gateway's record has only a hash, so the password must be at hand.
+/// An administrator of the gateway whose account is missing or has another password: a folder from before there were
+/// accounts, or a record of another tool. The gateway's record has only a hash, so the password must be at hand.
 async fn complete(config: &Config, admins: &Admins, accounts: &Accounts) -> Result<(), String> {
     let (username, Some(password)) = (&config.admin_username, &config.admin_password) else { return Ok(()) };
     let record = admins.find(username).await.map_err(text)?;
@@ -76,6 +89,19 @@ async fn complete(config: &Config, admins: &Admins, accounts: &Accounts) -> Resu
         accounts.put_administrator(username, password).await.map_err(text)?;
     }
     Ok(())
+}
+
+fn unknown(error: AccountError) -> String {
+    match error {
+        AccountError::NoSuchUser(name) => {
+            format!("no administrator `{name}`: `stoa admin list` shows who there is")
+        }
+        error => error.to_string(),
+    }
+}
+
+fn say(line: &str) -> Result<(), String> {
+    writeln!(std::io::stdout(), "{line}").map_err(text)
 }
 
 fn text(error: impl std::fmt::Display) -> String {

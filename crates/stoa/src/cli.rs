@@ -45,11 +45,22 @@ pub fn command() -> Command {
             ),
         ))
         .subcommand(with_settings(
-            Command::new("admin").about("Manage administrators").subcommand_required(true).subcommand(
-                Command::new("create")
-                    .about("Create or replace an administrator; the password is read from standard input")
-                    .arg(Arg::new("name").value_name("NAME").required(true)),
-            ),
+            Command::new("admin")
+                .about("Manage administrators")
+                .subcommand_required(true)
+                .subcommand(Command::new("list").about("List the administrators and where they sign in"))
+                .subcommand(of_administrator(
+                    "create",
+                    "Create or replace an administrator; the password is read from standard input",
+                ))
+                .subcommand(of_administrator(
+                    "password",
+                    "Give an administrator another password, read from standard input; all sessions end",
+                ))
+                .subcommand(of_administrator(
+                    "remove",
+                    "Remove an administrator, with the account and its documents",
+                )),
         ))
         .subcommand(with_settings(
             Command::new("portal")
@@ -113,6 +124,10 @@ pub fn command() -> Command {
                 .about("Print a completion script for a shell")
                 .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(value_parser!(Shell))),
         )
+}
+
+fn of_administrator(name: &'static str, about: &'static str) -> Command {
+    Command::new(name).about(about).arg(Arg::new("name").value_name("NAME").required(true))
 }
 
 /// Takes the settings without listing them.

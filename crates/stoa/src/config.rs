@@ -11,7 +11,7 @@ mod typos;
 pub use layers::settings;
 pub use secrets::Secrets;
 
-use gateway::{Cors, TargetUrl, is_username};
+use gateway::{Cors, TargetUrl};
 use kit::duration;
 use kit::guests::Guests;
 use kit::headers::CookieSecure;
@@ -26,6 +26,7 @@ use portal::SsoSettings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use store::admins::is_username;
 use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
 use supervisor::{DefaultModel, GuestLimits};
 
@@ -48,9 +49,10 @@ pub struct Config {
     pub kv_targets: Targets,
     pub core_targets: Targets,
     pub leads_targets: Targets,
-    pub jwt_secret: Option<String>,
-    /// What the portal verifies tokens with; as the gateway where absent.
-    pub portal_jwt_secret: Option<String>,
+    /// The first signs, all verify; empty means generated.
+    pub jwt_secrets: Vec<String>,
+    /// What the portal verifies tokens with; as the gateway where empty.
+    pub portal_jwt_secrets: Vec<String>,
     pub jwt_issuer: String,
     pub jwt_audience: String,
     pub jwt_ttl: Duration,
@@ -160,8 +162,8 @@ impl Config {
             kv_targets: layers.read("kv_service_url", targets),
             core_targets: layers.read("core_service_url", targets),
             leads_targets: layers.read("leads_service_url", targets),
-            jwt_secret: layers.read("jwt_secret", secret),
-            portal_jwt_secret: layers.read("portal_jwt_secret", secret),
+            jwt_secrets: layers.read("jwt_secret", secrets::parse),
+            portal_jwt_secrets: layers.read("portal_jwt_secret", secrets::parse),
             jwt_issuer: layers.read("jwt_issuer", not_empty),
             jwt_audience: layers.read("jwt_audience", not_empty),
             jwt_ttl: layers.read("jwt_ttl", at_least_a_second),
@@ -191,10 +193,10 @@ impl Config {
             },
             guests: layers.read("guests", |text| text.parse()),
             guest_limits: GuestLimits {
-                projects_per_hour: layers.read("guest_projects_per_hour", count),
-                projects: layers.read("guest_projects", count),
-                runs_per_address: layers.read("guest_runs_per_address", count),
-                runs: layers.read("guest_runs", count),
+                projects_per_hour: layers.read("guest_projects_per_hour", allowance),
+                projects: layers.read("guest_projects", allowance),
+                runs_per_address: layers.read("guest_runs_per_address", allowance),
+                runs: layers.read("guest_runs", allowance),
                 seed_characters: layers.read("guest_seed_characters", characters),
             },
             agents: agents(&mut layers),
@@ -304,7 +306,7 @@ fn requests(text: &str) -> Result<u32, String> {
 }
 
 /// 0 allows none.
-fn count(text: &str) -> Result<u32, String> {
+fn allowance(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| *number <= 1_000_000);
     number.ok_or_else(|| format!("`{text}` is not a number: expected 0 to 1000000"))
 }
@@ -334,14 +336,6 @@ fn object_store(text: &str) -> Result<String, String> {
     known.then(|| text.to_owned()).ok_or_else(|| {
         format!("`{text}` is not an object store: expected `file://PATH` or `s3://BUCKET/PREFIX`")
     })
-}
-
-fn secret(text: &str) -> Result<Option<String>, String> {
-    match text.len() {
-        0 => Ok(None),
-        32.. => Ok(Some(text.to_owned())),
-        short => Err(format!("{short} bytes are too short: expected at least 32")),
-    }
 }
 
 fn username(text: &str) -> Result<String, String> {

@@ -21,6 +21,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use store::admins::Admins;
 use store::{Blobs, Db, S3Settings};
 use tokio::task::JoinSet;
 
@@ -78,9 +79,12 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
     let objects = format!("file://{}", place.join("objects").display());
     let loaded = models::load(config).await;
     loaded.state()?;
+    let db = Db::open(&database, clock.clone(), random.clone()).await.map_err(text)?;
+    let blobs = Blobs::open(&objects, S3Settings::default()).await.map_err(text)?;
     let shared = Shared {
-        db: Db::open(&database, clock.clone(), random.clone()).await.map_err(text)?,
-        blobs: Blobs::open(&objects, S3Settings::default()).await.map_err(text)?,
+        admins: Admins::new(db.clone(), blobs.clone()),
+        db,
+        blobs,
         tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
         providers: loaded.providers(config.vendors.clone())?,
         engine: loaded.engine,

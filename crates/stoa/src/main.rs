@@ -8,6 +8,7 @@ mod config;
 mod eval;
 mod folder_lock;
 mod models;
+mod password;
 mod portal_file;
 mod serve;
 mod signals;
@@ -57,7 +58,10 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
         "serve" => runtime.block_on(serve::run(config, cli::roles(matches))),
         "check" => runtime.block_on(check::run(config)),
         "admin" => match matches.subcommand() {
+            Some(("list", _)) => runtime.block_on(admin::list(config)),
             Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),
+            Some(("password", matches)) => runtime.block_on(admin::password(config, cli::username(matches))),
+            Some(("remove", matches)) => runtime.block_on(admin::remove(config, cli::username(matches))),
             _ => return ExitCode::from(EXIT_USAGE),
         },
         "eval" => {

@@ -21,11 +21,12 @@ use portal::{Peer, Portal};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use store::admins::Admins;
 use store::{Blobs, Db};
 use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
@@ -37,6 +38,7 @@ struct Process {
     db: Db,
     blobs: Blobs,
     tokens: Arc<Tokens>,
+    admins: Admins,
     clock: Clock,
     random: Random,
     drain: Drain,
@@ -44,8 +46,8 @@ struct Process {
     health: Health,
     services: JoinSet<()>,
     addresses: Addresses,
-    /// Everything listens, signals are heeded, and a first password has been printed.
-    is_started: Arc<AtomicBool>,
+    /// Services answer once it holds true; until then connections wait.
+    answers: watch::Sender<bool>,
 }
 
 pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
@@ -90,13 +92,15 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     process.start_ops(metrics).await?;
 
     tokio::spawn(keep_house(process.db.clone()));
+    // After all addresses are taken, since a start that fails then would lose the password; before anything answers, since
+    // the first request may be a sign-in.
     let password = process.first_administrator().await;
     let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
-    // Whoever waits for the file finds all of the banner, a password included.
+    // A client that finds the file finds all of the banner, a password included.
     let announced = banner::print(&process.config, &process.addresses, password.as_deref())
         .and_then(|()| banner::write_listen_json(&process.config, &process.addresses));
     announced.map_err(|error| format!("cannot announce the addresses: {error}"))?;
-    process.is_started.store(true, Ordering::Release);
+    process.answers.send_replace(true);
 
     let signal = signals.received().await;
     process.stop(signal).await;
@@ -112,21 +116,16 @@ impl Process {
         let db = db.map_err(|error| format!("cannot open the database: {error}"))?;
         let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await;
         let blobs = blobs.map_err(|error| format!("cannot open the object store: {error}"))?;
-        let secret = match &config.jwt_secret {
-            Some(secret) => secret.clone(),
-            None => {
+        let secrets = match &config.jwt_secrets[..] {
+            [] => {
                 let secrets = Secrets::load_or_create(&config.data_dir, &random);
-                secrets.map_err(|error| format!("cannot keep the generated secret: {error}"))?.jwt_secret
+                secrets.map_err(|error| format!("cannot keep the generated secret: {error}"))?.jwt_secrets
             }
+            given => given.to_vec(),
         };
-        let tokens = Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, clock.clone());
+        let tokens = config.tokens(&secrets, &clock);
+        let admins = Admins::new(db.clone(), blobs.clone());
         let mut health = Health::default();
-        let is_started = Arc::new(AtomicBool::new(false));
-        let asked_start = is_started.clone();
-        health.add_open("start", move || {
-            let is_started = asked_start.load(Ordering::Acquire);
-            std::future::ready(is_started.then_some(()).ok_or_else(|| "has not finished yet".to_owned()))
-        });
         let (asked_db, asked_blobs) = (db.clone(), blobs.clone());
         health.add("database", move || {
             let db = asked_db.clone();
@@ -141,6 +140,7 @@ impl Process {
             db,
             blobs,
             tokens: Arc::new(tokens),
+            admins,
             clock,
             random,
             drain: Drain::default(),
@@ -148,14 +148,15 @@ impl Process {
             health,
             services: JoinSet::new(),
             addresses: Vec::new(),
-            is_started,
+            answers: watch::Sender::new(false),
         })
     }
 
     async fn first_administrator(&self) -> Result<Option<String>, String> {
-        let accounts = Accounts::open(self.db.clone(), self.clock.clone(), self.random.clone()).await;
+        let (db, admins) = (self.db.clone(), self.admins.clone());
+        let accounts = Accounts::open(db, admins, self.clock.clone(), self.random.clone()).await;
         let accounts = accounts.map_err(|error| error.to_string())?;
-        admin::ensure_first(&self.config, self.blobs.clone(), &accounts, &self.random).await
+        admin::ensure_first(&self.config, &self.admins, &accounts, &self.random).await
     }
 
     async fn start_gateway(&mut self) -> Result<(), String> {
@@ -175,7 +176,7 @@ impl Process {
             settings,
             self.tokens.clone(),
             self.db.clone(),
-            self.blobs.clone(),
+            self.admins.clone(),
             self.clock.clone(),
             self.drain.clone(),
         );
@@ -206,6 +207,7 @@ impl Process {
             db: self.db.clone(),
             blobs: self.blobs.clone(),
             tokens: self.tokens.clone(),
+            admins: self.admins.clone(),
             providers,
             engine: models.engine,
             extractor: extractor(&self.config.extract)?,
@@ -239,6 +241,7 @@ impl Process {
         let shared = supervisor::Shared {
             db: self.db.clone(),
             tokens: self.tokens.clone(),
+            admins: self.admins.clone(),
             providers,
             knowledge: knowledge.map_err(|error| format!("agents cannot search: {error}"))?,
             drain: self.drain.clone(),
@@ -261,9 +264,9 @@ impl Process {
 
     async fn start_portal(&mut self) -> Result<(), String> {
         let config = &self.config;
-        let portal_tokens = match &config.portal_jwt_secret {
-            None => self.tokens.clone(),
-            Some(secret) => Arc::new(self.tokens_of(secret)),
+        let portal_tokens = match &config.portal_jwt_secrets[..] {
+            [] => self.tokens.clone(),
+            secrets => Arc::new(config.tokens(secrets, &self.clock)),
         };
         let peers = [
             ("knowledge", &config.core_targets),
@@ -278,6 +281,7 @@ impl Process {
             db: self.db.clone(),
             tokens: self.tokens.clone(),
             portal_tokens,
+            admins: self.admins.clone(),
             peers: peers.collect(),
             leads: leads.iter().map(TargetUrl::to_string).collect(),
             sso: config.sso.clone(),
@@ -289,14 +293,13 @@ impl Process {
         self.start("portal", &address, portal.handler(self.health.clone(), self.door()), None).await
     }
 
-    fn tokens_of(&self, secret: &str) -> Tokens {
-        let config = &self.config;
-        Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, self.clock.clone())
-    }
-
     async fn start_leads(&mut self) -> Result<(), String> {
-        let shared =
-            leads::Shared { db: self.db.clone(), tokens: self.tokens.clone(), drain: self.drain.clone() };
+        let shared = leads::Shared {
+            db: self.db.clone(),
+            tokens: self.tokens.clone(),
+            admins: self.admins.clone(),
+            drain: self.drain.clone(),
+        };
         let settings = LeadsSettings {
             forms: self.config.forms.clone(),
             crm: self.config.crm.clone(),
@@ -337,7 +340,13 @@ impl Process {
             self.random.clone(),
             workers,
         );
-        self.services.spawn(serve(listener, handler, serving));
+        let mut answers = self.answers.subscribe();
+        self.services.spawn(async move {
+            // An error means that the process ends before it has begun.
+            if answers.wait_for(|answers| *answers).await.is_ok() {
+                serve(listener, handler, serving).await;
+            }
+        });
         Ok(())
     }
 

@@ -103,15 +103,76 @@ fn administrators_are_created_and_replaced_from_standard_input() {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     };
-    assert_eq!(create("ada", "first\n"), (0, "created administrator ada\n".into(), String::new()));
-    assert_eq!(create("ada", "second\n").1, "replaced administrator ada\n");
-    assert_eq!(create("../ada", "x").0, 1);
+    assert_eq!(create("ada", "the first one\n"), (0, "created administrator ada\n".into(), String::new()));
+    assert_eq!(create("ada", "the second one\n").1, "replaced administrator ada\n");
+    assert_eq!(create("../ada", "the second one").0, 1);
     assert!(create("ada", "\n").2.contains("empty"));
+    assert!(create("ada", "eleven char\n").2.contains("at least 12"));
     let stoa = start.serve();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    assert_eq!(runtime.block_on(login(&stoa, "ada", "first")).0, 401);
-    assert_eq!(runtime.block_on(login(&stoa, "ada", "second")).0, 200);
+    assert_eq!(runtime.block_on(login(&stoa, "ada", "the first one")).0, 401);
+    assert_eq!(runtime.block_on(login(&stoa, "ada", "the second one")).0, 200);
     assert_eq!(runtime.block_on(login(&stoa, "admin", "password")).0, 401, "she is the first administrator");
+}
+
+/// Through a terminal of its own, as a person would type it.
+#[test]
+fn a_password_at_a_terminal_is_asked_twice_and_not_shown() {
+    let start = Stoa::start();
+    let type_in = |typed: &'static str| {
+        let program = e2e::stoa::binary();
+        let line = format!("{} admin create ada", program.display());
+        let mut command = start.command(&[]);
+        let environment: Vec<_> =
+            command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned))).collect();
+        command = std::process::Command::new("script");
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("SHELL", "/bin/sh");
+        command.envs(environment.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let typing = std::thread::spawn(move || {
+            for line in typed.lines() {
+                // What is typed before the question is thrown away, as it would be shown.
+                std::thread::sleep(std::time::Duration::from_millis(1500));
+                input.write_all(format!("{line}\n").as_bytes()).unwrap();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+        });
+        let output = child.wait_with_output().unwrap();
+        typing.join().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, shown) = type_in("correct horse\ncorrect horse");
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("Password") && shown.contains("created administrator ada"), "{shown}");
+    assert!(!shown.contains("correct horse"), "{shown}");
+    let (code, shown) = type_in("correct horse\nincorrect horse");
+    assert!(code == 1 && shown.contains("not the same"), "{shown}");
+}
+
+#[tokio::test]
+async fn the_first_request_can_be_a_sign_in() {
+    for _ in 0..3 {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let start = Stoa::start().set("GATEWAY_LISTEN", free);
+        let mut child = start.command(&["serve", "--only", "gateway,knowledge"]).spawn().unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let body = json!({ "username": "admin", "password": "password" });
+        let status = loop {
+            let url = format!("http://{free}/auth/login");
+            match reqwest::Client::new().post(url).json(&body).send().await {
+                Ok(answer) => break answer.status(),
+                Err(error) => assert!(std::time::Instant::now() < deadline, "{error}"),
+            }
+        };
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(status, 200);
+    }
 }
 
 #[test]

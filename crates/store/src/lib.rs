@@ -1,6 +1,7 @@
 //! What Stoa keeps: SQL on SQLite or PostgreSQL, blobs in files or S3, and on top of them key-value
-//! namespaces, jobs, event streams and rate windows. Knows no service; reads no environment.
+//! namespaces, jobs, event streams, rate windows and administrators. Knows no service; reads no environment.
 
+pub mod admins;
 pub mod blobs;
 mod db;
 mod error;

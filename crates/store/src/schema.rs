@@ -25,4 +25,5 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/0005_wake_log.sqlite.sql"),
         postgres: "",
     },
+    Migration::portable(6, "admin changes", include_str!("../migrations/0006_admin_changes.sql")),
 ];

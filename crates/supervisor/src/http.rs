@@ -10,7 +10,7 @@ mod projects;
 
 use crate::Inner;
 use axum::Router;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
 use kit::health::{Health, Reader};
 use kit::serve::{AxumHandler, Door, keep_private};
@@ -34,6 +34,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .route("/api/interrupt", post(control::interrupt))
         .route("/api/resume", post(control::resume))
         .route("/api/cancel", post(control::cancel))
+        .layer(from_fn_with_state(app.clone(), caller::end_streams))
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));

@@ -29,6 +29,7 @@ use projects::Projects;
 use runs::Runs;
 use std::sync::Arc;
 use std::time::Duration;
+use store::admins::Admins;
 use store::{Db, StoreError};
 
 /// The service's interface, as OpenAPI.
@@ -55,6 +56,7 @@ pub struct SupervisorSettings {
 pub struct Shared {
     pub db: Db,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub providers: Arc<Providers>,
     /// What agents search, where the service is known.
     pub knowledge: Option<KnowledgeSearch>,
@@ -70,6 +72,7 @@ pub(crate) struct Inner {
     pub projects: Projects,
     pub runs: Runs,
     pub tokens: Arc<Tokens>,
+    pub admins: Admins,
     pub providers: Arc<Providers>,
     pub knowledge: Option<KnowledgeSearch>,
     pub drain: Drain,
@@ -83,7 +86,7 @@ pub(crate) struct Inner {
 
 impl Supervisor {
     pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
-        let Shared { db, tokens, providers, knowledge, drain } = shared;
+        let Shared { db, tokens, admins, providers, knowledge, drain } = shared;
         let SupervisorSettings {
             workflow,
             default_model,
@@ -105,6 +108,7 @@ impl Supervisor {
             db,
             workflow,
             tokens,
+            admins,
             providers,
             knowledge,
             drain,

@@ -15,7 +15,8 @@ async fn start() -> (Upstream, Stoa) {
 #[tokio::test]
 async fn the_target_is_told_who_calls_in_an_identity_and_never_sees_the_token() {
     let (_upstream, stoa) = start().await;
-    let request = reqwest::Client::new().get(stoa.url("/kv/x")).bearer_auth(token("KV", "guest"));
+    let token = token("KV", "guest");
+    let request = reqwest::Client::new().get(stoa.url("/kv/x")).bearer_auth(&token);
     let echoed = reply(request).await.echoed();
     assert_eq!(echoed.header("authorization"), [""; 0]);
     assert_eq!(echoed.header("x-gateway-route"), ["KV"]);
@@ -28,6 +29,7 @@ async fn the_target_is_told_who_calls_in_an_identity_and_never_sees_the_token() 
     let expected = json!({
         "projectId": "ada", "route": "KV", "scopes": ["guest"], "environment": "staging",
         "issuedBy": "stoa", "iss": "stoa", "aud": "stoa", "iat": iat, "exp": iat + 60,
+        "tokenExp": verified(&token).1["exp"],
     });
     assert_eq!(claims, expected);
 }

@@ -45,7 +45,9 @@ async fn an_administrator_gets_a_token_with_every_claim() {
     let expected = json!({
         "projectId": "admin", "route": "AUTH", "scopes": ["admin"], "environment": "staging",
         "issuedBy": "stoa", "iss": "stoa", "aud": "stoa", "iat": iat, "exp": iat + 3600,
+        "generation": claims["generation"],
     });
+    assert_eq!(claims["generation"].as_str().map(str::len), Some(16));
     assert_eq!(claims, expected);
 }
 

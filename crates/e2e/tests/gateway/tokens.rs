@@ -263,3 +263,24 @@ async fn a_token_that_was_taken_before_is_refused_once_it_has_expired() {
     let answer = bearer(&stoa, "/build/x", token).await;
     assert_eq!(answer.error(), (403, "INVALID_TOKEN".into(), "BUILD".into()));
 }
+
+#[tokio::test]
+async fn a_secret_is_replaced_while_tokens_of_the_old_one_are_about() {
+    let upstream = Upstream::start().await;
+    let new = "another secret, which is long enough as well";
+    let stoa =
+        Stoa::start().before(&upstream.url()).set("JWT_SECRET", format!("{new}\n{JWT_SECRET}")).serve();
+    let signed_with_new = sign_as(&hs256(), &good(), new, Algorithm::HS256);
+    for token in [token("BUILD", "guest"), signed_with_new] {
+        assert_eq!(bearer(&stoa, "/build/x", &token).await.status, 200);
+    }
+    let third = sign_as(&hs256(), &good(), "a third secret that nobody has ever set", Algorithm::HS256);
+    assert_invalid(&stoa, &third, "a secret that is not set").await;
+    // What is signed now holds with the new secret alone.
+    let guest = reply(reqwest::Client::new().post(stoa.url("/auth/guest"))).await.json();
+    let data = stoa.data.clone();
+    drop(stoa);
+    let stoa = Stoa::start().before(&upstream.url()).set("JWT_SECRET", new).data(&data).serve();
+    assert_eq!(bearer(&stoa, "/build/x", guest["token"].as_str().unwrap()).await.status, 200);
+    assert_invalid(&stoa, &token("AUTH", "admin"), "the old secret").await;
+}

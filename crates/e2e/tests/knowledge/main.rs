@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod accounts;
+mod administrators;
 mod answers;
 mod backends;
 mod chat;
@@ -18,5 +19,6 @@ mod models;
 mod openai;
 mod removal;
 mod search;
+mod sessions;
 mod tenancy;
 mod walk;

@@ -2,8 +2,10 @@
 
 use e2e::studio::{Studio, workflow};
 use e2e::tokens::{claims, now, sign_as, token};
-use e2e::{Stoa, Vendor, reply};
+use e2e::{Stoa, Vendor, Watch, reply};
 use reqwest::Method;
+use serde_json::json;
+use std::time::Duration;
 
 async fn start() -> (Vendor, Stoa) {
     let vendor = Vendor::start("One word after the other.").await;
@@ -134,4 +136,48 @@ async fn through_the_gateway_everybody_needs_a_token_and_guests_may_not_stop_run
         Studio::through_gateway(&stoa, "admin").delete(&format!("/api/projects/{id}")).await.status,
         200
     );
+}
+
+/// A run that never ends, and what starts it.
+async fn start_hanging(ttl: &str) -> (Vendor, Stoa) {
+    let vendor = Vendor::start("One word after the other.").await;
+    let workflow = workflow(&[("prd", &["name = \"analyst\"\nmodel = \"hang\""])]);
+    let stoa = Stoa::start_supervisor(&vendor, &workflow).set("JWT_TTL", ttl).serve();
+    (vendor, stoa)
+}
+
+async fn ends_soon(watch: Watch, why: &str) {
+    let rest = tokio::time::timeout(Duration::from_secs(14), watch.rest()).await;
+    assert!(rest.is_ok(), "the stream goes on after {why}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_the_token_that_opened_it_and_the_run_goes_on() {
+    let (_vendor, stoa) = start_hanging("4s").await;
+    let guest = reply(reqwest::Client::new().post(stoa.url("/auth/guest"))).await.json();
+    let studio = Studio::with_token(&stoa, guest["token"].as_str().unwrap().to_owned());
+    let id = studio.project().await;
+    let mut watch = studio.execute(&id, "prd").await;
+    watch.until("agent_start").await;
+    ends_soon(watch, "the token's expiry").await;
+    let project = Studio::local(&stoa).get(&format!("/api/projects/{id}")).await.json();
+    assert_eq!(project["status"], "running");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_the_administrator_who_opened_it() {
+    let (_vendor, stoa) = start_hanging("1h").await;
+    let body = json!({ "username": "admin", "password": "password" });
+    let signed_in = reply(reqwest::Client::new().post(stoa.url("/auth/login")).json(&body)).await.json();
+    let studio = Studio::with_token(&stoa, signed_in["token"].as_str().unwrap().to_owned());
+    let id = studio.project().await;
+    let mut watch = studio.execute(&id, "prd").await;
+    watch.until("agent_start").await;
+    let local = Studio::local(&stoa).execute(&id, "prd").await;
+    // Another tool changes the record, which is the gateway's truth.
+    std::fs::remove_file(stoa.data.path().join("objects/auth/admins/admin.json")).unwrap();
+    ends_soon(watch, "the administrator's removal").await;
+    let mut local = local;
+    local.until("agent_start").await;
+    assert!(tokio::time::timeout(Duration::from_secs(3), local.next()).await.is_err(), "nobody else's ends");
 }

@@ -8,9 +8,10 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use kit::error::ApiError;
 use kit::headers::{self, IDENTITY, bearer, cookie};
+use kit::token::Verified;
 
 pub const COOKIE: &str = "service_session";
-const API_KEY: &str = "x-api-key";
+pub const API_KEY: &str = "x-api-key";
 
 /// Somebody with a session, or an administrator whom the gateway has identified.
 pub struct Caller(pub User);
@@ -25,17 +26,12 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let headers = &parts.headers;
-        if let Some(user) = of_header(app, headers).await? {
-            return Ok(Self(user));
+        let token = cookie(&parts.headers, COOKIE);
+        let (user, proof) = find(app, &parts.headers, token).await?.ok_or_else(no_session)?;
+        if matches!(proof, Proof::Cookie(_)) {
+            refuse_other_sites(&parts.method, &parts.headers)?;
         }
-        if let Some(token) = cookie(headers, COOKIE)
-            && let Some(user) = app.accounts.of_session(token).await?
-        {
-            refuse_other_sites(&parts.method, headers)?;
-            return Ok(Self(user));
-        }
-        identified(app, headers).await?.map(Self).ok_or_else(no_session)
+        Ok(Self(user))
     }
 }
 
@@ -43,11 +39,8 @@ impl FromRequestParts<App> for Program {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let found = match of_header(app, &parts.headers).await? {
-            Some(user) => Some(user),
-            None => identified(app, &parts.headers).await?,
-        };
-        found.map(Self).ok_or_else(no_session)
+        let found = find(app, &parts.headers, None).await?;
+        found.map(|(user, _)| Self(user)).ok_or_else(no_session)
     }
 }
 
@@ -87,28 +80,48 @@ fn no_session() -> Failure {
     ApiError::unauthorized("this needs a session: sign in at POST /api/auth/login").into()
 }
 
-/// By a session's token in a header of its own.
-async fn of_header(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {
-    for token in [bearer(headers), headers::text(headers, API_KEY)].into_iter().flatten() {
-        if let Some(user) = app.accounts.of_session(token).await? {
-            return Ok(Some(user));
-        }
-    }
-    Ok(None)
+/// What a caller was let in with.
+pub enum Proof {
+    /// A session's token in a header of its own.
+    Header(String),
+    /// The same in a cookie, which a browser adds to whatever page asks.
+    Cookie(String),
+    /// What the gateway says of an administrator.
+    Identity(Verified),
 }
 
-async fn identified(app: &App, headers: &HeaderMap) -> Result<Option<User>, Failure> {
+/// Who calls, and by what: the first that is good. `cookie` is a token too, where cookies count.
+pub async fn find(
+    app: &App,
+    headers: &HeaderMap,
+    cookie: Option<&str>,
+) -> Result<Option<(User, Proof)>, Failure> {
+    for token in [bearer(headers), headers::text(headers, API_KEY)].into_iter().flatten() {
+        if let Some(user) = of_session(app, token).await? {
+            return Ok(Some((user, Proof::Header(token.to_owned()))));
+        }
+    }
+    if let Some(token) = cookie
+        && let Some(user) = of_session(app, token).await?
+    {
+        return Ok(Some((user, Proof::Cookie(token.to_owned()))));
+    }
     let Some(identity) = headers::text(headers, IDENTITY) else { return Ok(None) };
     let Ok(verified) = app.tokens.verify_identity(identity) else { return Ok(None) };
-    if !verified.claims.has_scope("admin") {
+    if !verified.claims.has_scope("admin") || !app.admins.admits(&verified).await.map_err(ApiError::from)? {
         return Ok(None);
     }
     match app.accounts.identified(&verified.claims.project_id).await {
-        Ok(user) => Ok(Some(user)),
-        // The name is an ordinary user's here: being an administrator there does not make it theirs.
+        Ok(user) => Ok(Some((user, Proof::Identity(verified)))),
+        // The name is an ordinary user's here, or that of a removed administrator.
         Err(AccountError::NoSuchUser(_)) => Ok(None),
         Err(error) => Err(Failure::of_account(error, app.clock.now_ms())),
     }
+}
+
+pub async fn of_session(app: &App, token: &str) -> Result<Option<User>, Failure> {
+    let user = app.accounts.of_session(token).await;
+    user.map_err(|error| Failure::of_account(error, app.clock.now_ms()))
 }
 
 /// The tokens that a request carries, wherever they stand.

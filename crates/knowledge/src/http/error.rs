@@ -40,15 +40,16 @@ impl Failure {
     pub fn of_account(error: AccountError, now: i64) -> Self {
         let message = error.to_string();
         Self(match error {
-            AccountError::Invalid(_) => ApiError::invalid(message),
-            AccountError::WrongPassword => ApiError::unauthorized(message),
+            AccountError::Invalid(_) | AccountError::LastAdministrator => ApiError::invalid(message),
+            AccountError::WrongPassword | AccountError::NoDigest => ApiError::unauthorized(message),
             AccountError::Throttled { until } => {
                 let wait = Duration::from_millis(until.saturating_sub(now).max(0).unsigned_abs());
                 ApiError::too_many_requests(message, wait)
             }
             AccountError::NoSuchUser(_) => ApiError::not_found(message),
-            AccountError::Store(error) => error.into(),
+            AccountError::Admins(error) => error.into(),
             AccountError::Hash(_) => ApiError::internal(message),
+            AccountError::Store(error) => error.into(),
         })
     }
 }

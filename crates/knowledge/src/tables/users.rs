@@ -6,17 +6,19 @@ use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "users.id, users.username, users.email, users.name, users.is_admin, users.goals, \
-                       users.goals_summary, users.created_at, users.last_login";
+                       users.goals_summary, users.created_at, users.last_login, users.record_generation";
 
 /// What a user measures beside the goals.
 const OTHER_BYTES: usize = 2_000;
 
 pub async fn insert(tx: &mut Tx, user: &User) -> Result<(), StoreError> {
-    let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,
+            record_generation)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     let query = sqlx::query(insert).bind(&user.id).bind(&user.username).bind(&user.email).bind(&user.name);
     let query = query.bind(i64::from(user.is_admin)).bind(&user.goals).bind(&user.goals_summary);
-    query.bind(user.created_at).bind(user.last_login).execute(tx.conn()).await?;
+    let query = query.bind(user.created_at).bind(user.last_login).bind(&user.record_generation);
+    query.execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -37,6 +39,12 @@ pub async fn set_verifier(tx: &mut Tx, name: &str, verifier: &str) -> Result<(),
     let update = "UPDATE login_names SET verifier = $2 WHERE name = $1";
     sqlx::query(update).bind(name).bind(verifier).execute(tx.conn()).await?;
     Ok(())
+}
+
+pub async fn verifier_in(tx: &mut Tx, name: &str) -> Result<Option<String>, StoreError> {
+    let select = "SELECT verifier FROM login_names WHERE name = $1";
+    let row = sqlx::query(select).bind(name).fetch_optional(tx.conn()).await?;
+    row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
 
 /// The user with this login name, and the name's verifier.
@@ -94,6 +102,47 @@ pub async fn set_last_login(tx: &mut Tx, id: &str, at: i64) -> Result<(), StoreE
 pub async fn set_admin(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     sqlx::query("UPDATE users SET is_admin = 1 WHERE id = $1").bind(id).execute(tx.conn()).await?;
     Ok(())
+}
+
+pub async fn set_record_generation(tx: &mut Tx, id: &str, generation: &str) -> Result<(), StoreError> {
+    let update = "UPDATE users SET record_generation = $2 WHERE id = $1";
+    sqlx::query(update).bind(id).bind(generation).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// An administrator, and whether they can sign in here.
+pub struct Administrator {
+    pub username: String,
+    pub has_password: bool,
+}
+
+const SELECT_ADMINISTRATORS: &str = "SELECT username,
+        (SELECT COUNT(*) FROM login_names WHERE user_id = users.id AND verifier <> '')
+    FROM users WHERE is_admin = 1";
+
+pub async fn administrators(db: &Db) -> Result<Vec<Administrator>, StoreError> {
+    administrators_of(&sqlx::query(SELECT_ADMINISTRATORS).fetch_all(db.read()).await?)
+}
+
+pub async fn administrators_in(tx: &mut Tx) -> Result<Vec<Administrator>, StoreError> {
+    administrators_of(&sqlx::query(SELECT_ADMINISTRATORS).fetch_all(tx.conn()).await?)
+}
+
+fn administrators_of(rows: &[AnyRow]) -> Result<Vec<Administrator>, StoreError> {
+    let administrators = rows.iter().map(|row| {
+        Ok(Administrator { username: row.try_get(0)?, has_password: row.try_get::<i64, _>(1)? > 0 })
+    });
+    administrators.collect()
+}
+
+/// Locked to the end of `tx`, as it is then.
+pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<User>, StoreError> {
+    let update = AssertSqlSafe(format!(
+        "UPDATE users SET revision = revision WHERE id = $1 AND removed = 0
+             RETURNING {COLUMNS}"
+    ));
+    let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(user_of).transpose()
 }
 
 /// Makes a user invisible: who it was is erased, and its names and sessions are deleted. Its documents are still there.
@@ -166,6 +215,7 @@ pub(super) fn user_of(row: &AnyRow) -> Result<User, StoreError> {
         goals_summary: row.try_get("goals_summary")?,
         created_at: row.try_get("created_at")?,
         last_login: row.try_get("last_login")?,
+        record_generation: row.try_get("record_generation")?,
     })
 }
 

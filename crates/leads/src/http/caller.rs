@@ -24,6 +24,7 @@ impl FromRequestParts<App> for Admin {
         } else {
             return Err(ApiError::unauthorized("come with a gateway token of scope `admin` as bearer"));
         };
+        app.admins.check(&verified).await?;
         match verified.claims.has_scope("admin") {
             true => Ok(Self),
             false => Err(ApiError::forbidden("this needs the scope `admin`")),

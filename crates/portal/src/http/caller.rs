@@ -26,8 +26,10 @@ impl FromRequestParts<App> for Caller {
         } else {
             return of_session(parts, app).await.map(Self);
         };
-        let claims =
-            verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?.claims;
+        let verified =
+            verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?;
+        app.admins.check(&verified).await?;
+        let claims = verified.claims;
         if !claims.has_scope("admin") && !claims.has_scope("guest") {
             return Err(ApiError::forbidden("the token has neither of the scopes admin and guest"));
         }

@@ -196,6 +196,7 @@ mod tests {
             scopes: vec!["guest".to_owned()],
             environment: "staging".to_owned(),
             issued_by: "https://id.example.org".to_owned(),
+            generation: None,
         }
     }
 

@@ -1,13 +1,43 @@
 //! Secrets that nobody gave: made at the first start and kept in the data folder, readable by its owner only.
 
-use kit::Random;
+use super::Config;
+use kit::token::Tokens;
+use kit::{Clock, Random};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+const SHORTEST: usize = 32;
+
+/// One secret a line. The first signs, all verify, so that a secret can be replaced while tokens of the old one are about.
+pub fn parse(text: &str) -> Result<Vec<String>, String> {
+    let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.is_empty()).collect();
+    let several = lines.len() > 1;
+    let secrets = lines.into_iter().enumerate().map(|(index, line)| match line.len() {
+        SHORTEST.. => Ok(line.to_owned()),
+        short if several => {
+            Err(format!("{short} bytes in line {} are too short: expected at least {SHORTEST}", index + 1))
+        }
+        short => Err(format!("{short} bytes are too short: expected at least {SHORTEST}")),
+    });
+    secrets.collect()
+}
+
+impl Config {
+    /// The first of the secrets signs, all verify.
+    pub fn tokens(&self, secrets: &[String], clock: &Clock) -> Tokens {
+        let (first, older) = match secrets {
+            [first, older @ ..] => (first.as_str(), older),
+            [] => ("", secrets),
+        };
+        let tokens = Tokens::new(first.as_bytes(), &self.jwt_issuer, &self.jwt_audience, clock.clone());
+        tokens.accepting(older)
+    }
+}
+
 pub struct Secrets {
-    pub jwt_secret: String,
+    pub jwt_secrets: Vec<String>,
 }
 
 impl Secrets {
@@ -27,8 +57,8 @@ impl Secrets {
     fn parse(text: &str, path: &Path) -> io::Result<Self> {
         let table = text.parse::<toml::Table>().ok();
         let secret = table.as_ref().and_then(|table| table.get("jwt_secret")?.as_str());
-        match secret.filter(|secret| secret.len() >= 32) {
-            Some(secret) => Ok(Self { jwt_secret: secret.to_owned() }),
+        match secret.and_then(|secret| parse(secret).ok()).filter(|secrets| !secrets.is_empty()) {
+            Some(jwt_secrets) => Ok(Self { jwt_secrets }),
             None => {
                 let shown = path.display();
                 Err(io::Error::other(format!(
@@ -63,7 +93,8 @@ mod tests {
     fn a_secret_is_made_once_and_kept_private() {
         let folder = tempfile::tempdir().unwrap();
         let made: Vec<String> = std::thread::scope(|scope| {
-            let start = || Secrets::load_or_create(folder.path(), &Random::system()).unwrap().jwt_secret;
+            let start =
+                || Secrets::load_or_create(folder.path(), &Random::system()).unwrap().jwt_secrets[0].clone();
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(start)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
@@ -72,6 +103,17 @@ mod tests {
         let file = fs::metadata(folder.path().join("secrets.toml")).unwrap();
         assert_eq!(file.permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+    }
+
+    #[test]
+    fn secrets_stand_one_a_line() {
+        let (new, old) = ("n".repeat(32), "a comma, and spaces: long enough.".to_owned());
+        assert_eq!(parse("").unwrap(), Vec::<String>::new());
+        assert_eq!(parse(&old).unwrap(), [old.clone()]);
+        assert_eq!(parse(&format!("{new}\r\n{old}\n\n")).unwrap(), [new.clone(), old]);
+        let fault = parse(&format!("{new}\nshort")).unwrap_err();
+        assert!(fault.contains("line 2") && fault.contains("32"), "{fault}");
+        assert!(!parse("short").unwrap_err().contains("line"));
     }
 
     #[test]

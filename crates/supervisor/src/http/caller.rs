@@ -6,14 +6,17 @@
 use super::App;
 use crate::guests::Guest;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
 use http::request::Parts;
 use http::{HeaderMap, header};
 use kit::error::ApiError;
 use kit::guests::{Guests, is_guest};
 use kit::headers::{self, IDENTITY, bearer, cookie};
 use kit::serve::Arrival;
-use kit::token::{Claims, Route};
+use kit::sse;
+use kit::token::{Claims, Route, Verified};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Of the knowledge service and of the portal. A browser sends a cookie to every port of a host.
@@ -38,7 +41,9 @@ impl Caller {
     /// This machine, or who has the token of the settings.
     const LOCAL: Self = Self { claims: None, guest: None };
 
-    fn verified(claims: Claims, parts: &Parts, app: &App) -> Result<Self, ApiError> {
+    async fn verified(verified: Verified, parts: &Parts, app: &App) -> Result<Self, ApiError> {
+        app.admins.check(&verified).await?;
+        let claims = verified.claims;
         if !claims.has_scope("admin") && !claims.has_scope("guest") {
             return Err(ApiError::forbidden("the token has neither of the scopes admin and guest"));
         }
@@ -73,10 +78,10 @@ impl FromRequestParts<App> for Caller {
             let verified = app.tokens.verify_identity(identity);
             let verified =
                 verified.map_err(|_| ApiError::forbidden("the gateway's identity does not verify"))?;
-            return Self::verified(verified.claims, parts, app);
+            return Self::verified(verified, parts, app).await;
         }
         if headers.contains_key(header::AUTHORIZATION) {
-            return of_bearer(parts, app);
+            return of_bearer(parts, app).await;
         }
         // A proxy of this machine asks for others, whether or not we believe for whom.
         let arrival = parts.extensions.get::<Arrival>();
@@ -90,7 +95,7 @@ impl FromRequestParts<App> for Caller {
 }
 
 /// The token of the settings, or a gateway token: what does not verify is refused, also from this machine.
-fn of_bearer(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+async fn of_bearer(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     let is_one = parts.headers.get_all(header::AUTHORIZATION).iter().count() == 1;
     let given = bearer(&parts.headers).filter(|_| is_one).unwrap_or_default();
     let is_given = |token: &String| verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok();
@@ -98,12 +103,11 @@ fn of_bearer(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
         return Ok(Caller::LOCAL);
     }
     let verified = app.tokens.verify(given);
-    let claims =
-        verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?.claims;
-    if claims.route == Route::Kv {
+    let verified = verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?;
+    if verified.claims.route == Route::Kv {
         return Err(ApiError::forbidden("the token is for another route: BUILD, CORE or AUTH open this one"));
     }
-    Caller::verified(claims, parts, app)
+    Caller::verified(verified, parts, app).await
 }
 
 /// Sessions of the other services mean nothing here. Whoever brings one is somebody there, and not this machine.
@@ -146,6 +150,18 @@ fn is_loopback_name(host: &str) -> bool {
     };
     let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+/// Ends an event stream soon after the token that opened it: when it expires, or its administrator goes.
+pub async fn end_streams(State(app): State<App>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let identity = headers::text(headers, IDENTITY).map(|identity| app.tokens.verify_identity(identity));
+    let verified = identity.or_else(|| bearer(headers).map(|token| app.tokens.verify(token)));
+    let response = next.run(request).await;
+    match verified {
+        Some(Ok(verified)) => sse::end_when(response, app.admins.clone().until_refused(verified)),
+        _ => response,
+    }
 }
 
 impl FromRequestParts<App> for Maker {

@@ -17,6 +17,7 @@ use kit::fields;
 use kit::headers;
 use kit::json::{self, MAX_BODY};
 use kit::request::{Params, read_whole};
+use kit::token::Claims;
 use serde_json::{Map, Value, json};
 use store::events;
 
@@ -53,7 +54,9 @@ pub async fn execute(
     // A browser's `EventSource` starts a run by GET, so this is asked here and not of the method.
     caller.check_may_make(&app)?;
     let (provider, model) = chosen_model(&app, &caller, &body, &params)?;
-    let claims = caller.claims.as_ref().and_then(|claims| serde_json::to_string(claims).ok());
+    // Without the generation: a new password is no reason for the run's searches to fail.
+    let claims = caller.claims.clone().map(|claims| Claims { generation: None, ..claims });
+    let claims = claims.and_then(|claims| serde_json::to_string(&claims).ok());
     let order = Order { phase, provider, model, caller: claims, guest: caller.guest.as_ref() };
     let (run, after) = app.runs.execute(project_id, order).await?;
     if prefers_no_stream(&parts.headers) {
