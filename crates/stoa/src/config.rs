@@ -175,9 +175,9 @@ impl Config {
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             extract: ExtractSettings {
                 memory: layers.read("extract_memory_mib", extract_memory),
-                characters: layers.read("max_text_characters", count),
-                pages: layers.read("max_pages", count),
-                cells: layers.read("max_cells", count),
+                characters: layers.read("max_text_characters", limit),
+                pages: layers.read("max_pages", limit),
+                cells: layers.read("max_cells", limit),
             },
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
             index: IndexSettings {
@@ -295,7 +295,7 @@ fn extract_memory(text: &str) -> Result<u64, String> {
     number.map(|number| number << 20).ok_or_else(wrong)
 }
 
-fn count(text: &str) -> Result<usize, String> {
+fn limit(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=1_000_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number: expected 1 to 1000000000"))
 }
