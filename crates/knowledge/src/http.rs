@@ -17,7 +17,7 @@ mod search;
 mod signup;
 mod users;
 
-use crate::Inner;
+use crate::{Inner, OPENAPI};
 use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{any, delete, get, post};
@@ -56,5 +56,5 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes)
+    AxumHandler::new(routes).naming_unknown_fields(OPENAPI)
 }

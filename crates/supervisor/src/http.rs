@@ -7,7 +7,7 @@ mod events;
 mod execute;
 mod projects;
 
-use crate::Inner;
+use crate::{Inner, OPENAPI};
 use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{get, post};
@@ -36,5 +36,5 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes)
+    AxumHandler::new(routes).naming_unknown_fields(OPENAPI)
 }

@@ -17,4 +17,5 @@ mod models;
 mod openai;
 mod search;
 mod tenancy;
+mod unknown_fields;
 mod walk;

@@ -2,16 +2,19 @@
 
 use super::{Handler, Refusal, RequestBody, RequestContext};
 use crate::error::ApiError;
+use crate::unknown_fields::KnownFields;
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
 
 #[derive(Clone)]
 pub struct AxumHandler {
     router: TowerToHyperService<Router>,
+    known: Arc<KnownFields>,
 }
 
 /// As a layer of a router: what a token or a session shows is not for caches, unless an answer says otherwise.
@@ -30,7 +33,13 @@ impl AxumHandler {
                 let message = "this path does not take that method: the `Allow` header names those it takes";
                 ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
             });
-        Self { router: TowerToHyperService::new(router) }
+        Self { router: TowerToHyperService::new(router), known: Arc::default() }
+    }
+
+    /// Answers name what a request has that the service's OpenAPI document does not.
+    pub fn naming_unknown_fields(mut self, openapi: &str) -> Self {
+        self.known = Arc::new(KnownFields::of_openapi(openapi));
+        self
     }
 }
 
@@ -44,10 +53,18 @@ impl Handler for AxumHandler {
         if let Some(host) = authority {
             request.headers_mut().entry(header::HOST).or_insert(host);
         }
-        match self.router.call(request.map(Body::new)).await {
+        let unknown = self.known.of_request(request.method(), request.uri());
+        if let Some(unknown) = &unknown {
+            request.extensions_mut().insert(unknown.clone());
+        }
+        let mut response = match self.router.call(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},
+        };
+        if let Some(unknown) = unknown {
+            unknown.mark(response.headers_mut());
         }
+        response
     }
 
     fn refuse(&self, refusal: Refusal, _: &RequestContext) -> Response<Body> {

@@ -44,7 +44,7 @@ pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> R
 
 /// Who asks, and what the body says.
 async fn read(app: &App, caller: Caller, request: Request) -> Result<(User, Map<String, Value>), Failure> {
-    let fields: Map<String, Value> = read_json(request.into_body(), MAX_BODY).await?;
+    let fields: Map<String, Value> = read_json(request, MAX_BODY).await?;
     let owner = caller.acting_for(app, text(&fields, "userId")?).await?;
     Ok((owner, fields))
 }

@@ -64,7 +64,7 @@ fn model(id: &str, owner: &str, created: i64) -> Value {
 }
 
 pub async fn complete(State(app): State<App>, Key(caller): Key, request: Request) -> Result<Response, Fault> {
-    let body = read_json::<Map<String, Value>>(request.into_body(), MAX_BODY).await;
+    let body = read_json::<Map<String, Value>>(request, MAX_BODY).await;
     // Counted whatever the body says, as for `/api/chat`.
     let counted = Counted::question(&app, &caller.id).await?;
     let answered = match (counted.excess(&app), body) {

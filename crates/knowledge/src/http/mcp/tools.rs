@@ -16,6 +16,7 @@ use crate::tables;
 use graph::Node;
 use kit::error::ApiError;
 use kit::fields::{given, text, whole};
+use kit::unknown_fields::{Names, UnknownFields};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -30,6 +31,7 @@ type Arguments = Map<String, Value>;
 pub struct Tools {
     app: App,
     user: User,
+    unknown: Option<UnknownFields>,
 }
 
 /// What a tool gives: for programs, and in words.
@@ -63,6 +65,7 @@ impl ServerHandler for Tools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        self.note_unknown(&request.name, &arguments);
         let called = tokio::select! {
             called = self.call(&request.name, &arguments) => called,
             // Whoever has gone away needs no answer.
@@ -88,8 +91,16 @@ fn result(called: Result<Given, Failure>) -> CallToolResult {
 }
 
 impl Tools {
-    pub fn new(app: App, user: User) -> Self {
-        Self { app, user }
+    pub fn new(app: App, user: User, unknown: Option<UnknownFields>) -> Self {
+        Self { app, user, unknown }
+    }
+
+    /// Arguments that the tool does not take.
+    fn note_unknown(&self, name: &str, arguments: &Arguments) {
+        if let (Some(unknown), Some(tool)) = (&self.unknown, self.get_tool(name)) {
+            let taken = Names::of_schema(&Value::Object(tool.input_schema.as_ref().clone()));
+            unknown.compare(arguments, &taken, "");
+        }
     }
 
     /// None where there is no such tool.
