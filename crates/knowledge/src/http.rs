@@ -13,6 +13,7 @@ mod limit;
 mod mcp;
 mod openai;
 mod root;
+mod scope;
 mod search;
 mod signup;
 mod users;

@@ -15,6 +15,7 @@ mod lifecycle;
 mod mcp;
 mod models;
 mod openai;
+mod scope;
 mod search;
 mod tenancy;
 mod unknown_fields;

@@ -4,6 +4,7 @@ use super::App;
 use super::caller::Caller;
 use super::error::Failure;
 use super::limit::Counted;
+use super::scope::{document_ids, require_owned};
 use crate::accounts::User;
 use crate::chat::{Agent, Answer, Ask, Choice, Source, Spoken};
 use crate::search::MOST_RESULTS;
@@ -37,7 +38,10 @@ pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> R
     };
     let answered = match (counted.allowed(&app), asked) {
         (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        (Ok(()), Ok((owner, ask))) => answer(&app, &owner, ask, streams).await,
+        (Ok(()), Ok((owner, ask))) => match require_owned(&app, &owner.id, &ask.document_ids).await {
+            Ok(()) => answer(&app, &owner, ask, streams).await,
+            Err(failure) => Err(failure),
+        },
     };
     Ok(counted.mark(answered))
 }
@@ -65,6 +69,11 @@ fn ask(fields: &Map<String, Value>) -> Result<Ask, ApiError> {
     }
     if let Some(sources) = given(fields, "sources") {
         ask.sources = Some(Source::given(sources).map_err(ApiError::invalid)?);
+    }
+    ask.document_ids = document_ids(fields)?;
+    if ask.sources.is_some() && !ask.document_ids.is_empty() {
+        let message = "`sources` and `documentIds` exclude each other: given sources are not searched for";
+        return Err(ApiError::invalid(message));
     }
     if let Some(config) = given(fields, "llmConfig") {
         ask.choice = Some(choice(config)?);

@@ -15,6 +15,7 @@ use super::caller::Caller;
 use super::chat::MAX_BODY;
 use super::error::Failure;
 use super::limit::{Counted, Excess};
+use super::scope::require_owned;
 use crate::accounts::User;
 use crate::chat::{Answer, Ask, Choice};
 use answer::Completion;
@@ -88,8 +89,10 @@ async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Resul
         Some(agent) => {
             let mut ask = grounded(asked, &named)?;
             ask.agent = agent;
+            require_owned(app, &caller.id, &ask.document_ids).await?;
             app.chats.answer(&caller.id, ask).await.map_err(Failure::from)?
         }
+        None if !asked.document_ids.is_empty() => return Err(reads_no_documents(&asked.model)),
         None => converse(app, asked, named),
     };
     let completion = Completion::new(&answer, retrieves, &app.random, seconds(app));
@@ -99,6 +102,11 @@ async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Resul
     }
 }
 
+fn reads_no_documents(model: &str) -> Fault {
+    let message = format!("`documentIds` needs a model that reads documents: `stoa/{model}`");
+    Fault::of_field("documentIds", message)
+}
+
 /// The last question is searched for, with all that was said before it as its history.
 fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
     let conversation = asked.conversation()?;
@@ -106,6 +114,7 @@ fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
     // Clients send instructions as a matter of course; a model that cannot follow them stays with the documents.
     ask.system_prompt = conversation.instructions.filter(|_| named.model.can_write());
     ask.history = conversation.history;
+    ask.document_ids = asked.document_ids;
     ask.choice = Some(Choice {
         provider: named.model.provider().to_owned(),
         model: Some(named.model.model().to_owned()),

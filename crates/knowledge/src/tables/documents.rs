@@ -64,6 +64,18 @@ pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
 
+/// How many of these ids, which differ from each other, are the user's documents.
+pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize, StoreError> {
+    let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND id IN ({})",
+        places.join(", ")
+    ));
+    let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(id));
+    let count: i64 = query.fetch_one(db.read()).await?.try_get(0)?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
 /// How many the user waits for already.
 pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreError> {
     let count = "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND status = 'processing'";

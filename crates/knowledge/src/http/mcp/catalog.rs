@@ -2,6 +2,7 @@
 
 use crate::chat::{Agent, DEFAULT_SOURCES};
 use crate::documents::Status;
+use crate::http::scope::MOST_DOCUMENTS;
 use crate::http::search::DEFAULT_RESULTS;
 use crate::search::MOST_RESULTS;
 use rmcp::model::{Tool, ToolAnnotations};
@@ -40,12 +41,9 @@ fn search() -> Tool {
                                 (graph)",
             },
             "documentId": { "type": "string", "description": "Only in the document with this id" },
-            "category": { "type": "string", "description": "Only in documents of this category" },
-            "tags": {
-                "type": "array",
-                "items": { "type": "string" },
-                "description": "Only in documents that have all of these tags",
-            },
+            "documentIds": document_ids("Only in the documents with these ids"),
+            "category": category(),
+            "tags": tags(),
         }),
         &["query"],
         json!({ "results": list("Passages, the best first") }),
@@ -105,6 +103,8 @@ fn ask() -> Tool {
                 "default": Agent::default().name(),
                 "description": "Who answers: each agent looks at the sources in its own way",
             },
+            "documentId": { "type": "string", "description": "Answer from the document with this id only" },
+            "documentIds": document_ids("Answer from the documents with these ids only"),
             "topK": whole("How many sources at most", DEFAULT_SOURCES, MOST_RESULTS),
         }),
         &["question"],
@@ -146,6 +146,28 @@ fn whole(description: &str, default: usize, most: usize) -> Value {
         "maximum": most,
         "default": default,
         "description": description,
+    })
+}
+
+fn document_ids(description: &str) -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "minItems": 1,
+        "maxItems": MOST_DOCUMENTS,
+        "description": description,
+    })
+}
+
+fn category() -> Value {
+    json!({ "type": "string", "description": "Only documents of this category" })
+}
+
+fn tags() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "Only documents that have all of these tags",
     })
 }
 

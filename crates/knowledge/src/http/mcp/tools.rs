@@ -10,6 +10,7 @@ use crate::http::App;
 use crate::http::chat::{collect, refuse_long};
 use crate::http::error::Failure;
 use crate::http::limit::Counted;
+use crate::http::scope::{document_ids, require_owned};
 use crate::http::search::{self, DEFAULT_RESULTS};
 use crate::search::{Filters, MOST_RESULTS, Question};
 use crate::tables;
@@ -119,11 +120,7 @@ impl Tools {
             text: required(arguments, "query")?.to_owned(),
             mode: search::mode(text(arguments, "mode")?)?,
             limit: whole(arguments, "topK", "topK", MOST_RESULTS)?.unwrap_or(DEFAULT_RESULTS),
-            filters: Filters {
-                document_id: text(arguments, "documentId")?.map(str::to_owned),
-                category: text(arguments, "category")?.map(str::to_owned),
-                tags: tags(arguments)?,
-            },
+            filters: Filters { document_ids: document_ids(arguments)?, ..described(arguments)? },
         };
         let content = search::found(&self.app, &self.user.id, question).await?;
         let results = content["results"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -180,6 +177,8 @@ impl Tools {
         if let Some(name) = text(arguments, "agentType")? {
             ask.agent = Agent::named(name).map_err(|error| ApiError::invalid(error.to_string()))?;
         }
+        ask.document_ids = document_ids(arguments)?;
+        require_owned(&self.app, &self.user.id, &ask.document_ids).await?;
         ask.top_k = whole(arguments, "topK", "topK", MOST_RESULTS)?.unwrap_or(ask.top_k);
         let answer = self.app.chats.answer(&self.user.id, ask).await?;
         let (sources, provider, model) =
@@ -198,6 +197,11 @@ impl Tools {
 fn required<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, ApiError> {
     let found = text(arguments, name)?.map(str::trim).filter(|text| !text.is_empty());
     found.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))
+}
+
+fn described(arguments: &Arguments) -> Result<Filters, ApiError> {
+    let category = text(arguments, "category")?.map(str::to_owned);
+    Ok(Filters { document_ids: Vec::new(), category, tags: tags(arguments)? })
 }
 
 fn tags(arguments: &Arguments) -> Result<Vec<String>, ApiError> {
