@@ -9,6 +9,7 @@ mod documents;
 mod http;
 mod indexes;
 mod ingest;
+mod listing;
 mod passwords;
 mod search;
 mod summary;

@@ -9,5 +9,7 @@ use store::Migration;
 
 pub const SCOPE: &str = "knowledge";
 
-pub const MIGRATIONS: &[Migration] =
-    &[Migration::portable(1, "knowledge", include_str!("../migrations/0001_knowledge.sql"))];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration::portable(1, "knowledge", include_str!("../migrations/0001_knowledge.sql")),
+    Migration::portable(2, "document pages", include_str!("../migrations/0002_document_pages.sql")),
+];

@@ -12,6 +12,7 @@ mod formats;
 mod graph;
 mod ingest;
 mod lifecycle;
+mod listing;
 mod mcp;
 mod models;
 mod openai;

@@ -1,5 +1,9 @@
 //! Documents: one row for each uploaded file.
 
+mod pages;
+
+pub use pages::{Rows, count_by_status, page};
+
 use crate::documents::{Document, Metadata, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};

@@ -7,7 +7,7 @@ use crate::tables::{self, leads::Filter};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, header};
+use http::header;
 use kit::error::ApiError;
 use kit::request::{Params, PathId};
 use serde_json::{Value, json};
@@ -21,15 +21,8 @@ pub async fn list(State(app): State<App>, _: Admin, params: Params) -> Result<Re
     let leads = tables::leads::page(&app.db, &filter, params.get("after"), limit).await?;
     let next = leads.last().filter(|_| leads.len() == limit).map(|last| last.id.clone());
     let mut response = (Json(leads.iter().map(Lead::to_json).collect::<Vec<Value>>())).into_response();
-    if let Some(after) = next {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        for name in ["form", "status", "email"] {
-            query.extend_pairs(params.get(name).map(|value| (name, value)));
-        }
-        query.append_pair("limit", &limit.to_string()).append_pair("after", &after);
-        // Relative: a proxy may have a prefix before our path.
-        let link = HeaderValue::from_str(&format!("<?{}>; rel=\"next\"", query.finish()));
-        response.headers_mut().insert(header::LINK, link.map_err(ApiError::internal)?);
+    if let Some(link) = next.and_then(|after| params.next_page(&after)) {
+        response.headers_mut().insert(header::LINK, link);
     }
     Ok(response)
 }

@@ -4,6 +4,7 @@ use crate::chat::{Agent, DEFAULT_SOURCES};
 use crate::documents::Status;
 use crate::http::scope::MOST_DOCUMENTS;
 use crate::http::search::DEFAULT_RESULTS;
+use crate::listing::MOST_LISTED;
 use crate::search::MOST_RESULTS;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -82,9 +83,17 @@ fn list_documents() -> Tool {
                 "enum": Status::ALL.map(Status::as_str),
                 "description": "Only documents of this status",
             },
+            "title": { "type": "string", "description": "Only documents with this in their title" },
+            "category": category(),
+            "tags": tags(),
+            "limit": whole("How many documents at most", MOST_LISTED, MOST_LISTED),
+            "after": { "type": "string", "description": "The `next` of the list that this one continues" },
         }),
         &[],
-        json!({ "documents": list("The documents, newest first") }),
+        json!({
+            "documents": list("The documents, newest first"),
+            "next": { "type": ["string", "null"], "description": "Where the list goes on; null at its end" },
+        }),
         &["documents"],
     )
 }

@@ -12,8 +12,8 @@ use crate::http::error::Failure;
 use crate::http::limit::Counted;
 use crate::http::scope::{document_ids, require_owned};
 use crate::http::search::{self, DEFAULT_RESULTS};
+use crate::listing::{Listing, MOST_LISTED, Order};
 use crate::search::{Filters, MOST_RESULTS, Question};
-use crate::tables;
 use graph::Node;
 use kit::error::ApiError;
 use kit::fields::{given, text, whole};
@@ -148,21 +148,26 @@ impl Tools {
     }
 
     async fn list_documents(&self, arguments: &Arguments) -> Result<Given, Failure> {
-        let status = text(arguments, "status")?.map(|name| {
-            let all = Status::ALL.map(Status::as_str).join(", ");
-            let unknown = || ApiError::invalid(format!("unknown `status` `{name}`: one of {all}"));
-            Status::parse(name).ok_or_else(unknown)
-        });
-        let status = status.transpose()?;
-        let documents = tables::documents::of_user(&self.app.db, &self.user.id).await?;
-        let wanted = |document: &&Document| status.is_none_or(|status| status == document.status);
-        let documents: Vec<&Document> = documents.iter().filter(wanted).collect();
-        let lines: Vec<String> = documents.iter().map(|document| line(document)).collect();
-        let listed: Vec<Value> = documents.iter().map(|document| listed(document)).collect();
-        Ok(Given {
-            words: if lines.is_empty() { "There are no documents.".to_owned() } else { lines.join("\n") },
-            content: json!({ "documents": listed }),
-        })
+        let wrong = |()| ApiError::invalid("`after` is not the `next` of a list before");
+        let listing = Listing {
+            status: text(arguments, "status")?.map(Status::named).transpose().map_err(ApiError::invalid)?,
+            filters: described(arguments)?,
+            title: text(arguments, "title")?.map(str::to_owned),
+            order: Order::Newest,
+            after: text(arguments, "after")?.map(|text| text.parse().map_err(wrong)).transpose()?,
+            limit: whole(arguments, "limit", "limit", MOST_LISTED)?.unwrap_or(MOST_LISTED),
+        };
+        let page = listing.page(&self.app.db, &self.user.id).await?;
+        let next = page.next.map(|cursor| cursor.to_string());
+        let mut lines: Vec<String> = page.documents.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push("There are no documents.".to_owned());
+        }
+        lines.extend(
+            next.as_ref().map(|next| format!("There are more: list again with `after` set to {next}.")),
+        );
+        let listed: Vec<Value> = page.documents.iter().map(listed).collect();
+        Ok(Given { words: lines.join("\n"), content: json!({ "documents": listed, "next": next }) })
     }
 
     async fn ask(&self, arguments: &Arguments) -> Result<Given, Failure> {
