@@ -28,7 +28,7 @@ pub use search::{Filters, Question, SearchError};
 use chat::Chats;
 use indexes::Indexes;
 use inference::Engine;
-use ingest::Ingest;
+use ingest::{Duplicates, Ingest};
 use kit::health::Health;
 use kit::serve::{AxumHandler, Drain, TrustedProxies};
 use kit::token::Tokens;
@@ -140,8 +140,8 @@ impl Knowledge {
         title: &str,
     ) -> Result<Option<Document>, IngestError> {
         let metadata = [("title".to_owned(), title.to_owned())].into();
-        let document = self.0.ingest.submit(owner, upload, metadata).await?;
-        Ok(self.0.ingest.finished(&owner.id, &document.id).await?)
+        let submitted = self.0.ingest.submit(owner, upload, metadata, Duplicates::Keep).await?;
+        Ok(self.0.ingest.finished(&owner.id, &submitted.document.id).await?)
     }
 
     /// What a search gives, as a caller sees it.

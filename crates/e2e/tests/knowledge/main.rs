@@ -6,6 +6,7 @@ mod answers;
 mod backends;
 mod chat;
 mod crashes;
+mod duplicates;
 mod events;
 mod fairness;
 mod formats;

@@ -17,7 +17,8 @@ const MOST_FILES: usize = 100;
 const MOST_FILE_LIMITS: u64 = 3;
 const FILES: [&str; 3] = ["file", "files", "files[]"];
 /// All others are passed over.
-const TEXTS: [&str; 8] = ["userId", "metadata", "name", "email", "password", "username", "goals", "isAdmin"];
+const TEXTS: [&str; 9] =
+    ["userId", "metadata", "duplicate", "name", "email", "password", "username", "goals", "isAdmin"];
 
 #[derive(Default)]
 pub struct Form {

@@ -86,6 +86,21 @@ pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreEr
     Ok(sqlx::query(count).bind(user_id).fetch_one(tx.conn()).await?.try_get(0)?)
 }
 
+/// The first document of a user with this content that is indexed, or will be. Within a transaction that has locked
+/// the user, no other can come.
+pub async fn original<'c>(
+    connection: impl sqlx::AnyExecutor<'c>,
+    user_id: &str,
+    content_hash: &str,
+) -> Result<Option<Document>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND content_hash = $2 AND status <> 'error'
+         ORDER BY uploaded_at, id LIMIT 1"
+    ));
+    let row = sqlx::query(select).bind(user_id).bind(content_hash).fetch_optional(connection).await?;
+    row.as_ref().map(document_of).transpose()
+}
+
 /// Another document of the same user, of the same content and title, with vectors of this encoder.
 pub async fn twin(
     db: &Db,
