@@ -30,7 +30,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use grounding::Grounding;
 use kit::Random;
 use lens::Lens;
-use llm::{ChatError, Model, Piece, Providers, UnknownProvider, Usage};
+use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
 use retrieval::Mode;
 use std::sync::Arc;
 use store::StoreError;
@@ -135,6 +135,8 @@ pub struct Answer {
 
 pub struct Chats {
     providers: Arc<Providers>,
+    /// Answers where a request names no model, or a vendor without its secret.
+    default: Model,
     search: Arc<Search>,
     indexes: Arc<Indexes>,
     random: Random,
@@ -145,16 +147,22 @@ pub struct Chats {
 impl Chats {
     pub fn new(
         providers: Arc<Providers>,
+        default: &DefaultModel,
         search: Arc<Search>,
         indexes: Arc<Indexes>,
         random: Random,
     ) -> Self {
+        let default = providers.default_model(default);
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-        Self { providers, search, indexes, random, readers: Semaphore::new((cores / 2).max(1)) }
+        Self { providers, default, search, indexes, random, readers: Semaphore::new((cores / 2).max(1)) }
     }
 
     pub fn providers(&self) -> &Providers {
         &self.providers
+    }
+
+    pub fn default_model(&self) -> &Model {
+        &self.default
     }
 
     pub async fn answer(&self, user_id: &str, mut ask: Ask) -> Result<Answer, ChatFailure> {
@@ -199,10 +207,11 @@ impl Chats {
     }
 
     fn model(&self, choice: Option<&Choice>) -> Result<Model, UnknownProvider> {
-        match choice {
-            None => Ok(self.providers.edge().clone()),
-            Some(choice) => self.providers.pick(&choice.provider, choice.model.as_deref()),
-        }
+        let named = match choice {
+            None => None,
+            Some(choice) => self.providers.find(&choice.provider, choice.model.as_deref())?,
+        };
+        Ok(named.unwrap_or_else(|| self.default.clone()))
     }
 
     async fn find(&self, user_id: &str, ask: &Ask, limit: usize) -> Result<Vec<Source>, SearchError> {

@@ -33,7 +33,7 @@ use kit::health::Health;
 use kit::serve::{AxumHandler, Drain, TrustedProxies};
 use kit::token::Tokens;
 use kit::{Clock, Random};
-use llm::Providers;
+use llm::{DefaultModel, Providers};
 use search::Search;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,6 +46,7 @@ pub const OPENAPI: &str = include_str!("../openapi.json");
 pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
+    pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
     pub trusted_proxies: TrustedProxies,
     /// For large uploads on their way.
@@ -95,7 +96,13 @@ impl Knowledge {
         let indexes = Arc::new(Indexes::new(db.clone(), encoder));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
         Ok(Self(Arc::new(Inner {
-            chats: Chats::new(providers, search.clone(), indexes.clone(), random.clone()),
+            chats: Chats::new(
+                providers,
+                &settings.chat_model,
+                search.clone(),
+                indexes.clone(),
+                random.clone(),
+            ),
             search,
             ingest: Ingest::new(
                 db.clone(),

@@ -1,6 +1,7 @@
 //! What the person who starts Stoa has set, checked as a whole. The only place that reads the environment.
 
 mod crm;
+mod default_model;
 mod layers;
 mod parse;
 mod secrets;
@@ -16,7 +17,7 @@ use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
 use layers::Layers;
 use leads::{CrmSettings, Forms};
-use llm::{ApiKey, VendorSettings, Vendors};
+use llm::{ApiKey, DefaultModel, VendorSettings, Vendors};
 use parse::{folder, list, listen_address, one_of};
 use portal::SsoSettings;
 use std::collections::BTreeMap;
@@ -58,6 +59,7 @@ pub struct Config {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
     pub vendors: Vendors,
+    pub chat_model: DefaultModel,
     pub supervisor_token: Option<String>,
     /// Who works in which phase; the built-in workflow where absent.
     pub workflow: Option<PathBuf>,
@@ -110,6 +112,12 @@ impl Config {
         let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
         let trusted_proxies: TrustedProxies = layers.read("trusted_proxies", |text| text.parse());
         let proxies = trusted_proxies.clone().and_loopback();
+        let vendors = Vendors {
+            a: vendor(&mut layers, "a"),
+            b: vendor(&mut layers, "b"),
+            c: vendor(&mut layers, "c"),
+            timeout: layers.read("vendor_timeout", duration),
+        };
         let config = Self {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
@@ -150,12 +158,8 @@ impl Config {
             sso: sso::sso(&mut layers, cookie_secure, proxies, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
-            vendors: Vendors {
-                a: vendor(&mut layers, "a"),
-                b: vendor(&mut layers, "b"),
-                c: vendor(&mut layers, "c"),
-                timeout: layers.read("vendor_timeout", duration),
-            },
+            chat_model: default_model::default_model(&mut layers, "chat", &vendors),
+            vendors,
             supervisor_token: layers.optional("supervisor_token"),
             workflow: layers.read("workflow", optional_file),
             job_lease: layers.read("job_lease", lease),

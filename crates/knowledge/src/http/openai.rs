@@ -54,7 +54,7 @@ pub async fn list_models(State(app): State<App>, _: Key) -> Json<Value> {
 
 pub async fn get_model(State(app): State<App>, _: Key, id: PathId) -> Result<Json<Value>, Fault> {
     let PathId(id) = id;
-    let named = Named::parse(&id, app.chats.providers()).ok_or_else(|| Fault::unknown_model(&id))?;
+    let named = Named::parse(&id, &app.chats).ok_or_else(|| Fault::unknown_model(&id))?;
     // Without its key a vendor has no models, although others answer in its place.
     let owner = named.owner().ok_or_else(|| Fault::unknown_model(&id))?;
     Ok(Json(model(&id, owner, seconds(&app))))
@@ -82,7 +82,7 @@ fn too_many(Excess { message, wait }: Excess) -> Fault {
 
 async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Result<Response, Fault> {
     let asked = Asked::read(fields)?;
-    let named = Named::parse(&asked.model, app.chats.providers());
+    let named = Named::parse(&asked.model, &app.chats);
     let named = named.ok_or_else(|| Fault::unknown_model(&asked.model))?;
     let (streams, with_usage, retrieves) = (asked.streams, asked.with_usage, named.agent.is_some());
     let answer = match named.agent {

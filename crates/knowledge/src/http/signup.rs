@@ -27,7 +27,7 @@ pub async fn signup(State(app): State<App>, _: Admin, form: Form) -> Result<Json
     if !form.files.is_empty() {
         require_encoder(&app)?;
     }
-    let summary = summarize(app.chats.providers().edge(), app.engine.as_deref(), &new.goals).await;
+    let summary = summarize(app.chats.default_model(), app.engine.as_deref(), &new.goals).await;
     let user = app.accounts.create(new, summary).await.map_err(account_failure)?;
     let mut files = Vec::new();
     for upload in form.files {
