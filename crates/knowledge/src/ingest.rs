@@ -153,7 +153,8 @@ impl Ingest {
                 Ok(Submitted { document: original, is_duplicate: true })
             }
             // A commit may have succeeded and only its answer been lost: what becomes of the file, the job decides.
-            Err(error @ IngestError::Store(_)) => Err(error),
+            // Nor does it help to ask a store that has just failed.
+            Err(error @ (IngestError::Store(_) | IngestError::Blob(_))) => Err(error),
             Err(error) => {
                 let _ = self.blobs.delete(&document.object_key).await;
                 Err(error)

@@ -11,6 +11,7 @@ mod events;
 mod fairness;
 mod formats;
 mod graph;
+mod hanging_store;
 mod ingest;
 mod lifecycle;
 mod listing;
