@@ -11,6 +11,7 @@ pub mod desk;
 pub mod fault_proxy;
 pub mod issuer;
 pub mod oidc;
+pub mod passages;
 pub mod person;
 pub mod postgres;
 pub mod raw;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::clean;
-use crate::{ExtractError, Limits};
+use crate::{Excess, ExtractError, Limits};
 
 /// What a file is, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,16 +192,12 @@ impl Builder {
         };
         self.characters = offset + text.chars().count();
         if self.characters > self.limit {
-            return Err(ExtractError::too_large(self.document.kind, "characters of text", self.limit));
+            return Err(ExtractError::too_large(self.document.kind, Excess::Characters, self.limit));
         }
         let headings: Vec<String> = self.path.iter().map(|(_, heading)| heading.clone()).collect();
         self.carried += headings.iter().map(String::len).sum::<usize>();
         if self.carried > self.limit {
-            return Err(ExtractError::too_large(
-                self.document.kind,
-                "characters of repeated headings",
-                self.limit,
-            ));
+            return Err(ExtractError::too_large(self.document.kind, Excess::RepeatedHeadings, self.limit));
         }
         self.document.blocks.push(Block { text, headings, page: self.page, offset, form });
         self.bare_heading = false;

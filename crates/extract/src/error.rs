@@ -26,11 +26,17 @@ pub enum ExtractError {
     #[error("the {kind} is damaged: {reason}")]
     Damaged { kind: Kind, reason: String },
 
-    #[error("the {kind} has more than {limit} {what}: split it and upload the parts")]
-    TooLarge { kind: Kind, what: String, limit: u64 },
+    #[error("the {kind} has more than {limit} {what}: split it and upload the parts{}", .what.advice())]
+    TooLarge { kind: Kind, what: Excess, limit: u64 },
 
     #[error("the file was not read within {seconds} seconds: split it and upload the parts")]
     TooSlow { seconds: u64 },
+
+    #[error(
+        "the file takes more than {mebibytes} MiB of memory to read: split it and upload the parts, or have \
+         EXTRACT_MEMORY_MIB raised"
+    )]
+    TooMuchMemory { mebibytes: u64 },
 
     #[error("the file made its reader crash: it is damaged, or takes too much memory")]
     Crashed,
@@ -50,7 +56,48 @@ impl ExtractError {
         Self::Damaged { kind, reason: reason.to_string() }
     }
 
-    pub(crate) fn too_large(kind: Kind, what: &str, limit: usize) -> Self {
-        Self::TooLarge { kind, what: what.to_owned(), limit: limit as u64 }
+    pub(crate) fn too_large(kind: Kind, what: Excess, limit: usize) -> Self {
+        Self::TooLarge { kind, what, limit: limit as u64 }
+    }
+}
+
+/// Of what a file has too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Excess {
+    Characters,
+    RepeatedHeadings,
+    Pages,
+    Slides,
+    Cells,
+    FilesInside,
+    BytesUnpacked,
+    BytesInStream,
+}
+
+impl std::fmt::Display for Excess {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Characters => "characters of text",
+            Self::RepeatedHeadings => "characters of repeated headings",
+            Self::Pages => "pages",
+            Self::Slides => "slides",
+            Self::Cells => "cells",
+            Self::FilesInside => "files inside",
+            Self::BytesUnpacked => "bytes when unpacked",
+            Self::BytesInStream => "bytes in one stream when unpacked",
+        })
+    }
+}
+
+impl Excess {
+    /// What an administrator can do about it.
+    fn advice(self) -> String {
+        let setting = match self {
+            Self::Characters | Self::RepeatedHeadings => "MAX_TEXT_CHARACTERS",
+            Self::Pages | Self::Slides => "MAX_PAGES",
+            Self::Cells => "MAX_CELLS",
+            Self::FilesInside | Self::BytesUnpacked | Self::BytesInStream => return String::new(),
+        };
+        format!(", or have {setting} raised")
     }
 }

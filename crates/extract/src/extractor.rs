@@ -68,6 +68,9 @@ impl Extractor {
                     return Err(ExtractError::Worker(format!("`{}` ended at once", self.program.display())));
                 }
                 Outcome::Crashed => return Err(ExtractError::Crashed),
+                Outcome::TooMuchMemory => {
+                    return Err(ExtractError::TooMuchMemory { mebibytes: self.limits.memory >> 20 });
+                }
                 Outcome::TooSlow => {
                     return Err(ExtractError::TooSlow { seconds: self.limits.time(bytes.len()).as_secs() });
                 }

@@ -19,7 +19,7 @@ mod worker;
 
 pub use detect::detect;
 pub use document::{Block, Document, Form, Kind};
-pub use error::ExtractError;
+pub use error::{Excess, ExtractError};
 pub use extractor::Extractor;
 pub use limits::Limits;
 pub use passages::{Passage, passages};

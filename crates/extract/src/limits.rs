@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 const MIB: usize = 1 << 20;
+/// Memory that a large file needs.
+const ENOUGH: u64 = 512 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
@@ -14,7 +16,7 @@ pub struct Limits {
     pub most_seconds: u64,
     /// Of extracted text.
     pub characters: usize,
-    /// Bytes of address space that a child process may take on top of what it starts with.
+    /// Bytes of memory that a child process may use.
     pub memory: u64,
     /// Files inside an archive.
     pub entries: usize,
@@ -44,6 +46,14 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Limits under which children use no more than `budget` bytes together, and how many of them there may be: as
+    /// many as cores if each gets enough for a large file.
+    pub fn within(budget: u64, cores: usize) -> (usize, Self) {
+        let children = cores.min((budget / ENOUGH) as usize).max(1);
+        let memory = (budget / children as u64).min(1 << 30);
+        (children, Self { memory, ..Self::default() })
+    }
+
     /// How long a file of this many bytes may take.
     pub fn time(&self, bytes: usize) -> Duration {
         let seconds = self.seconds + self.seconds_per_mib * (bytes / MIB) as u64;
@@ -53,5 +63,27 @@ impl Limits {
     /// How many bytes an archive of this many may unpack to.
     pub(crate) fn unpacked_from(&self, bytes: usize) -> usize {
         bytes.saturating_mul(self.expansion).max(16 * MIB).min(self.unpacked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limits;
+
+    #[test]
+    fn children_at_once_stay_within_the_budget() {
+        const GIB: u64 = 1 << 30;
+        for (budget, cores, children, memory) in [
+            (2 * GIB, 2, 2, GIB),
+            (2 * GIB, 1, 1, GIB),
+            (2 * GIB, 3, 3, 2 * GIB / 3),
+            (2 * GIB, 64, 4, GIB / 2),
+            (GIB / 4, 8, 1, GIB / 4),
+            (64 * GIB, 8, 8, GIB),
+        ] {
+            let (number, limits) = Limits::within(budget, cores);
+            assert_eq!((number, limits.memory), (children, memory), "{budget} {cores}");
+            assert!(number as u64 * limits.memory <= budget);
+        }
     }
 }

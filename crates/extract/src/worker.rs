@@ -1,5 +1,7 @@
 //! The child's side: reads files from standard input and answers on standard output until there are no more.
 
+mod memory;
+
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -32,7 +34,7 @@ pub fn work() -> io::Result<()> {
             break;
         }
         if !std::mem::replace(&mut is_limited, true) {
-            limit_memory(request.limits.memory)?;
+            memory::limit(request.limits.memory)?;
         }
         limit_time(&request)?;
         let answer: Answer = extract(&request.name, &file, &request.limits);
@@ -60,14 +62,6 @@ fn take_output() -> io::Result<impl Write> {
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
     Ok(answers)
-}
-
-/// What the program has mapped before it reads the first file does not count.
-fn limit_memory(bytes: u64) -> io::Result<()> {
-    let mapped = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: u64 = mapped.split(' ').next().and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    let most = pages * rustix::param::page_size() as u64 + bytes;
-    lower(Resource::As, most)
 }
 
 /// The parent ends a child that takes too long; this one ends it where the parent is gone as well.

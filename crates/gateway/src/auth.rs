@@ -4,6 +4,7 @@ use crate::admins::{AdminRecord, Admins, is_username};
 use crate::body::GatewayBody;
 use crate::error::{GatewayError, json_response};
 use http::{Method, Request, Response, StatusCode};
+use kit::guests::Guests;
 use kit::serve::RequestBody;
 use kit::token::{Claims, Route, Tokens};
 use kit::unknown_fields::UnknownFields;
@@ -26,6 +27,7 @@ pub struct Auth {
     pub tokens: Arc<Tokens>,
     pub token_ttl: Duration,
     pub environment: &'static str,
+    pub guests: Guests,
     pub admins: Admins,
     pub db: Db,
     pub clock: Clock,
@@ -85,6 +87,9 @@ impl Auth {
     }
 
     fn guest(&self, fields: &Fields) -> Result<Response<GatewayBody>, GatewayError> {
+        if self.guests == Guests::Off {
+            return Err(GatewayError::guests_off(Route::Auth));
+        }
         let route = guest_route(fields)?;
         let token = self.issue("guest", route, "guest")?;
         Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "route": route })))

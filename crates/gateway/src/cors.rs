@@ -5,6 +5,7 @@
 use crate::body::GatewayBody;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
+use kit::serve::vary_by_origin;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
@@ -66,10 +67,14 @@ impl Cors {
         response
     }
 
-    pub fn open(response: &mut Response<GatewayBody>, origin: HeaderValue) {
+    /// Lets a page of `origin` read the answer. A cache is told that others get other headers, whoever asked first.
+    pub fn open(&self, response: &mut Response<GatewayBody>, origin: Option<HeaderValue>) {
         let headers = response.headers_mut();
+        if !self.origins.is_empty() {
+            vary_by_origin(headers);
+        }
+        let Some(origin) = origin else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.append(header::VARY, HeaderValue::from_static("origin"));
         headers.insert(
             header::ACCESS_CONTROL_EXPOSE_HEADERS,
             HeaderValue::from_static(

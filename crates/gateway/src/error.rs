@@ -3,6 +3,7 @@
 use crate::body::GatewayBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use kit::error::{STORAGE_FULL, STORAGE_UNAVAILABLE, STORAGE_WAIT};
+use kit::guests::GUESTS_ARE_OFF;
 use kit::serve::{BodyFault, Refusal, RequestId};
 use kit::token::Route;
 use kit::{Clock, iso8601};
@@ -63,6 +64,10 @@ impl GatewayError {
     pub fn route_mismatch(route: Route, token_route: Route) -> Self {
         let message = format!("the token is for {}, not for {}", token_route.as_str(), route.as_str());
         Self::new(route, StatusCode::FORBIDDEN, "ROUTE_MISMATCH", message)
+    }
+
+    pub fn guests_off(route: Route) -> Self {
+        Self::new(route, StatusCode::FORBIDDEN, "GUESTS_OFF", GUESTS_ARE_OFF)
     }
 
     pub fn not_found() -> Self {

@@ -2,21 +2,23 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
-use kit::serve::{Connection, RequestId, TrustedProxies, X_REQUEST_ID};
+use http::{Request, Uri};
+use kit::headers::{is_forwarded_https, text};
+use kit::serve::{
+    Connection, Forwarded, RequestId, TrustedProxies, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST,
+    X_FORWARDED_PROTO, X_REQUEST_ID, hyphenated, is_forwarding,
+};
 use kit::token::Route;
-use std::borrow::Cow;
 
 const X_GATEWAY_ROUTE: &str = "x-gateway-route";
 const X_GATEWAY_IDENTITY: &str = "x-gateway-identity";
-const X_FORWARDED_FOR: &str = "x-forwarded-for";
-const X_FORWARDED_PROTO: &str = "x-forwarded-proto";
-const X_FORWARDED_HOST: &str = "x-forwarded-host";
-const X_REAL_IP: &str = "x-real-ip";
 
 /// What the target is told beside what the client sent.
 pub struct Introduction<'a> {
     pub route: Route,
     pub identity: Option<&'a HeaderValue>,
+    /// Whose request it is, signed.
+    pub vouched: Option<&'a HeaderValue>,
     pub request_id: &'a RequestId,
     pub connection: &'a Connection,
     pub trusted: &'a TrustedProxies,
@@ -69,13 +71,16 @@ pub fn write_head(
     if let Some(identity) = introduction.identity {
         write(out, X_GATEWAY_IDENTITY, identity.as_bytes());
     }
+    if let Some(vouched) = introduction.vouched {
+        write(out, VOUCHED.as_str(), vouched.as_bytes());
+    }
     write(out, X_REQUEST_ID.as_str(), introduction.request_id.as_str().as_bytes());
-    write(out, X_FORWARDED_FOR, introduction.connection.peer_ip.as_bytes());
+    write(out, X_FORWARDED_FOR.as_str(), introduction.connection.peer_ip.as_bytes());
     if !trusted || !request.headers.contains_key(X_FORWARDED_PROTO) {
-        write(out, X_FORWARDED_PROTO, b"http");
+        write(out, X_FORWARDED_PROTO.as_str(), b"http");
     }
     if !trusted || !request.headers.contains_key(X_FORWARDED_HOST) {
-        write(out, X_FORWARDED_HOST, host_of(request));
+        write(out, X_FORWARDED_HOST.as_str(), host_of(&request.uri, &request.headers).as_bytes());
     }
     if let Some(protocol) = introduction.upgrade {
         write(out, "connection", b"upgrade");
@@ -108,7 +113,7 @@ fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool
         let goes = is_hop_by_hop(name)
             || matches!(name.as_str(), "host" | "authorization" | "cookie" | "expect" | "x-request-id")
             || is_gateway_header(name)
-            || (!trusted && is_forwarding_header(name))
+            || (!trusted && is_forwarding(name))
             || named.contains(name);
         if !goes {
             write(out, name.as_str(), value.as_bytes());
@@ -126,9 +131,21 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     names.filter(|name| *name != header::CONTENT_LENGTH).collect()
 }
 
-fn host_of(request: &Parts) -> &[u8] {
-    let sent = request.headers.get(header::HOST).map(HeaderValue::as_bytes);
-    request.uri.authority().map(|authority| authority.as_str().as_bytes()).or(sent).unwrap_or_default()
+fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
+    let authority = uri.authority().map(|authority| authority.as_str());
+    authority.or_else(|| text(headers, header::HOST)).unwrap_or_default()
+}
+
+/// Whose request it is, as those proxies say that are believed.
+pub fn forwarded<B>(request: &Request<B>, connection: &Connection, trusted: &TrustedProxies) -> Forwarded {
+    let (peer, headers) = (connection.peer.ip(), request.headers());
+    let client = trusted.client(peer, headers);
+    let host = host_of(request.uri(), headers);
+    if !trusted.contains(peer) {
+        return Forwarded { client, is_https: false, host: host.to_owned() };
+    }
+    let host = text(headers, X_FORWARDED_HOST).unwrap_or(host).to_owned();
+    Forwarded { client, is_https: is_forwarded_https(headers), host }
 }
 
 /// What concerns only one connection and is never passed on.
@@ -148,16 +165,5 @@ pub fn is_hop_by_hop(name: &HeaderName) -> bool {
 }
 
 fn is_gateway_header(name: &HeaderName) -> bool {
-    folded(name).starts_with("x-gateway-")
-}
-
-fn is_forwarding_header(name: &HeaderName) -> bool {
-    let name = folded(name);
-    name == "forwarded" || name == X_REAL_IP || name.starts_with("x-forwarded-")
-}
-
-/// Some servers take an underscore for a hyphen.
-fn folded(name: &HeaderName) -> Cow<'_, str> {
-    let name = name.as_str();
-    if name.contains('_') { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) }
+    hyphenated(name).starts_with("x-gateway-")
 }

@@ -26,6 +26,7 @@ use error::GatewayError;
 use forward::Introduction;
 use http::{Method, Request, Response};
 use kit::Clock;
+use kit::guests::Guests;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::token::{Route, Tokens};
 use kit::unknown_fields::KnownFields;
@@ -45,6 +46,7 @@ pub struct GatewaySettings {
     pub core_targets: Vec<TargetUrl>,
     pub token_ttl: Duration,
     pub environment: &'static str,
+    pub guests: Guests,
     pub upstream_timeout: Duration,
     pub trusted_proxies: TrustedProxies,
     pub cors: Cors,
@@ -89,13 +91,14 @@ impl Gateway {
             tokens: tokens.clone(),
             token_ttl: settings.token_ttl,
             environment: settings.environment,
+            guests: settings.guests,
             admins: Admins::new(blobs),
             db,
             clock: clock.clone(),
         };
         let inner = Inner {
             auth,
-            bearers: Bearers::new(tokens, clock.clone()),
+            bearers: Bearers::new(tokens, settings.guests, clock.clone()),
             proxies,
             known_fields: KnownFields::of_openapi(OPENAPI),
             trusted_proxies: settings.trusted_proxies,
@@ -139,9 +142,12 @@ impl Inner {
             Place::Proxied(route, rest) => (route, rest),
         };
         let caller = self.bearers.authorize(request.headers(), route)?;
+        let told = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
+        let vouched = context.connection.introduce(told, &self.auth.tokens);
         let introduction = Introduction {
             route,
             identity: caller.as_ref().map(|caller| &caller.identity),
+            vouched: vouched.as_ref(),
             request_id: &context.request_id,
             connection: &context.connection,
             trusted: &self.trusted_proxies,
@@ -156,7 +162,7 @@ impl Inner {
         mut request: Request<RequestBody>,
         context: &RequestContext,
     ) -> Response<GatewayBody> {
-        let client = self.trusted_proxies.client(&context.connection, request.headers());
+        let client = self.trusted_proxies.client(context.connection.peer.ip(), request.headers());
         let unknown = self.known_fields.of_request(request.method(), request.uri());
         if let Some(unknown) = &unknown {
             request.extensions_mut().insert(unknown.clone());
@@ -187,9 +193,7 @@ impl Handler for Gateway {
             let answer = inner.answer(request, context).await;
             answer.unwrap_or_else(|error| error.into_response(&context.request_id, &inner.clock))
         };
-        if let Some(origin) = origin {
-            Cors::open(&mut response, origin);
-        }
+        inner.cors.open(&mut response, origin);
         response
     }
 

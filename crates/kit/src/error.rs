@@ -35,6 +35,12 @@ impl ApiError {
         self
     }
 
+    /// With a `Retry-After` of at least a second.
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
+        self
+    }
+
     pub fn status(&self) -> StatusCode {
         self.status
     }
@@ -78,12 +84,6 @@ impl ApiError {
     pub fn storage_full(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "the storage is full");
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", STORAGE_FULL)
-    }
-
-    /// With the time after which trying again makes sense.
-    pub fn retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
-        self
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {

@@ -22,17 +22,25 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
 }
 
-/// Whether a page of another site asks. It can make a browser ask, but not hide where it comes from.
+/// Whether a page of another site asks. It can make a browser ask, but not hide where it comes from. The headers must have
+/// passed a [`crate::serve::Door`].
 pub fn is_of_another_site(headers: &HeaderMap) -> bool {
-    is_of_another_host(headers, text(headers, "x-forwarded-host").or_else(|| text(headers, header::HOST)))
-}
-
-/// As [`is_of_another_site`], where `ours` is the only host that we have.
-pub fn is_of_another_host(headers: &HeaderMap, ours: Option<&str>) -> bool {
     let Some(origin) = text(headers, header::ORIGIN) else { return headers.contains_key(header::ORIGIN) };
     let origin: Option<Uri> = origin.parse().ok();
-    let origin = origin.as_ref().and_then(|origin| origin.authority()).map(|authority| authority.as_str());
-    !origin.zip(ours).is_some_and(|(origin, ours)| origin.eq_ignore_ascii_case(ours))
+    let host = text(headers, "x-forwarded-host").or_else(|| text(headers, header::HOST));
+    let authority = origin.as_ref().and_then(|origin| origin.authority());
+    let is_our_host =
+        authority.zip(host).is_some_and(|(origin, ours)| origin.as_str().eq_ignore_ascii_case(ours));
+    let scheme = origin.as_ref().and_then(|origin| origin.scheme_str());
+    let ours = if is_forwarded_https(headers) { "https" } else { "http" };
+    if is_our_host && scheme != Some(ours) {
+        tracing::warn!(
+            scheme,
+            ours,
+            "a page of our host asks over another scheme: is its proxy in TRUSTED_PROXIES?"
+        );
+    }
+    !is_our_host || scheme != Some(ours)
 }
 
 /// When a session cookie is marked `Secure`.
@@ -73,14 +81,21 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_ours_when_its_origin_is_the_host_that_was_asked() {
+    fn a_page_is_ours_when_its_origin_is_the_scheme_and_host_that_were_asked() {
         for (pairs, other) in [
             (vec![("host", "a:1")], false),
             (vec![("host", "a:1"), ("origin", "http://a:1")], false),
             (
-                vec![("host", "10.0.0.7:8082"), ("x-forwarded-host", "A.org"), ("origin", "https://a.org")],
+                vec![
+                    ("host", "10.0.0.7:8082"),
+                    ("x-forwarded-host", "A.org"),
+                    ("x-forwarded-proto", "https"),
+                    ("origin", "https://a.org"),
+                ],
                 false,
             ),
+            (vec![("host", "a:1"), ("origin", "https://a:1")], true),
+            (vec![("host", "a"), ("x-forwarded-proto", "https"), ("origin", "http://a")], true),
             (vec![("host", "a:1"), ("origin", "http://a:2")], true),
             (vec![("host", "a:1"), ("origin", "http://b:1")], true),
             (vec![("host", "a:1"), ("origin", "null")], true),

@@ -82,7 +82,7 @@ fn write_text(out: &mut Vec<u8>, access: &Access<'_>) {
     out.extend_from_slice(access.service.as_bytes());
     for (name, value) in [(" method=", access.method), (" path=", access.path)] {
         out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(value.as_bytes());
+        escape(out, value);
     }
     write_numbers(out, access, [" status=", " bytes=", " us="]);
     for (name, value) in [(" peer=", access.peer), (" request_id=", access.request_id)] {
@@ -216,6 +216,7 @@ impl Buffer {
 /// One `tracing` event: gathered here, pushed as a whole.
 pub struct Line {
     buffer: Arc<Buffer>,
+    format: LogFormat,
     text: Vec<u8>,
 }
 
@@ -232,7 +233,29 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        self.buffer.push(|out| out.extend_from_slice(&self.text));
+        match self.format {
+            LogFormat::Text => self.buffer.push(|out| write_escaped(out, &self.text)),
+            LogFormat::Json => self.buffer.push(|out| out.extend_from_slice(&self.text)),
+        }
+    }
+}
+
+/// One line, whatever is in it: what would break the line or move a terminal's cursor is shown instead of done.
+fn write_escaped(out: &mut Vec<u8>, line: &[u8]) {
+    escape(out, &String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line)));
+    out.push(b'\n');
+}
+
+fn escape(out: &mut Vec<u8>, text: &str) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return out.extend_from_slice(text.as_bytes());
+    }
+    for character in text.chars() {
+        match character {
+            '\u{2028}' | '\u{2029}' => out.extend(character.escape_unicode().map(|ascii| ascii as u8)),
+            _ if character.is_control() => out.extend(character.escape_default().map(|ascii| ascii as u8)),
+            _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
     }
 }
 
@@ -240,7 +263,7 @@ impl<'a> MakeWriter<'a> for Log {
     type Writer = Line;
 
     fn make_writer(&'a self) -> Line {
-        Line { buffer: self.buffer.clone(), text: Vec::new() }
+        Line { buffer: self.buffer.clone(), format: self.format, text: Vec::new() }
     }
 }
 
@@ -279,6 +302,14 @@ mod tests {
         assert_eq!(line["path"], "/build/\"x\"");
         assert_eq!(line["status"], 200);
         assert_eq!(line["timestamp"], "2026-11-15T02:17:41.007Z");
+    }
+
+    #[test]
+    fn control_characters_are_shown_in_a_line_of_text() {
+        let mut out = Vec::new();
+        write_escaped(&mut out, "a\nb\r\t\0\u{1b}[31m\u{7f}\u{9b}\u{2028}\u{2029}\u{e4}\n".as_bytes());
+        let escaped = r"a\nb\r\t\u{0}\u{1b}[31m\u{7f}\u{9b}\u{2028}\u{2029}".to_owned() + "\u{e4}\n";
+        assert_eq!(String::from_utf8(out).unwrap(), escaped);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use crate::health::{Health, Reader};
 use crate::metrics::Metrics;
-use crate::serve::AxumHandler;
+use crate::serve::{AxumHandler, Door};
 use axum::routing::get;
 
 /// `GET /livez`, `GET /readyz`, `GET /metrics`.
 pub fn handler(health: Health, metrics: Metrics) -> AxumHandler {
     let figures = get(async move || metrics.render());
-    AxumHandler::new(health.routes(Reader::Operator).route("/metrics", figures))
+    AxumHandler::new(health.routes(Reader::Operator).route("/metrics", figures), Door::default())
 }

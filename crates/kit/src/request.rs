@@ -7,12 +7,12 @@ use crate::unknown_fields::UnknownFields;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
+use http::StatusCode;
 use http::request::Parts;
-use http::{HeaderValue, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::error::Error;
 
 /// A JSON object of at most 1 MiB, whatever the request says of its type.
@@ -95,15 +95,6 @@ impl Params {
     /// None where it is absent or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
-    }
-
-    /// A `Link` to the page after this one, the same but for where it begins. Relative: a gateway may have a prefix
-    /// before our path.
-    pub fn next_page(&self, after: &str) -> Option<HeaderValue> {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        let kept: BTreeMap<&String, &String> = self.0.iter().filter(|(name, _)| *name != "after").collect();
-        query.extend_pairs(kept).append_pair("after", after);
-        HeaderValue::from_str(&format!("<?{}>; rel=\"next\"", query.finish())).ok()
     }
 
     /// A whole number within bounds, or the default where it is absent.

@@ -3,6 +3,8 @@
 //! A service is a [`Handler`]. What this module owns: connections (HTTP/1.1 and HTTP/2 without TLS), their
 //! timeouts and number, request ids, the access log, request metrics, panics, and the orderly end.
 
+mod arrival;
+mod authority;
 mod axum_handler;
 mod body;
 mod chunks;
@@ -10,6 +12,7 @@ mod connection;
 mod drain;
 mod framing;
 mod limits;
+mod places;
 mod proxies;
 mod refusal;
 mod request_id;
@@ -18,6 +21,10 @@ mod track;
 mod wire;
 mod workers;
 
+pub use arrival::{
+    Arrival, Door, Forwarded, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, hyphenated,
+    is_forwarding,
+};
 pub use axum_handler::{AxumHandler, keep_private};
 pub use body::{BodyFault, BodyWatch, RequestBody};
 pub use chunks::ChunkScanner;
@@ -25,7 +32,8 @@ pub use connection::Connection;
 pub use drain::Drain;
 pub use framing::content_length;
 pub use limits::Limits;
-pub use proxies::{TrustedProxies, hides_its_client};
+pub use places::network;
+pub use proxies::TrustedProxies;
 pub use refusal::Refusal;
 pub use request_id::{RequestId, X_REQUEST_ID};
 pub use timer::Timer;
@@ -37,20 +45,20 @@ use crate::{Clock, Random};
 use bytes::Bytes;
 use connection::Ending;
 use futures_util::FutureExt;
-use http::{Request, Response, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use places::Places;
 use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
-use std::{collections::HashMap, io};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 use track::{Tracked, Tracker};
@@ -89,8 +97,7 @@ pub struct Serving {
     pub clock: Clock,
     pub random: Random,
     workers: Option<Workers>,
-    connections: Mutex<HashMap<u64, Arc<Connection>>>,
-    next_connection: AtomicU64,
+    places: Mutex<Places>,
 }
 
 impl Serving {
@@ -112,35 +119,30 @@ impl Serving {
             clock,
             random,
             workers,
-            connections: Mutex::default(),
-            next_connection: AtomicU64::new(0),
+            places: Mutex::default(),
         })
     }
 
-    fn connections(&self) -> MutexGuard<'_, HashMap<u64, Arc<Connection>>> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None when there are as many as the limit allows.
+    /// None when there are as many as the limits allow.
     fn register(self: &Arc<Self>, connection: &Arc<Connection>) -> Option<Registration> {
-        let mut connections = self.connections();
-        if connections.len() >= self.limits.max_connections {
-            return None;
-        }
-        let id = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        connections.insert(id, connection.clone());
-        self.metrics.connections.set(connections.len() as f64);
-        Some(Registration { serving: self.clone(), id })
+        let mut places = self.places();
+        let place = places.take(connection, &self.limits)?;
+        self.metrics.connections.set(places.len() as f64);
+        Some(Registration { serving: self.clone(), place })
     }
 
-    fn unregister(&self, id: u64) {
-        let mut connections = self.connections();
-        connections.remove(&id);
-        self.metrics.connections.set(connections.len() as f64);
+    fn unregister(&self, place: u64) {
+        let mut places = self.places();
+        places.leave(place);
+        self.metrics.connections.set(places.len() as f64);
     }
 
     fn end_all(&self, ending: Ending) {
-        self.connections().values().for_each(|connection| connection.end(ending));
+        self.places().connections().for_each(|connection| connection.end(ending));
     }
 }
 
@@ -148,12 +150,12 @@ impl Serving {
 /// and however its task ends.
 struct Registration {
     serving: Arc<Serving>,
-    id: u64,
+    place: u64,
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.serving.unregister(self.id);
+        self.serving.unregister(self.place);
     }
 }
 
@@ -197,7 +199,8 @@ fn turn_away(socket: TcpStream, serving: &Serving) {
     serving.metrics.refused_connections.increment(1);
     // The socket is new, so its send buffer has room; if not, closing says enough.
     let _ = socket.try_write(
-        b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nx-content-type-options: nosniff\r\n\
+          content-length: 0\r\nconnection: close\r\n\r\n",
     );
 }
 
@@ -291,19 +294,30 @@ async fn respond<H: Handler>(
     let request_id = RequestId::of(request.headers(), &connection.serving.random);
     let context = RequestContext { request_id: request_id.clone(), connection: connection.clone() };
     let tracker = Tracker::start(connection.clone(), &request, request_id.clone());
+    let is_http2 = request.version() == Version::HTTP_2;
+    let refusal = refusal.or_else(|| is_http2.then(|| framing::check_target(request.uri()).err())?);
     let mut response = match refusal {
         Some(refusal) => handler.refuse(refusal, &context),
         None => {
             let timeout = connection.serving.limits.body_timeout;
-            let is_http2 = request.version() == Version::HTTP_2;
             let request = request.map(|incoming| RequestBody::new(incoming, is_http2, timeout));
             let handling = AssertUnwindSafe(handler.handle(request, &context)).catch_unwind();
             handling.await.unwrap_or_else(|_| handler.refuse(Refusal::Panicked, &context))
         }
     };
     response.headers_mut().insert(&X_REQUEST_ID, request_id.into_header());
+    // Also on what a target behind the gateway answered: nobody is to guess that its text is a page.
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         connection.upgrade();
     }
     Ok(tracker.answered(response))
+}
+
+/// Tells caches that the answer may depend on the page that asks.
+pub fn vary_by_origin(headers: &mut HeaderMap) {
+    let mut lists = headers.get_all(header::VARY).iter().filter_map(|value| value.to_str().ok());
+    if !lists.any(|list| list.split(',').any(|name| matches!(name.trim(), "*" | "origin" | "Origin"))) {
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+    }
 }

@@ -1,16 +1,20 @@
 //! Gateway tokens and gateway identities: made and checked here, and nowhere else.
 //!
-//! Both are HS256 JWTs under one secret. They differ in `typ`, so that an identity, which every worker sees, is
-//! never taken for a token, and a token never for an identity.
+//! Both are HS256 JWTs under one secret, and so is what the gateway says of the client whose request it forwards. They
+//! differ in `typ`, so that an identity, which every worker sees, is never taken for a token, and a token never for an
+//! identity.
 
 use crate::Clock;
+use crate::serve::Forwarded;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
 pub const IDENTITY_TTL: Duration = Duration::from_secs(60);
 const IDENTITY_TYPE: &str = "gateway-identity+jwt";
+const FORWARDED_TYPE: &str = "gateway-forwarded+jwt";
 const LEEWAY_SECONDS: i64 = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,13 +58,13 @@ impl Claims {
 
 /// Claims that were checked, and the time for which that holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
-    pub claims: Claims,
+pub struct Verified<C = Claims> {
+    pub claims: C,
     not_before: Option<i64>,
     expires: i64,
 }
 
-impl Verified {
+impl<C> Verified<C> {
     pub fn holds_at(&self, now_ms: i64) -> bool {
         let now = now_ms.div_euclid(1000);
         self.expires.saturating_add(LEEWAY_SECONDS) > now
@@ -73,9 +77,9 @@ impl Verified {
 pub struct InvalidToken;
 
 #[derive(Serialize)]
-struct Issued<'a> {
+struct Issued<'a, C> {
     #[serde(flatten)]
-    claims: &'a Claims,
+    claims: &'a C,
     iss: &'a str,
     aud: &'a str,
     iat: i64,
@@ -84,9 +88,9 @@ struct Issued<'a> {
 
 /// Only the claims whose times and types we check; issuer and audience are jsonwebtoken's to check.
 #[derive(Deserialize)]
-struct Received {
+struct Received<C> {
     #[serde(flatten)]
-    claims: Claims,
+    claims: C,
     exp: i64,
     nbf: Option<i64>,
     #[serde(rename = "iat")]
@@ -142,10 +146,20 @@ impl Tokens {
         self.check(token, |typ| typ == Some(IDENTITY_TYPE))
     }
 
-    fn sign(
+    /// Tells a worker whose request is forwarded. Valid for as long as an identity.
+    pub fn issue_forwarded(&self, forwarded: &Forwarded) -> Result<String, jsonwebtoken::errors::Error> {
+        let header = Header { typ: Some(FORWARDED_TYPE.to_owned()), ..Header::new(Algorithm::HS256) };
+        self.sign(&header, forwarded, IDENTITY_TTL)
+    }
+
+    pub fn verify_forwarded(&self, token: &str) -> Result<Forwarded, InvalidToken> {
+        self.check(token, |typ| typ == Some(FORWARDED_TYPE)).map(|verified| verified.claims)
+    }
+
+    fn sign<C: Serialize>(
         &self,
         header: &Header,
-        claims: &Claims,
+        claims: &C,
         ttl: Duration,
     ) -> Result<String, jsonwebtoken::errors::Error> {
         let iat = self.clock.now_ms().div_euclid(1000);
@@ -154,11 +168,15 @@ impl Tokens {
         jsonwebtoken::encode(header, &issued, &self.encoding)
     }
 
-    fn check(&self, token: &str, typ_fits: impl Fn(Option<&str>) -> bool) -> Result<Verified, InvalidToken> {
+    fn check<C: DeserializeOwned>(
+        &self,
+        token: &str,
+        typ_fits: impl Fn(Option<&str>) -> bool,
+    ) -> Result<Verified<C>, InvalidToken> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(InvalidToken);
         }
-        let decoded = jsonwebtoken::decode::<Received>(token, &self.decoding, &self.validation);
+        let decoded = jsonwebtoken::decode::<Received<C>>(token, &self.decoding, &self.validation);
         let decoded = decoded.map_err(|_| InvalidToken)?;
         // `crit` names extensions that must be understood, and we understand none.
         if decoded.header.crit.is_some() || !typ_fits(decoded.header.typ.as_deref()) {

@@ -1,9 +1,10 @@
 //! Users and their sessions: who somebody is, and how they prove it.
 
-use crate::documents::{self, Status};
 use crate::passwords::{HashFailed, Passwords, login_digest};
+use crate::removal;
 use crate::tables;
 use aws_lc_rs::digest;
+use kit::page::{self, PAGE_BYTES};
 use kit::{Clock, Random, hex};
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -202,19 +203,18 @@ impl Accounts {
         tables::users::get(&self.db, id).await
     }
 
-    pub async fn list(&self) -> Result<Vec<User>, StoreError> {
-        tables::users::list(&self.db).await
+    /// At most `limit` users and at most a page of bytes, the oldest first, after the user `after`; and whether more
+    /// follow. Somebody's goals may be long.
+    pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<(Vec<User>, bool), StoreError> {
+        let sizes = tables::users::sizes(&self.db, after, limit + 1).await?;
+        let fitting = page::fitting(sizes.iter().copied(), limit, PAGE_BYTES);
+        Ok((tables::users::page(&self.db, after, fitting).await?, sizes.len() > fitting))
     }
 
     /// With everything that the user has.
     pub async fn remove(&self, id: &str) -> Result<(), AccountError> {
         let mut tx = self.db.begin().await?;
-        // Locks the user: no upload can come in between.
-        tables::users::next_removal(&mut tx, id).await?;
-        for document in tables::documents::ids_in(&mut tx, id).await? {
-            documents::delete(&mut tx, id, &document, &Status::ALL).await?;
-        }
-        if !tables::users::delete(&mut tx, id).await? {
+        if !removal::remove_user(&mut tx, id).await? {
             return Err(AccountError::NoSuchUser(id.to_owned()));
         }
         Ok(tx.commit().await?)

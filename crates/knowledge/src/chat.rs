@@ -21,7 +21,7 @@ pub use context::TooLong;
 pub use evidence::stems;
 pub use source::Source;
 
-use crate::indexes::Indexes;
+use crate::indexes::{IndexError, Indexes};
 use crate::search::{Filters, Question, Search, SearchError};
 use citations::Citations;
 use context::Parts;
@@ -111,6 +111,8 @@ pub enum ChatFailure {
     #[error(transparent)]
     Search(#[from] SearchError),
     #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Model(#[from] ChatError),
@@ -180,7 +182,7 @@ impl Chats {
         } else {
             let connections = match ask.agent {
                 Agent::GraphAnalyst => {
-                    let (graph, query) = (self.indexes.graph(user_id).await?, ask.query.clone());
+                    let (graph, query) = (self.indexes.graph(user_id).await?.graph, ask.query.clone());
                     let (named, documents) = (sources.clone(), ask.document_ids.clone());
                     let following = move || connections::among(&graph, &query, &named, &documents);
                     tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?

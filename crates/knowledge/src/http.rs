@@ -23,12 +23,12 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{any, delete, get, post};
 use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, keep_private};
+use kit::serve::{AxumHandler, Door, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health) -> AxumHandler {
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
     let routes = Router::new()
         .route("/", get(root::describe))
         .route("/api/health", get(root::health))
@@ -57,5 +57,5 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes).naming_unknown_fields(OPENAPI)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

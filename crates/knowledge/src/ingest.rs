@@ -12,8 +12,8 @@ pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, pars
 pub use worker::worker;
 
 use crate::accounts::User;
-use crate::documents::{self, Document, Metadata, Status, topic};
-use crate::tables;
+use crate::documents::{Document, Metadata, Status, topic};
+use crate::{removal, tables};
 use extract::Extractor;
 use inference::Engine;
 use kit::{Clock, Random};
@@ -166,7 +166,7 @@ impl Ingest {
     async fn intend_to_store(&self, document: &Document) -> Result<i64, IngestError> {
         let seconds = document.size.unsigned_abs() / SLOWEST_STORE;
         let patience = STORING_TAKES + Duration::from_secs(seconds);
-        let mut job = documents::discard(&document.user_id, &document.object_key);
+        let mut job = removal::discard(&document.user_id, &document.object_key);
         job.run_at = Some(self.clock.now_ms() + patience.as_millis() as i64);
         let mut tx = self.db.begin().await?;
         let id = jobs::enqueue(&mut tx, job).await?;

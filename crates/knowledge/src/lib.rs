@@ -1,7 +1,7 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` is the front door; behind it each module owns one thing: `accounts`, `documents`, `ingest` (a file to chunks),
-//! `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
+//! `removal`, `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
@@ -11,6 +11,7 @@ mod indexes;
 mod ingest;
 mod listing;
 mod passwords;
+mod removal;
 mod search;
 mod summary;
 mod tables;
@@ -19,6 +20,7 @@ pub use accounts::{AccountError, Accounts, NewUser, User};
 pub use chat::{Agent, Answer, Ask, ChatFailure, Choice, DEFAULT_TEMPERATURE, Spoken, cited};
 pub use documents::{Document, Status};
 pub use extract::Extractor;
+pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};
 pub use kit::headers::CookieSecure;
 pub use passwords::login_digest;
@@ -30,7 +32,7 @@ use indexes::Indexes;
 use inference::Engine;
 use ingest::{Duplicates, Ingest};
 use kit::health::Health;
-use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::serve::{AxumHandler, Door, Drain};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use llm::{DefaultModel, Providers};
@@ -43,16 +45,19 @@ use store::{Blobs, Db};
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
+/// The service's tables.
+pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
+
 pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
     pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
-    pub trusted_proxies: TrustedProxies,
     /// For large uploads on their way.
     pub spool_folder: PathBuf,
     /// How long a document waits for a worker that has died.
     pub job_lease: Duration,
+    pub index: IndexSettings,
 }
 
 /// What the service shares with the rest of the process.
@@ -93,7 +98,7 @@ impl Knowledge {
         let accounts = Accounts::open(db.clone(), clock.clone(), random.clone()).await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
-        let indexes = Arc::new(Indexes::new(db.clone(), encoder));
+        let indexes = Arc::new(Indexes::new(db.clone(), encoder, settings.index.clone()));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
         Ok(Self(Arc::new(Inner {
             chats: Chats::new(
@@ -125,14 +130,18 @@ impl Knowledge {
         })))
     }
 
-    /// Indexes documents until the process is asked to stop.
+    /// Indexes documents, and evicts indexes that nobody uses, until the process is asked to stop.
     pub async fn work(self) {
         let shutdown = self.0.drain.token();
-        ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease).run(shutdown).await;
+        let worker = ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease);
+        tokio::select! {
+            () = worker.run(shutdown) => {}
+            () = self.0.indexes.evict_idle() => {}
+        }
     }
 
-    pub fn handler(&self, health: Health) -> AxumHandler {
-        http::handler(self.0.clone(), health)
+    pub fn handler(&self, health: Health, door: Door) -> AxumHandler {
+        http::handler(self.0.clone(), health, door)
     }
 
     pub fn accounts(&self) -> &Accounts {

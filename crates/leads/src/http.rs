@@ -14,12 +14,12 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{get, post};
 use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, keep_private};
+use kit::serve::{AxumHandler, Door, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health) -> AxumHandler {
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
     let of_default = get(admin::list).post(intake::to_default).options(origin::preflight_default);
     // The same place of a path: a form's name where leads come in, a lead's id where they are managed.
     let of_name = get(admin::one).delete(admin::erase).post(intake::to_form).options(origin::preflight);
@@ -32,5 +32,5 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes).naming_unknown_fields(OPENAPI)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

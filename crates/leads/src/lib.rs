@@ -17,7 +17,7 @@ pub use forms::Forms;
 pub use forward::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
 use kit::health::Health;
-use kit::serve::{AxumHandler, Drain, TrustedProxies};
+use kit::serve::{AxumHandler, Door, Drain};
 use kit::token::Tokens;
 use outbox::Outbox;
 use std::sync::Arc;
@@ -27,13 +27,15 @@ use store::{Db, StoreError};
 /// The service's interface, as OpenAPI.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
+/// The service's tables.
+pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
+
 pub struct LeadsSettings {
     pub forms: Forms,
     /// Leads wait in the outbox where it is absent.
     pub crm: Option<CrmSettings>,
     /// From one address to one form.
     pub per_minute: u32,
-    pub trusted_proxies: TrustedProxies,
     /// How long leads stay with a process that gives no sign of life.
     pub job_lease: Duration,
 }
@@ -82,7 +84,7 @@ impl Leads {
         }
     }
 
-    pub fn handler(&self, health: Health) -> AxumHandler {
-        http::handler(self.0.clone(), health)
+    pub fn handler(&self, health: Health, door: Door) -> AxumHandler {
+        http::handler(self.0.clone(), health, door)
     }
 }

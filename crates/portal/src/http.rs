@@ -13,12 +13,12 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{MethodRouter, any, get, post};
 use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, keep_private};
+use kit::serve::{AxumHandler, Door, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health) -> AxumHandler {
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
     let mut routes = Router::new()
         .route("/api/portal/search", get(overview::search))
         .route("/api/portal/status", get(overview::status))
@@ -34,7 +34,7 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
     }
     let routes =
         routes.with_state(app).merge(health.routes(Reader::Anybody)).layer(map_response(keep_private));
-    AxumHandler::new(routes).naming_unknown_fields(OPENAPI)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }
 
 fn collection(kind: &'static Kind) -> MethodRouter<App> {

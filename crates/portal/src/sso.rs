@@ -12,7 +12,6 @@ pub use records::{ATTEMPT_LASTS, SESSION_LASTS};
 use crate::kinds::is_local_path;
 use kit::Clock;
 use kit::headers::CookieSecure;
-use kit::serve::TrustedProxies;
 use kit::token::{Claims, Route};
 use provider::Provider;
 use records::{Attempt, Records};
@@ -41,7 +40,6 @@ pub struct SsoSettings {
     /// Nobody's means everybody.
     pub guest_domains: Vec<String>,
     pub cookie_secure: CookieSecure,
-    pub trusted_proxies: TrustedProxies,
     /// Goes into the claims of each session.
     pub environment: &'static str,
 }

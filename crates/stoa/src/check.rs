@@ -10,7 +10,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let mut findings: Vec<(String, Result<String, String>)> = vec![
         ("database".to_owned(), database(&config).await),
         ("objects".to_owned(), objects(&config).await),
-        ("models".to_owned(), crate::models::state(&config)),
+        ("models".to_owned(), crate::models::check(&config).await),
         ("workflow".to_owned(), crate::workflow::state(&config)),
         ("forms".to_owned(), Ok(config.forms.names().join(", "))),
     ];
@@ -53,7 +53,25 @@ async fn database(config: &Config) -> Result<String, String> {
             .await;
     let db = opened.map_err(|error| error.to_string())?;
     db.ping().await.map_err(|error| error.to_string())?;
-    Ok(format!("{:?}", db.dialect()).to_lowercase())
+    let dialect = format!("{:?}", db.dialect()).to_lowercase();
+    Ok(format!("{dialect}{}", schema(&db).await?))
+}
+
+/// What every service finds of its tables: they are as it knows them, or it makes them so at the next start.
+async fn schema(db: &Db) -> Result<String, String> {
+    let (mut pending, mut faults) = (0, Vec::new());
+    for schema in [knowledge::SCHEMA, supervisor::SCHEMA, leads::SCHEMA] {
+        match db.pending(&schema).await {
+            Ok(number) => pending += number,
+            Err(error) => faults.push(error.to_string()),
+        }
+    }
+    match (faults.is_empty(), pending) {
+        (false, _) => Err(faults.join("\n")),
+        (true, 0) => Ok(String::new()),
+        (true, 1) => Ok(", 1 migration is due at the next start".to_owned()),
+        (true, pending) => Ok(format!(", {pending} migrations are due at the next start")),
+    }
 }
 
 async fn objects(config: &Config) -> Result<String, String> {

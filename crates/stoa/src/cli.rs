@@ -8,8 +8,14 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+const SECRETS_ARE: &str = "Secrets are read from the environment, from stoa.toml, or from the file that a variable \
+                           such as JWT_SECRET_FILE names; docs/configuration.md lists all settings.";
+const SETTINGS_ARE: &str = "The settings of `stoa serve` are taken here as well: see `stoa serve --help`.";
+
 /// The services that this program can run.
 pub const ROLES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
+
+const SETTINGS: &str = "Settings";
 
 /// Not for people: a child that reads untrusted files for its parent.
 pub const EXTRACT: &str = "extract-worker";
@@ -20,7 +26,7 @@ pub fn command() -> Command {
         .about("A self-hosted AI workspace in one program")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(
+        .subcommand(with_listed_settings(
             Command::new("serve").about("Start everything in one process, or some of its services").arg(
                 Arg::new("only")
                     .long("only")
@@ -109,22 +115,34 @@ pub fn command() -> Command {
         )
 }
 
+/// Takes the settings without listing them.
 fn with_settings(command: Command) -> Command {
+    with_listed_settings(command)
+        .mut_args(|arg| match arg.get_help_heading() {
+            Some(SETTINGS) => arg.hide(true),
+            _ => arg,
+        })
+        .after_help(SETTINGS_ARE)
+}
+
+fn with_listed_settings(command: Command) -> Command {
     let config = Arg::new("config")
         .long("config")
         .value_name("FILE")
         .value_parser(value_parser!(PathBuf))
         .global(true)
         .help("Read settings from this file instead of ./stoa.toml");
-    let flags = settings().iter().map(|setting| {
+    let flags = settings().iter().filter(|setting| !setting.is_secret()).map(|setting| {
+        let default = Some(setting.default).filter(|default| !default.is_empty());
+        let default = default.map(|default| format!(" [default: {default}]")).unwrap_or_default();
         Arg::new(setting.name)
             .long(setting.name.replace('_', "-"))
             .value_name("VALUE")
             .global(true)
-            .help(format!("{} [env: {}]", setting.help, setting.environment_name()))
-            .help_heading("Settings")
+            .help(format!("{} [env: {}]{default}", setting.help, setting.environment_name()))
+            .help_heading(SETTINGS)
     });
-    command.arg(config).args(flags)
+    command.arg(config).args(flags).after_help(SECRETS_ARE)
 }
 
 pub fn config_file(matches: &ArgMatches) -> Option<PathBuf> {
@@ -132,7 +150,8 @@ pub fn config_file(matches: &ArgMatches) -> Option<PathBuf> {
 }
 
 pub fn settings_given(matches: &ArgMatches) -> BTreeMap<String, String> {
-    let given = settings().iter().filter_map(|setting| {
+    let flags = settings().iter().filter(|setting| !setting.is_secret());
+    let given = flags.filter_map(|setting| {
         matches.get_one::<String>(setting.name).map(|value| (setting.name.to_owned(), value.clone()))
     });
     given.collect()

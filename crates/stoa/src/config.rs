@@ -3,18 +3,22 @@
 mod crm;
 mod default_model;
 mod layers;
+mod memory;
 mod parse;
 mod secrets;
 mod sso;
+mod typos;
 
 pub use layers::settings;
 pub use secrets::Secrets;
 
 use gateway::{Cors, TargetUrl, is_username};
 use kit::duration;
+use kit::guests::Guests;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
+use knowledge::IndexSettings;
 use layers::Layers;
 use leads::{CrmSettings, Forms};
 use llm::{ApiKey, DefaultModel, VendorSettings, Vendors};
@@ -24,6 +28,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
+use supervisor::GuestLimits;
 
 pub struct Config {
     pub data_dir: PathBuf,
@@ -57,9 +62,16 @@ pub struct Config {
     /// Who lets people into the portal besides the gateway.
     pub sso: Option<SsoSettings>,
     pub max_upload_bytes: u64,
+    pub extract: ExtractSettings,
     pub chat_requests_per_minute: u32,
+    pub index: IndexSettings,
     pub vendors: Vendors,
     pub chat_model: DefaultModel,
+    pub guests: Guests,
+    pub guest_limits: GuestLimits,
+    /// Who answers for agents where nothing else is said.
+    pub agents: DefaultModel,
+    pub seed_characters: usize,
     pub supervisor_token: Option<String>,
     /// Who works in which phase; the built-in workflow where absent.
     pub workflow: Option<PathBuf>,
@@ -75,6 +87,17 @@ pub struct Config {
     pub log_level: &'static str,
     pub log_format: LogFormat,
     pub access_log: bool,
+    /// What looks like a mistake, for the person who starts it.
+    pub warnings: Vec<String>,
+}
+
+/// What reading an uploaded file may cost.
+pub struct ExtractSettings {
+    /// Bytes, of all reading processes together.
+    pub memory: u64,
+    pub characters: usize,
+    pub pages: usize,
+    pub cells: usize,
 }
 
 /// Where a route of the gateway leads.
@@ -109,9 +132,8 @@ impl Config {
         let data_dir = layers.read("data_dir", folder);
         let in_data_dir = |scheme: &str, name: &str| format!("{scheme}://{}", data_dir.join(name).display());
         let cookie_secure = layers.read("cookie_secure", cookie_secure);
-        let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
         let trusted_proxies: TrustedProxies = layers.read("trusted_proxies", |text| text.parse());
-        let proxies = trusted_proxies.clone().and_loopback();
+        let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
         let vendors = Vendors {
             a: vendor(&mut layers, "a"),
             b: vendor(&mut layers, "b"),
@@ -155,9 +177,30 @@ impl Config {
             admin_username: layers.read("admin_username", username),
             admin_password: layers.optional("admin_password"),
             cookie_secure,
-            sso: sso::sso(&mut layers, cookie_secure, proxies, environment),
+            sso: sso::sso(&mut layers, cookie_secure, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
+            extract: ExtractSettings {
+                memory: layers.read("extract_memory_mib", extract_memory),
+                characters: layers.read("max_text_characters", count),
+                pages: layers.read("max_pages", count),
+                cells: layers.read("max_cells", count),
+            },
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
+            index: IndexSettings {
+                memory: layers.read("index_memory", memory::limit),
+                idle: layers.read("index_idle", duration),
+                patience: layers.read("index_timeout", duration),
+            },
+            guests: layers.read("guests", |text| text.parse()),
+            guest_limits: GuestLimits {
+                projects_per_hour: layers.read("guest_projects_per_hour", count),
+                projects: layers.read("guest_projects", count),
+                runs_per_address: layers.read("guest_runs_per_address", count),
+                runs: layers.read("guest_runs", count),
+                seed_characters: layers.read("guest_seed_characters", characters),
+            },
+            agents: agents(&mut layers),
+            seed_characters: layers.read("seed_characters", characters),
             chat_model: default_model::default_model(&mut layers, "chat", &vendors),
             vendors,
             supervisor_token: layers.optional("supervisor_token"),
@@ -167,20 +210,23 @@ impl Config {
             crm: crm::crm(&mut layers),
             leads_per_minute: layers.read("leads_per_minute", requests),
             cors: layers.read("cors_origins", |text| text.parse()),
-            trusted_proxies,
             limits: Limits {
                 header_timeout: layers.read("header_timeout", duration),
                 idle_timeout: layers.read("idle_timeout", duration),
                 body_timeout: layers.read("body_timeout", duration),
                 write_timeout: layers.read("write_timeout", duration),
                 max_connections: layers.read("max_connections", connections),
+                max_connections_per_address: layers.read("max_connections_per_address", connections),
+                uncounted: trusted_proxies.clone(),
                 ..Limits::default()
             },
+            trusted_proxies,
             upstream_timeout: layers.read("upstream_timeout", duration),
             log_level: layers
                 .read("log_level", |text| one_of(text, &["error", "warn", "info", "debug", "trace"])),
             log_format: layers.read("log_format", log_format),
             access_log: layers.read("access_log", |text| one_of(text, &["on", "off"])) == "on",
+            warnings: layers.take_warnings(),
             data_dir,
         };
         layers.finish(config)
@@ -208,6 +254,19 @@ fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
     Some(VendorSettings { api_key: api_key?, base_url: base_url?, model, window })
 }
 
+fn agents(layers: &mut Layers) -> DefaultModel {
+    let unknown = |name: &str| format!("`{name}` is not known: one of edge-ai, vendor-a, vendor-b, vendor-c");
+    let provider = layers.read("agent_provider", |name| llm::canonical(name).ok_or_else(|| unknown(name)));
+    let model = layers.optional("agent_model");
+    if model.is_some() && provider == llm::EDGE_AI {
+        layers.fault(
+            "agent_model",
+            "edge-ai has one model, which is EDGE_AI_MODEL: set AGENT_PROVIDER as well",
+        );
+    }
+    DefaultModel { provider, model }
+}
+
 fn window(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1024..=100_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number of tokens: expected 1024 or more"))
@@ -231,9 +290,33 @@ fn mebibytes(text: &str) -> Result<u64, String> {
     number.map(|number| number << 20).ok_or_else(wrong)
 }
 
+/// Less would not read much.
+fn extract_memory(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size in MiB: expected 128 to 1000000");
+    let number = text.parse::<u64>().ok().filter(|number| (128..=1_000_000).contains(number));
+    number.map(|number| number << 20).ok_or_else(wrong)
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number: expected 1 to 1000000000"))
+}
+
 fn requests(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number of requests: expected 1 to 1000000"))
+}
+
+/// 0 allows none.
+fn count(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number <= 1_000_000);
+    number.ok_or_else(|| format!("`{text}` is not a number: expected 0 to 1000000"))
+}
+
+/// More would not fit into the body of a request.
+fn characters(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number of characters: expected 1 to 1000000"))
 }
 
 fn database_url(text: &str) -> Result<String, String> {

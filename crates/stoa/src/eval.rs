@@ -8,12 +8,12 @@ pub use answers::run as run_answers;
 use crate::config::Config;
 use crate::models;
 use crate::serve::extractor;
-use kit::serve::{Drain, TrustedProxies};
+use kit::serve::Drain;
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{
-    CookieSecure, Filters, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared, Spool, Status,
-    Upload, User,
+    CookieSecure, Filters, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
+    Spool, Status, Upload, User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -84,7 +84,7 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
         providers: loaded.providers(config.vendors.clone())?,
         engine: loaded.engine,
-        extractor: extractor()?,
+        extractor: extractor(&config.extract)?,
         clock,
         random,
         drain: Drain::default(),
@@ -94,9 +94,10 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         chat_requests_per_minute: config.chat_requests_per_minute,
         chat_model: config.chat_model.clone(),
         cookie_secure: CookieSecure::Auto,
-        trusted_proxies: TrustedProxies::default(),
         spool_folder: place.to_owned(),
         job_lease: config.job_lease,
+        // Nobody waits for an answer here.
+        index: IndexSettings { patience: Duration::from_secs(3600), ..config.index.clone() },
     };
     Knowledge::open(shared, settings).await.map_err(text)
 }

@@ -6,9 +6,11 @@ mod check;
 mod cli;
 mod config;
 mod eval;
+mod folder_lock;
 mod models;
 mod portal_file;
 mod serve;
+mod signals;
 mod workflow;
 
 use config::{Config, Faults};
@@ -46,6 +48,7 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
             return ExitCode::from(EXIT_USAGE);
         }
     };
+    config.warnings.iter().for_each(|warning| say(&format!("stoa: {warning}")));
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&format!("cannot start: {error}")),

@@ -127,6 +127,15 @@ pub fn state(config: &Config) -> Result<String, String> {
     Err(format!("{what} in {shown}: run `stoa models pull`"))
 }
 
+/// The same, and opens the files: one that is there may be of a kind that this program does not run.
+pub async fn check(config: &Config) -> Result<String, String> {
+    let state = state(config)?;
+    let (encoder, decoder) = open(config).await;
+    let faults = [fault("embedding", encoder), fault("language", decoder)];
+    let faults: Vec<String> = faults.into_iter().flatten().collect();
+    if faults.is_empty() { Ok(state) } else { Err(faults.join("\n")) }
+}
+
 /// The models that were there at the start. What is missing or broken is said in the log, and the services do without.
 pub struct Loaded {
     pub engine: Option<Arc<Engine>>,
@@ -135,18 +144,27 @@ pub struct Loaded {
 }
 
 pub async fn load(config: &Config) -> Loaded {
-    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    let name = decoder_file(config).file_stem().map(|name| name.display().to_string());
+    let (encoder, decoder) = open(config).await;
+    let (encoder, decoder) = (usable("embedding", encoder), usable("language", decoder));
+    let any = encoder.is_some() || decoder.is_some();
+    let engine = any.then(|| Arc::new(Engine::start(Models { encoder, decoder, threads: threads() })));
+    Loaded { engine, decoder_name: name.unwrap_or_default() }
+}
+
+type Opened<T> = Result<Result<T, ModelError>, JoinError>;
+
+async fn open(config: &Config) -> (Opened<Encoder>, Opened<Decoder>) {
     let kernel = Kernel::best();
     let encoder_folder = config.models_dir.join(MODELS[0].name);
     let decoder_file = decoder_file(config);
-    let decoder_name = decoder_file.file_stem().map_or_else(String::new, |name| name.display().to_string());
     let encoder = tokio::task::spawn_blocking(move || Encoder::load(&encoder_folder, kernel));
-    let decoder = tokio::task::spawn_blocking(move || Decoder::load(&decoder_file, kernel, threads));
-    let encoder = usable("embedding", encoder.await);
-    let decoder = usable("language", decoder.await);
-    let any = encoder.is_some() || decoder.is_some();
-    let engine = any.then(|| Arc::new(Engine::start(Models { encoder, decoder, threads })));
-    Loaded { engine, decoder_name }
+    let decoder = tokio::task::spawn_blocking(move || Decoder::load(&decoder_file, kernel, threads()));
+    (encoder.await, decoder.await)
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |cores| cores.get())
 }
 
 impl Loaded {
@@ -174,7 +192,16 @@ fn decoder_file(config: &Config) -> PathBuf {
     config.edge_ai_model.clone().unwrap_or_else(|| config.models_dir.join(MODELS[1].files[0].path))
 }
 
-fn usable<T>(which: &str, loading: Result<Result<T, ModelError>, JoinError>) -> Option<T> {
+fn fault<T>(which: &str, opened: Opened<T>) -> Option<String> {
+    let error = match opened {
+        Ok(Ok(_)) => return None,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Some(format!("the {which} model cannot be used: {error}"))
+}
+
+fn usable<T>(which: &str, loading: Opened<T>) -> Option<T> {
     match loading {
         Ok(Ok(model)) => Some(model),
         Ok(Err(error)) => {

@@ -1,15 +1,17 @@
 //! `stoa serve`: opens what is shared, starts each service on its listener, and ends them together.
 
 use crate::banner::{self, Addresses};
-use crate::config::{Config, Secrets, Targets};
+use crate::config::{Config, ExtractSettings, Secrets, Targets};
+use crate::folder_lock::FolderLock;
 use crate::models::Loaded;
+use crate::signals::Signals;
 use crate::{admin, cli, models, say, workflow};
 use gateway::{Gateway, GatewaySettings, TargetUrl};
 use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
 use kit::ops;
-use kit::serve::{Drain, Handler, Serving, Workers, serve};
+use kit::serve::{Door, Drain, Handler, Serving, Workers, serve};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{Accounts, Extractor, Knowledge, KnowledgeSettings};
@@ -19,11 +21,11 @@ use portal::{Peer, Portal};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{Blobs, Db};
 use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
 const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
@@ -42,6 +44,8 @@ struct Process {
     health: Health,
     services: JoinSet<()>,
     addresses: Addresses,
+    /// Everything listens, signals are heeded, and a first password has been printed.
+    is_started: Arc<AtomicBool>,
 }
 
 pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
@@ -50,10 +54,15 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     let metrics = Metrics::install().map_err(|error| format!("cannot start the metrics: {error}"))?;
     raise_file_limit();
     make_data_dir(&config)?;
+    let _lock = FolderLock::take(&config.data_dir)?;
     banner::remove_listen_json(&config);
+    let mut signals = Signals::listen()?;
 
     let workflow = workflow::load(&config)?;
-    let mut process = Process::open(config, log).await?;
+    let mut process = tokio::select! {
+        opened = Process::open(config, log) => opened?,
+        _ = signals.received() => return Ok(()),
+    };
     let runs = |name: &str| roles.iter().any(|role| role == name);
     // Before the gateway, which has to know where they are.
     if runs("knowledge") || runs("supervisor") {
@@ -83,11 +92,13 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     tokio::spawn(keep_house(process.db.clone()));
     let password = process.first_administrator().await;
     let password = password.map_err(|error| format!("cannot make the first administrator: {error}"))?;
-    let announced = banner::write_listen_json(&process.config, &process.addresses)
-        .and_then(|()| banner::print(&process.config, &process.addresses, password.as_deref()));
+    // Whoever waits for the file finds all of the banner, a password included.
+    let announced = banner::print(&process.config, &process.addresses, password.as_deref())
+        .and_then(|()| banner::write_listen_json(&process.config, &process.addresses));
     announced.map_err(|error| format!("cannot announce the addresses: {error}"))?;
+    process.is_started.store(true, Ordering::Release);
 
-    let signal = asked_to_stop().await.map_err(|error| format!("cannot wait for signals: {error}"))?;
+    let signal = signals.received().await;
     process.stop(signal).await;
     Ok(())
 }
@@ -110,6 +121,12 @@ impl Process {
         };
         let tokens = Tokens::new(secret.as_bytes(), &config.jwt_issuer, &config.jwt_audience, clock.clone());
         let mut health = Health::default();
+        let is_started = Arc::new(AtomicBool::new(false));
+        let asked_start = is_started.clone();
+        health.add_open("start", move || {
+            let is_started = asked_start.load(Ordering::Acquire);
+            std::future::ready(is_started.then_some(()).ok_or_else(|| "has not finished yet".to_owned()))
+        });
         let (asked_db, asked_blobs) = (db.clone(), blobs.clone());
         health.add("database", move || {
             let db = asked_db.clone();
@@ -131,6 +148,7 @@ impl Process {
             health,
             services: JoinSet::new(),
             addresses: Vec::new(),
+            is_started,
         })
     }
 
@@ -148,6 +166,7 @@ impl Process {
             core_targets: self.targets(&config.core_targets, "knowledge"),
             token_ttl: config.jwt_ttl,
             environment: config.environment,
+            guests: config.guests,
             upstream_timeout: config.upstream_timeout,
             trusted_proxies: config.trusted_proxies.clone(),
             cors: config.cors.clone(),
@@ -177,6 +196,11 @@ impl Process {
         }
     }
 
+    /// Whom the workers believe for whom a request asks.
+    fn door(&self) -> Door {
+        Door::new(self.config.trusted_proxies.clone(), self.tokens.clone())
+    }
+
     async fn start_knowledge(&mut self, models: Loaded, providers: Arc<Providers>) -> Result<(), String> {
         let shared = knowledge::Shared {
             db: self.db.clone(),
@@ -184,7 +208,7 @@ impl Process {
             tokens: self.tokens.clone(),
             providers,
             engine: models.engine,
-            extractor: extractor()?,
+            extractor: extractor(&self.config.extract)?,
             clock: self.clock.clone(),
             random: self.random.clone(),
             drain: self.drain.clone(),
@@ -194,15 +218,15 @@ impl Process {
             chat_requests_per_minute: self.config.chat_requests_per_minute,
             chat_model: self.config.chat_model.clone(),
             cookie_secure: self.config.cookie_secure,
-            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             spool_folder: self.config.data_dir.clone(),
             job_lease: self.config.job_lease,
+            index: self.config.index.clone(),
         };
         let knowledge = Knowledge::open(shared, settings).await;
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
         self.services.spawn(knowledge.clone().work());
         let address = self.config.knowledge_listen.clone();
-        self.start("knowledge", &address, knowledge.handler(self.health.clone()), None).await
+        self.start("knowledge", &address, knowledge.handler(self.health.clone(), self.door()), None).await
     }
 
     async fn start_supervisor(
@@ -222,15 +246,18 @@ impl Process {
         };
         let settings = SupervisorSettings {
             workflow,
+            default_model: self.config.agents.clone(),
+            seed_characters: self.config.seed_characters,
+            guests: self.config.guests,
+            guest_limits: self.config.guest_limits.clone(),
             token: self.config.supervisor_token.clone(),
-            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             job_lease: self.config.job_lease,
         };
         let supervisor = Supervisor::open(shared, settings).await;
         let supervisor = supervisor.map_err(|error| format!("cannot start the supervisor: {error}"))?;
         self.services.spawn(supervisor.clone().work());
         let address = self.config.supervisor_listen.clone();
-        self.start("supervisor", &address, supervisor.handler(self.health.clone()), None).await
+        self.start("supervisor", &address, supervisor.handler(self.health.clone(), self.door()), None).await
     }
 
     async fn start_portal(&mut self) -> Result<(), String> {
@@ -255,11 +282,12 @@ impl Process {
             peers: peers.collect(),
             leads: leads.iter().map(TargetUrl::to_string).collect(),
             sso: config.sso.clone(),
+            guests: config.guests,
         };
         let portal =
             Portal::open(shared).await.map_err(|error| format!("cannot start the portal: {error}"))?;
         let address = self.config.portal_listen.clone();
-        self.start("portal", &address, portal.handler(self.health.clone()), None).await
+        self.start("portal", &address, portal.handler(self.health.clone(), self.door()), None).await
     }
 
     fn tokens_of(&self, secret: &str) -> Tokens {
@@ -274,14 +302,13 @@ impl Process {
             forms: self.config.forms.clone(),
             crm: self.config.crm.clone(),
             per_minute: self.config.leads_per_minute,
-            trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             job_lease: self.config.job_lease,
         };
         let leads = Leads::open(shared, settings).await;
         let leads = leads.map_err(|error| format!("cannot start the lead ingest: {error}"))?;
         self.services.spawn(leads.clone().work());
         let address = self.config.leads_listen.clone();
-        self.start("leads", &address, leads.handler(self.health.clone()), None).await
+        self.start("leads", &address, leads.handler(self.health.clone(), self.door()), None).await
     }
 
     async fn start_ops(&mut self, metrics: Metrics) -> Result<(), String> {
@@ -340,10 +367,13 @@ async fn keep_house(db: Db) {
 }
 
 /// Reads files from strangers in children of this process, which are this program as well.
-pub fn extractor() -> Result<Extractor, String> {
+pub fn extractor(settings: &ExtractSettings) -> Result<Extractor, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
-    let children = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-    Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, extract::Limits::default()))
+    let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    let (children, limits) = extract::Limits::within(settings.memory, cores);
+    let ExtractSettings { characters, pages, cells, .. } = *settings;
+    let limits = extract::Limits { characters, pages, cells, ..limits };
+    Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, limits))
 }
 
 /// The folder holds secrets: nobody else may look inside.
@@ -360,12 +390,4 @@ fn raise_file_limit() {
     if setrlimit(Resource::Nofile, limit).is_err() {
         say("stoa: cannot raise the limit on open files");
     }
-}
-
-pub async fn asked_to_stop() -> std::io::Result<&'static str> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
-    })
 }

@@ -1,4 +1,4 @@
-//! How the program is started, configured and stopped: what scripts and people depend on.
+//! How the program is started and stopped: what scripts and people depend on.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use e2e::postgres::Postgres;
@@ -6,6 +6,7 @@ use e2e::s3::S3;
 use e2e::{Stoa, Upstream};
 use serde_json::{Value, json};
 use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
@@ -62,95 +63,12 @@ async fn generated_secrets_are_private_and_outlive_a_kill() {
 }
 
 #[test]
-fn every_wrong_setting_is_named_at_once_with_what_would_be_accepted() {
-    let start = Stoa::start()
-        .set("GATEWAY_LISTEN", "8080")
-        .set("JWT_SECRET", "too short a secret")
-        .set("JWT_TTL", "soon")
-        .set("ENVIRONMENT", "test")
-        .set("BUILD_SERVICE_URL", "ftp://somewhere")
-        .set("DATABASE_URL", "mysql://user:hunter2@host/db")
-        .set("VENDOR_A_BASE_URL", "https://user:hunter2@host/v1")
-        .set("VENDOR_B_API_KEY", "hunter2 and more")
-        .set("VENDOR_TIMEOUT", "0s")
-        .set("CHAT_PROVIDER", "vendor-z")
-        .set("MAX_CONNECTIONS", "0");
-    let (code, _, stderr) = start.run(&["serve"]);
-    assert_eq!(code, 2);
-    for expected in [
-        "11 settings are wrong",
-        "GATEWAY_LISTEN: `8080` is not an address: expected `host:port`",
-        "JWT_SECRET: 18 bytes are too short: expected at least 32",
-        "JWT_TTL: `soon`",
-        "ENVIRONMENT: `test` is not known: one of staging, production",
-        "BUILD_SERVICE_URL: `ftp://somewhere` is not a target: expected `http://host[:port][/path]`",
-        "DATABASE_URL: expected `sqlite://PATH` or `postgres://…`",
-        "VENDOR_A_BASE_URL: is not an address: expected `https://HOST[:PORT][/PATH]`",
-        "VENDOR_B_API_KEY: is not a key",
-        "VENDOR_TIMEOUT: `0s`",
-        "CHAT_PROVIDER: unknown provider `vendor-z`: one of edge-ai, vendor-a, vendor-b, vendor-c",
-        "MAX_CONNECTIONS: `0`",
-    ] {
-        assert!(stderr.contains(expected), "{expected:?} is not in:\n{stderr}");
-    }
-    assert!(!stderr.contains("hunter2") && !stderr.contains("too short a secret"), "{stderr}");
-}
-
-#[test]
-fn a_default_model_needs_a_provider_that_can_answer() {
-    for (provider, model, fault) in [
-        ("vendor-a", "", "CHAT_PROVIDER: `vendor-a` needs its secret: set VENDOR_A_API_KEY"),
-        ("edge-ai", "gpt-x", "CHAT_MODEL: is for a vendor's model: `edge-ai` has the one of EDGE_AI_MODEL"),
-    ] {
-        let start = Stoa::start().set("CHAT_PROVIDER", provider).set("CHAT_MODEL", model);
-        let (code, _, stderr) = start.run(&["serve"]);
-        assert!(code == 2 && stderr.contains(fault), "{stderr}");
-    }
-}
-
-#[tokio::test]
-async fn a_flag_wins_over_the_environment_which_wins_over_the_file() {
-    let upstream = Upstream::start().await;
-    let issuer_of = async |stoa: &Stoa| {
-        let (_, body) = login(stoa, "admin", "password").await;
-        let token = body["token"].as_str().unwrap().to_owned();
-        let claims: Value = jsonwebtoken::dangerous::insecure_decode_claims(&token).unwrap();
-        claims["iss"].as_str().unwrap().to_owned()
-    };
-    let start = Stoa::start().set("CORE_SERVICE_URL", upstream.url());
-    let file = start.path().join("stoa.toml");
-    std::fs::write(&file, "jwt_issuer = \"file\"\nmax_connections = 100\naccess_log = false\n").unwrap();
-    let stoa = start.serve();
-    assert_eq!(issuer_of(&stoa).await, "file");
-    let data = stoa.data.clone();
-    drop(stoa);
-    let stoa = Stoa::start().data(&data).set("JWT_ISSUER", "environment").serve();
-    assert_eq!(issuer_of(&stoa).await, "environment");
-    drop(stoa);
-    let stoa =
-        Stoa::start().data(&data).set("JWT_ISSUER", "environment").serve_with(&["--jwt-issuer", "flag"]);
-    assert_eq!(issuer_of(&stoa).await, "flag");
-}
-
-#[test]
 fn without_a_setting_everything_is_kept_in_the_current_folder() {
     let start = Stoa::start_bare();
     let status = start.command(&["check"]).env_remove("STOA_DATA_DIR").status().unwrap();
     assert!(status.success());
     assert!(start.path().join("stoa-data/stoa.db").exists());
     assert!(start.path().join("stoa-data/objects").exists());
-}
-
-#[test]
-fn an_unknown_setting_in_the_file_is_a_fault() {
-    let start = Stoa::start();
-    std::fs::write(start.path().join("stoa.toml"), "gateway_lisen = \"127.0.0.1:0\"\n").unwrap();
-    let (code, _, stderr) = start.run(&["serve"]);
-    assert_eq!(code, 2);
-    assert!(stderr.contains("unknown setting `gateway_lisen` in stoa.toml: one of "), "{stderr}");
-    let (code, _, stderr) = start.run(&["serve", "--config", "missing.toml"]);
-    assert_eq!(code, 2);
-    assert!(stderr.contains("missing.toml: No such file"), "{stderr}");
 }
 
 #[test]
@@ -196,26 +114,44 @@ fn administrators_are_created_and_replaced_from_standard_input() {
     assert_eq!(runtime.block_on(login(&stoa, "admin", "password")).0, 401, "she is the first administrator");
 }
 
-#[tokio::test]
-async fn check_reaches_every_dependency_and_names_those_that_fail() {
-    let upstream = Upstream::start().await;
-    let (code, stdout, _) =
-        Stoa::start().with_models().set("CORE_SERVICE_URL", upstream.url()).run(&["check"]);
-    assert_eq!(code, 0, "{stdout}");
-    for name in ["database", "objects", "models", "core target"] {
-        assert!(stdout.contains(&format!("ok      {name} ")), "{name} in:\n{stdout}");
+#[test]
+fn a_second_process_on_one_folder_says_so_and_leaves_the_first_alone() {
+    let first = Stoa::start().serve();
+    let listen = first.data.path().join("listen.json");
+    let written = std::fs::read_to_string(&listen).unwrap();
+    let (code, stdout, stderr) = Stoa::start().data(&first.data).run(&["serve", "--only", "gateway"]);
+    assert_eq!((code, stdout.as_str()), (1, ""));
+    assert!(stderr.contains(&format!("another stoa (process {}) serves from", first.pid())), "{stderr}");
+    assert_eq!(std::fs::read_to_string(&listen).unwrap(), written);
+    let data = first.data.clone();
+    first.signal("KILL");
+    first.wait();
+    // Nothing that a dead process left keeps the next from starting.
+    let next = Stoa::start().data(&data).serve();
+    assert_eq!(next.data.path(), data.path());
+}
+
+#[test]
+fn a_process_that_is_ready_has_printed_its_password_and_ends_in_order() {
+    for _ in 0..3 {
+        let ops = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let start = Stoa::start_bare().with_models().set("OPS_LISTEN", ops);
+        let mut child = start.command(&["serve"]).spawn().unwrap();
+        let ready = format!("http://{ops}/readyz");
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            while !reqwest::get(&ready).await.is_ok_and(|answer| answer.status() == 200) {
+                assert!(std::time::Instant::now() < deadline, "it is never ready");
+            }
+        });
+        let killed = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        let mut banner = String::new();
+        std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut banner).unwrap();
+        assert!(printed_password(&banner).is_some(), "{banner}");
     }
-    let start = Stoa::start()
-        .set("BUILD_SERVICE_URL", format!("http://127.0.0.1:1,{}", upstream.url()))
-        .set("DATABASE_URL", "postgres://nobody:hunter2@127.0.0.1:1/none")
-        .set("STOA_MODELS_DIR", "/nowhere")
-        .set("OBJECT_STORE_URL", "file:///proc/nowhere");
-    let (code, stdout, stderr) = start.run(&["check"]);
-    assert_eq!(code, 1);
-    assert_eq!(stdout.matches("FAILED").count(), 4, "{stdout}");
-    assert!(stdout.contains("http://127.0.0.1:1: "), "{stdout}");
-    assert!(stderr.contains("4 dependencies cannot be used"), "{stderr}");
-    assert!(!stdout.contains("hunter2"), "{stdout}");
 }
 
 #[test]

@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::migrate::Migration;
+use crate::migrate::{Migration, Schema};
 use crate::transaction::Tx;
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
 
 /// What one process takes of a PostgreSQL server, unless it is told otherwise.
 pub const POSTGRES_CONNECTIONS: u32 = 20;
-/// One that listens, one that reads, one that writes.
-pub const FEWEST_POSTGRES_CONNECTIONS: u32 = 3;
+/// One each that listens, reads, writes and loads.
+pub const FEWEST_POSTGRES_CONNECTIONS: u32 = 4;
 const POSTGRES_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most connections of [`Db::bulk`].
+pub(crate) const BULK_CONNECTIONS: u32 = 3;
 const PING_TIMEOUT: Duration = Duration::from_millis(1500);
 /// A writer that was busy for this long without a transaction that began or ended is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(30);
@@ -37,6 +39,7 @@ struct Inner {
     dialect: Dialect,
     readers: AnyPool,
     writers: AnyPool,
+    bulk: AnyPool,
     clock: Clock,
     random: Random,
     hub: Arc<Hub>,
@@ -72,12 +75,13 @@ impl Db {
         let stopped = CancellationToken::new();
         let listening = stopped.clone().drop_guard();
 
-        let (dialect, readers, writers) = match scheme(url)? {
+        let (dialect, readers, writers, bulk) = match scheme(url)? {
             Dialect::Sqlite => {
                 let options = sqlite::prepare_file(url).await?;
                 let (readers, writers) = sqlite::pools(&options).await?;
+                let bulk = sqlite::readers(BULK_CONNECTIONS).connect_lazy_with(options.clone());
                 wake::sqlite::listen(options, hub.clone(), stopped);
-                (Dialect::Sqlite, readers, writers)
+                (Dialect::Sqlite, readers, writers, bulk)
             }
             Dialect::Postgres => {
                 let options = AnyConnectOptions::from_str(url)?;
@@ -88,11 +92,12 @@ impl Db {
                     pool.acquire_timeout(POSTGRES_TIMEOUT).connect_with(options.clone())
                 };
                 // Apart: writers that wait for each other must not keep a request from reading. One more listens.
-                let writing = connections.saturating_sub(1) / 2;
-                let reading = connections.saturating_sub(1 + writing);
-                let (readers, writers) = (pool(reading).await?, pool(writing).await?);
+                let loading = (connections / 4).clamp(1, BULK_CONNECTIONS);
+                let shared = connections.saturating_sub(1 + loading);
+                let (readers, writers) = (pool(shared.div_ceil(2)).await?, pool((shared / 2).max(1)).await?);
+                let bulk = AnyPoolOptions::new().max_connections(loading).connect_lazy_with(options);
                 wake::postgres::listen(url, hub.clone(), stopped).await?;
-                (Dialect::Postgres, readers, writers)
+                (Dialect::Postgres, readers, writers, bulk)
             }
         };
 
@@ -101,7 +106,8 @@ impl Db {
             last_activity: AtomicU64::new(0),
             failing: AtomicBool::new(false),
         };
-        let inner = Inner { dialect, readers, writers, clock, random, hub, writes, _listening: listening };
+        let inner =
+            Inner { dialect, readers, writers, bulk, clock, random, hub, writes, _listening: listening };
         let db = Db(Arc::new(inner));
         db.migrate(schema::SCOPE, schema::MIGRATIONS).await?;
         Ok(db)
@@ -128,6 +134,12 @@ impl Db {
         &self.0.readers
     }
 
+    /// Like [`Db::read`], for work that reads much, in short statements. These connections are few, opened on
+    /// first use, and separate from those that requests wait for.
+    pub fn bulk(&self) -> &AnyPool {
+        &self.0.bulk
+    }
+
     /// Starts a write transaction. SQLite has one at a time in this process: do not begin a second one
     /// while holding the first.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
@@ -146,6 +158,11 @@ impl Db {
     /// commit is missed.
     pub fn subscribe(&self, topic: &str) -> Wakeup {
         self.0.hub.subscribe(topic)
+    }
+
+    /// How many migrations of a schema are still to be applied.
+    pub async fn pending(&self, schema: &Schema) -> Result<usize, StoreError> {
+        crate::migrate::pending(self, schema).await
     }
 
     /// Applies what is missing of `migrations`. Each crate has its own `scope`.
@@ -195,6 +212,7 @@ impl Db {
     /// Waits for running statements and closes every connection. On SQLite this also folds the write-ahead
     /// log into the database file.
     pub async fn close(&self) {
+        self.0.bulk.close().await;
         self.0.readers.close().await;
         self.0.writers.close().await;
     }

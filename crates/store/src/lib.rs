@@ -18,6 +18,6 @@ mod wake;
 pub use blobs::{BlobError, Blobs, S3Settings};
 pub use db::{Db, Dialect, FEWEST_POSTGRES_CONNECTIONS, POSTGRES_CONNECTIONS};
 pub use error::{Outage, StoreError};
-pub use migrate::Migration;
+pub use migrate::{Migration, Schema};
 pub use transaction::Tx;
 pub use wake::Wakeup;

@@ -30,6 +30,12 @@ impl Migration {
     }
 }
 
+/// The tables of one crate: its own scope, and how they came to be what they are.
+pub struct Schema {
+    pub scope: &'static str,
+    pub migrations: &'static [Migration],
+}
+
 struct Applied {
     version: i64,
     name: String,
@@ -49,6 +55,14 @@ pub(crate) async fn run(db: &Db, scope: &str, migrations: &[Migration]) -> Resul
         apply(&mut tx, scope, next).await?;
         tx.commit().await?;
     }
+}
+
+/// How many migrations are still to be applied. Fails like [`run`] where the history is another.
+pub(crate) async fn pending(db: &Db, schema: &Schema) -> Result<usize, StoreError> {
+    let mut tx = db.begin().await?;
+    let applied = read_applied(&mut tx, schema.scope).await?;
+    check_history(db.dialect(), schema.scope, schema.migrations, &applied)?;
+    Ok(schema.migrations.len() - applied.len())
 }
 
 fn check_order(scope: &str, migrations: &[Migration]) -> Result<(), StoreError> {

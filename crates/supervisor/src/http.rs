@@ -5,6 +5,7 @@ mod control;
 mod error;
 mod events;
 mod execute;
+mod history;
 mod projects;
 
 use crate::{Inner, OPENAPI};
@@ -12,19 +13,19 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{get, post};
 use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, keep_private};
+use kit::serve::{AxumHandler, Door, keep_private};
 use std::sync::Arc;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health) -> AxumHandler {
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
     let routes = Router::new()
         .route("/api/projects", get(projects::list).post(projects::create))
         .route("/api/projects/{id}", get(projects::get).delete(projects::remove))
-        .route("/api/projects/{id}/runs", get(projects::runs))
-        .route("/api/hydrate/{id}", get(projects::hydrate))
-        .route("/api/artifacts/{id}", get(projects::artifacts))
-        .route("/api/traces/{id}", get(projects::traces))
+        .route("/api/projects/{id}/runs", get(history::runs))
+        .route("/api/hydrate/{id}", get(history::hydrate))
+        .route("/api/artifacts/{id}", get(history::artifacts))
+        .route("/api/traces/{id}", get(history::traces))
         .route("/api/workflow", get(projects::workflow))
         .route("/api/execute", get(execute::execute).post(execute::execute))
         .route("/api/runs/{id}", get(events::run))
@@ -36,5 +37,5 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes).naming_unknown_fields(OPENAPI)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

@@ -6,6 +6,7 @@ mod parse;
 
 pub use parse::Faults;
 
+use llm::DefaultModel;
 use std::path::Path;
 use std::time::Duration;
 
@@ -50,7 +51,8 @@ pub struct Agent {
     /// Agents of this phase or of earlier ones.
     pub inputs: Vec<String>,
     pub output: Output,
-    pub provider: String,
+    /// Who answers; the default where absent.
+    pub provider: Option<&'static str>,
     pub model: Option<String>,
     pub temperature: f32,
     pub max_tokens: usize,
@@ -62,6 +64,22 @@ pub struct Agent {
     pub time_limit: Duration,
     /// Whether it is given passages from the knowledge service.
     pub search: bool,
+}
+
+impl Agent {
+    /// Who answers for the agent in a run for which this provider and model were asked. A model's name means nothing to
+    /// another provider than the one that it was given for.
+    pub fn answered_by<'a>(
+        &'a self,
+        (provider, model): (Option<&'a str>, Option<&'a str>),
+        default: &'a DefaultModel,
+    ) -> (&'a str, Option<&'a str>) {
+        let own_provider = self.provider.unwrap_or(default.provider);
+        let provider = provider.unwrap_or(own_provider);
+        let own = self.model.as_deref().filter(|_| provider == own_provider);
+        let default = default.model.as_deref().filter(|_| provider == default.provider);
+        (provider, model.or(own).or(default))
+    }
 }
 
 /// What an agent writes: an artifact's type.

@@ -52,6 +52,16 @@ async fn listed_origins_are_allowed_and_others_are_not() {
             let answer = call(&stoa, method, path, origin).await;
             assert_eq!(answer.header("access-control-allow-origin"), [""; 0], "{origin}");
             assert_ne!(answer.status, 204, "{origin}");
+            assert_eq!(answer.header("vary"), ["origin"], "another origin would have got more");
         }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_no_origin_varies_by_origin_as_well() {
+    let upstream = Upstream::start().await;
+    let stoa = Stoa::start().before(&upstream.url()).set("CORS_ORIGINS", "https://app.example").serve();
+    for path in ["/kv/x", "/nowhere", "/build/x"] {
+        assert_eq!(e2e::client::get(stoa.url(path)).await.header("vary"), ["origin"], "{path}");
     }
 }

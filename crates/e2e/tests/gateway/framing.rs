@@ -135,6 +135,48 @@ async fn a_request_line_or_host_that_is_not_whole_is_refused() {
 }
 
 #[tokio::test]
+async fn a_host_or_target_that_readers_read_differently_is_refused() {
+    let (upstream, stoa) = start().await;
+    for request in [
+        "GET /kv/x HTTP/1.1\r\nHost: user@a\r\n\r\n",
+        "GET /kv/x HTTP/1.1\r\nHost: a/path\r\n\r\n",
+        "GET /kv/x HTTP/1.1\r\nHost: a, b\r\n\r\n",
+        "GET /kv/x HTTP/1.1\r\nHost: a,b\r\n\r\n",
+        "GET /kv/x HTTP/1.1\r\nHost: http://a\r\n\r\n",
+        "GET /kv/x HTTP/1.1\r\nHost: a:port\r\n\r\n",
+        "GET http://a/kv/x HTTP/1.1\r\nHost:\r\n\r\n",
+        "GET http://user@a/kv/x HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /kv/x#fragment HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /kv/x?y#z HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /kv/\u{e4} HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /kv/x?\u{e4} HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
+        assert_refused(&stoa, &format!("{request}{SMUGGLED}")).await;
+    }
+    assert_eq!(upstream.requests(), 0);
+    let whole = "GET http://a:81/kv/x HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n";
+    let echoed = e2e::client::Echoed(exchange(stoa.gateway, whole).await.remove(0).json());
+    assert_eq!(echoed.header("x-forwarded-host"), ["a:81"], "the target's host counts");
+}
+
+#[tokio::test]
+async fn an_extension_of_a_chunk_that_is_none_is_refused() {
+    let (_upstream, stoa) = start().await;
+    let send = async |extension: &str| {
+        let body = format!("5{extension}\r\nhello\r\n0\r\n\r\n");
+        let head =
+            "POST /kv/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+        exchange(stoa.gateway, format!("{head}{body}")).await[0].status
+    };
+    for good in ["", ";a", ";a=b", ";a=\"b;c\"", " ;a = b"] {
+        assert_eq!(send(good).await, 200, "{good:?}");
+    }
+    for bad in [";", ";=b", ";a=\"b", ";a\0b", ";a b", ";\u{1}=2"] {
+        assert_eq!(send(bad).await, 400, "{bad:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_that_is_not_well_chunked_is_refused_and_nothing_behind_it_is_read() {
     let (upstream, stoa) = start().await;
     let bodies = [

@@ -89,6 +89,17 @@ async fn what_a_trusted_proxy_says_of_the_client_is_kept_and_added_to() {
 }
 
 #[tokio::test]
+async fn every_answer_says_that_nobody_is_to_guess_its_type() {
+    let (_upstream, stoa) = start().await;
+    for path in ["/kv/x", "/build/x", "/nowhere", "/auth/login"] {
+        assert_eq!(get(stoa.url(path)).await.header("x-content-type-options"), ["nosniff"], "{path}");
+    }
+    let refused = exchange(stoa.gateway, "GET / HTTP/1.1\r\n\r\n").await.remove(0);
+    assert!(refused.head.contains("x-content-type-options: nosniff"), "{refused:?}");
+    assert_eq!(get(format!("http://{}/livez", stoa.ops)).await.header("x-content-type-options"), ["nosniff"]);
+}
+
+#[tokio::test]
 async fn headers_of_one_connection_go_no_further_in_either_direction() {
     let (_upstream, stoa) = start().await;
     let request = "GET /kv/x HTTP/1.1\r\nHost: a\r\nConnection: close, X-Private\r\nconnection: x-secret\r\n\

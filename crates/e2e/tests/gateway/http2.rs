@@ -60,3 +60,24 @@ async fn a_client_that_makes_no_room_for_answers_is_let_go() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(upstream.open_connections(), 0);
 }
+
+#[tokio::test]
+async fn a_host_or_target_that_is_none_is_refused_here_too() {
+    let upstream = e2e::Upstream::start().await;
+    let stoa = Stoa::start().before(&upstream.url()).serve();
+    let socket = TcpStream::connect(stoa.gateway).await.unwrap();
+    let (mut client, connection) = h2::client::handshake(socket).await.unwrap();
+    tokio::spawn(connection);
+    for (uri, status) in [
+        ("http://a/kv/x", 200),
+        ("http://user@a/kv/x", 400),
+        ("http://a,b/kv/x", 400),
+        ("http://a/kv/\u{e4}", 400),
+    ] {
+        let request = http::Request::get(uri).body(()).unwrap();
+        client = client.ready().await.unwrap();
+        let (answer, _) = client.send_request(request, true).unwrap();
+        assert_eq!(answer.await.unwrap().status(), status, "{uri}");
+    }
+    assert_eq!(upstream.requests(), 1);
+}

@@ -1,25 +1,33 @@
 //! Files of other programs, and files that would stop a careless reader, through the real upload.
 
 use e2e::{Person, Stoa};
+use std::io::Read;
 use std::time::Duration;
 
 /// One page that says so, by hand.
 fn pdf(text: &str) -> Vec<u8> {
-    let stream = format!("BT /F1 24 Tf 72 700 Td ({text}) Tj ET");
+    pdf_of("", format!("BT /F1 24 Tf 72 700 Td ({text}) Tj ET").as_bytes())
+}
+
+/// One page with this content, whose stream has `entries` beside its length.
+fn pdf_of(entries: &str, content: &[u8]) -> Vec<u8> {
+    let stream = format!("<< {entries} /Length {} >>\nstream\n", content.len());
     let objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_owned(),
-        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
-         /Resources << /Font << /F1 5 0 R >> >> >>"
-            .to_owned(),
-        format!("<< /Length {} >>\nstream\n{stream}\nendstream", stream.len()),
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
+          /Resources << /Font << /F1 5 0 R >> >> >>"
+            .to_vec(),
+        [stream.as_bytes(), content, b"\nendstream"].concat(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
     ];
     let mut file = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();
     for (index, object) in objects.iter().enumerate() {
         places.push(file.len());
-        file.extend_from_slice(format!("{} 0 obj\n{object}\nendobj\n", index + 1).as_bytes());
+        file.extend_from_slice(format!("{} 0 obj\n", index + 1).as_bytes());
+        file.extend_from_slice(object);
+        file.extend_from_slice(b"\nendobj\n");
     }
     let start = file.len();
     file.extend_from_slice(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).as_bytes());
@@ -87,4 +95,69 @@ async fn hostile_files_are_refused_and_the_service_goes_on() {
     }
     admin.ingest_text("good.txt", "The pump circulates coolant.").await;
     assert!(admin.settled(Duration::from_secs(5)).await.len() == 5);
+}
+
+/// What deflate makes of it.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    flate2::read::ZlibEncoder::new(bytes, flate2::Compression::best()).read_to_end(&mut packed).unwrap();
+    packed
+}
+
+/// The most memory that a child of the process has used while `done` was not yet, in MiB.
+async fn peak_of_children(stoa: &Stoa, done: impl Future<Output = ()>) -> u64 {
+    let tasks = format!("/proc/{}/task", stoa.pid());
+    let mut done = std::pin::pin!(done);
+    let mut peak = 0;
+    loop {
+        for task in std::fs::read_dir(&tasks).unwrap().map_while(Result::ok) {
+            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            for child in children.split_whitespace() {
+                let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap_or_default();
+                let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+                let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+                peak = peak.max(kib.unwrap_or(0) >> 10);
+            }
+        }
+        tokio::select! {
+            () = &mut done => return peak,
+            () = tokio::time::sleep(Duration::from_millis(1)) => {}
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_pdf_that_becomes_large_costs_no_more_memory_than_is_set() {
+    let stoa = Stoa::start_knowledge().set("EXTRACT_MEMORY_MIB", 300).serve();
+    let admin = Person::admin(&stoa).await;
+    let twice = pdf_of("/Filter [/FlateDecode /FlateDecode]", &packed(&packed(&vec![0; 1 << 30])));
+    assert!(twice.len() < 8000, "{}", twice.len());
+    let many = pdf_of("/Filter /FlateDecode", &packed(&b"q\nQ\n".repeat(14 << 20)));
+    for (file, told) in [
+        (twice, "more than 67108864 bytes in one stream when unpacked"),
+        (many, "takes more than 300 MiB of memory to read"),
+    ] {
+        let sending = async {
+            let answer = admin.ingest("a.pdf", &file).await;
+            assert_eq!(answer.status, 400, "{answer:?}");
+            assert!(answer.body.contains(told), "{answer:?}");
+        };
+        let peak = peak_of_children(&stoa, sending).await;
+        assert!((1..450).contains(&peak), "{peak} MiB for: {told}");
+    }
+    admin.ingest_text("b.txt", "The next file is read as ever.").await;
+}
+
+#[tokio::test]
+async fn a_limit_that_is_passed_is_named_as_a_setting() {
+    let stoa = Stoa::start_knowledge().set("MAX_TEXT_CHARACTERS", 100).set("MAX_CELLS", 4).serve();
+    let admin = Person::admin(&stoa).await;
+    for (name, text, setting) in [
+        ("a.txt", "The pump turns. ".repeat(20), "MAX_TEXT_CHARACTERS"),
+        ("a.csv", "a,b\n1,2\n3,4\n5,6\n".to_owned(), "MAX_CELLS"),
+    ] {
+        let answer = admin.ingest(name, text.as_bytes()).await;
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(answer.json()["error"].as_str().unwrap().contains(setting), "{answer:?}");
+    }
 }

@@ -66,8 +66,11 @@ async fn only_a_token_lets_in_and_no_page_of_another_site() {
     // Whatever name a proxy in front has.
     assert_eq!(reply(with_key().header("host", "library.example.org")).await.status, 200);
     assert_eq!(reply(with_key().header("origin", "https://evil.example")).await.status, 403);
-    let ours = with_key().header("x-forwarded-host", "ours.example").header("origin", "https://ours.example");
+    let ours = with_key().header("host", "ours.example").header("origin", "http://ours.example");
     assert_eq!(reply(ours).await.status, 200);
+    let forged =
+        with_key().header("x-forwarded-host", "evil.example").header("origin", "http://evil.example");
+    assert_eq!(reply(forged).await.status, 403, "anybody can say so");
 }
 
 #[tokio::test]

@@ -122,12 +122,31 @@ async fn login_answers_with_user_token_and_cookie() {
     assert_eq!(answer.header("set-cookie"), [cookie.as_str()]);
     let request =
         reqwest::Client::new().post(&url).header("x-forwarded-proto", "https").body(body.to_string());
-    assert!(reply(request).await.header("set-cookie")[0].ends_with("; Secure"));
+    let cookie = reply(request).await.header("set-cookie")[0].to_owned();
+    assert!(cookie.ends_with("Max-Age=604800"), "anybody can say so: {cookie}");
     for (name, value) in [("cookie", format!("a=b; service_session={token}")), ("x-api-key", token.clone())] {
         let url = format!("http://{}/api/documents", stoa.knowledge.unwrap());
         let answer = reply(reqwest::Client::new().get(url).header(name, value)).await;
         assert_eq!((answer.status, answer.header("cache-control")), (200, vec!["no-store"]), "{name}");
     }
+}
+
+#[tokio::test]
+async fn the_cookie_is_secure_when_a_trusted_proxy_says_so_to_the_gateway() {
+    // An address of its own: the knowledge service sees only the gateway's.
+    let stoa = Stoa::start().only("gateway,knowledge").set("TRUSTED_PROXIES", "127.0.0.2").serve();
+    let body = json!({ "username": "admin", "password": login_digest("admin", "password") });
+    let secure = async |address: &str, url: String| {
+        let address: std::net::IpAddr = address.parse().unwrap();
+        let client = reqwest::Client::builder().local_address(address).build().unwrap();
+        let request = client.post(url).header("x-forwarded-proto", "https").json(&body);
+        reply(request).await.header("set-cookie")[0].ends_with("; Secure")
+    };
+    let direct = || format!("http://{}/api/auth/login", stoa.knowledge.unwrap());
+    assert!(secure("127.0.0.2", stoa.url("/core/api/auth/login")).await);
+    assert!(secure("127.0.0.2", direct()).await);
+    assert!(!secure("127.0.0.1", stoa.url("/core/api/auth/login")).await);
+    assert!(!secure("127.0.0.1", direct()).await);
 }
 
 #[tokio::test]

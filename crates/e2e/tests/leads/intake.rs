@@ -173,7 +173,8 @@ async fn a_browser_is_shown_what_is_wrong_as_a_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_address_may_send_so_many_a_minute_to_one_form() {
     let forms = "[forms.a]\nfields = [\"email\"]\n[forms.b]\nfields = [\"email\"]\n";
-    let stoa = Stoa::start_leads(forms).set("LEADS_PER_MINUTE", 3).serve();
+    let start = Stoa::start_leads(forms).set("LEADS_PER_MINUTE", 3);
+    let stoa = start.set("TRUSTED_PROXIES", "127.0.0.1").serve();
     let send = async |form: &str, number: usize, address: &str| {
         let body = json!({ "email": format!("{number}@example.org") });
         let request = request(&stoa, Method::POST, &format!("/api/leads/{form}"));

@@ -5,6 +5,7 @@ mod admin;
 mod backends;
 mod faults;
 mod forward;
+mod forwarded;
 mod intake;
 mod origins;
 mod same;

@@ -2,12 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::worker::{Answer, Request, is_ready, write_frame};
 use crate::{ExtractError, Limits};
+
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
 pub(super) struct Child {
     process: std::process::Child,
@@ -21,6 +24,8 @@ pub(super) enum Outcome {
     Gone,
     Crashed,
     TooSlow,
+    /// By itself, or by a system that had none left.
+    TooMuchMemory,
 }
 
 impl Child {
@@ -40,6 +45,8 @@ impl Child {
             Ok(None) => Outcome::TooSlow,
             Err(error) if has_left(&error) => match self.process.wait() {
                 Ok(status) if status.success() => Outcome::Gone,
+                // We kill no child that we still wait for.
+                Ok(status) if status.signal() == Some(SIGKILL) => Outcome::TooMuchMemory,
                 _ => Outcome::Crashed,
             },
             Err(_) => Outcome::Crashed,

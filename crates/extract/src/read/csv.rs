@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::document::Builder;
-use crate::{ExtractError, Limits};
+use crate::{Excess, ExtractError, Limits};
 
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
@@ -14,7 +14,7 @@ pub(super) fn read(text: &str, builder: &mut Builder, limits: &Limits) -> Result
     for row in (Rows { text, delimiter }) {
         cells += row.len();
         if cells > limits.cells {
-            return Err(ExtractError::too_large(builder.kind(), "cells", limits.cells));
+            return Err(ExtractError::too_large(builder.kind(), Excess::Cells, limits.cells));
         }
         table.row(row);
         if builder.is_full_with(table.text()) {

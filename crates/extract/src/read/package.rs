@@ -8,7 +8,7 @@ use zip::result::ZipError;
 
 use super::xml::{self, Node};
 use crate::document::Builder;
-use crate::{ExtractError, Kind, Limits};
+use crate::{Excess, ExtractError, Kind, Limits};
 
 pub(super) struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
@@ -23,7 +23,7 @@ impl<'a> Package<'a> {
         let archive =
             ZipArchive::new(Cursor::new(bytes)).map_err(|error| ExtractError::damaged(kind, error))?;
         if archive.len() > limits.entries {
-            return Err(ExtractError::too_large(kind, "files inside", limits.entries));
+            return Err(ExtractError::too_large(kind, Excess::FilesInside, limits.entries));
         }
         let limit = limits.unpacked_from(bytes.len());
         Ok(Self { archive, kind, left: limit, limit })
@@ -45,7 +45,7 @@ impl<'a> Package<'a> {
         read.map_err(|error| ExtractError::damaged(kind, error))?;
         match self.left.checked_sub(bytes.len()) {
             Some(left) => self.left = left,
-            None => return Err(ExtractError::too_large(kind, "bytes when unpacked", self.limit)),
+            None => return Err(ExtractError::too_large(kind, Excess::BytesUnpacked, self.limit)),
         }
         Ok(Some(bytes))
     }

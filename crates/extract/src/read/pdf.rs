@@ -1,5 +1,6 @@
 //! PDF: characters with their places from the parser, and from those the text in reading order, page by page.
 
+mod filters;
 mod fonts;
 mod glyphs;
 mod layout;
@@ -8,10 +9,10 @@ mod running;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pdf_extract::{Dictionary, Object};
+use pdf_extract::{Dictionary, LoadOptions, Object};
 
 use crate::document::Builder;
-use crate::{ExtractError, Kind, Limits};
+use crate::{Excess, ExtractError, Kind, Limits};
 use glyphs::Pages;
 use paragraphs::Paragraph;
 
@@ -20,7 +21,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     fonts::prepare(&mut document);
     let pages = document.get_pages();
     if pages.len() > limits.pages {
-        return Err(ExtractError::too_large(Kind::Pdf, "pages", limits.pages));
+        return Err(ExtractError::too_large(Kind::Pdf, Excess::Pages, limits.pages));
     }
     information(&document, builder);
 
@@ -33,7 +34,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
         }
     }
     if reader.is_over_limit() {
-        return Err(ExtractError::too_large(Kind::Pdf, "characters of text", limits.characters));
+        return Err(ExtractError::too_large(Kind::Pdf, Excess::Characters, limits.characters));
     }
     let mut pages = reader.finish();
     running::remove(&mut pages);
@@ -51,7 +52,8 @@ fn put(paragraph: &Paragraph, builder: &mut Builder) -> Result<(), ExtractError>
 
 fn open(bytes: &[u8]) -> Result<pdf_extract::Document, ExtractError> {
     use pdf_extract::Error;
-    let mut document = match pdf_extract::Document::load_mem(bytes) {
+    let options = LoadOptions::with_filter(filters::admit);
+    let mut document = match pdf_extract::Document::load_mem_with_options(bytes, options) {
         Ok(document) => document,
         Err(Error::InvalidPassword | Error::Decryption(_)) => return Err(ExtractError::Encrypted(Kind::Pdf)),
         Err(error) => return Err(ExtractError::damaged(Kind::Pdf, error)),
@@ -59,6 +61,9 @@ fn open(bytes: &[u8]) -> Result<pdf_extract::Document, ExtractError> {
     // Many are locked against printing only, and open with no password.
     if document.is_encrypted() && document.decrypt("").is_err() {
         return Err(ExtractError::Encrypted(Kind::Pdf));
+    }
+    if !filters::all_fit(&document) {
+        return Err(ExtractError::too_large(Kind::Pdf, Excess::BytesInStream, filters::MOST));
     }
     Ok(document)
 }

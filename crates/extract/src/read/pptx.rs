@@ -4,7 +4,7 @@ use super::package::Package;
 use super::table::Table;
 use super::xml::{self, Element, Node};
 use crate::document::Builder;
-use crate::{ExtractError, Kind, Limits};
+use crate::{Excess, ExtractError, Kind, Limits};
 
 const PRESENTATION: &str = "ppt/presentation.xml";
 
@@ -24,7 +24,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
         Ok(())
     })?;
     if slides.len() > limits.pages {
-        return Err(ExtractError::too_large(Kind::Pptx, "slides", limits.pages));
+        return Err(ExtractError::too_large(Kind::Pptx, Excess::Slides, limits.pages));
     }
     for (path, number) in slides.iter().zip(1..) {
         builder.page(number);

@@ -6,7 +6,7 @@ use super::package::{Package, Relation};
 use super::table::Table;
 use super::xml::{self, Element, Node};
 use crate::document::Builder;
-use crate::{ExtractError, Kind, Limits};
+use crate::{Excess, ExtractError, Kind, Limits};
 use std::collections::BTreeMap;
 use values::Values;
 
@@ -23,7 +23,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
         let Some(xml) = package.part(&path)? else { continue };
         builder.heading(1, &name)?;
         let text = sheet(&xml, &values, &mut cells_left, builder).and_then(|text| {
-            text.ok_or_else(|| ExtractError::too_large(Kind::Xlsx, "cells", limits.cells))
+            text.ok_or_else(|| ExtractError::too_large(Kind::Xlsx, Excess::Cells, limits.cells))
         })?;
         builder.lines(&text)?;
     }

@@ -158,7 +158,8 @@ fn a_line_of_fifty_megabytes_is_refused_at_once_and_one_of_two_is_cut() {
     let error = read("a.txt", &b"word ".repeat(10 << 20)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the text file has more than 20000000 characters of text: split it and upload the parts"
+        "the text file has more than 20000000 characters of text: split it and upload the parts, or have \
+         MAX_TEXT_CHARACTERS raised"
     );
     for line in [b"word ".repeat(2 << 18), b"x".repeat(2 << 20)] {
         let document = read("a.txt", &line).unwrap();

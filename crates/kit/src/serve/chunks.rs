@@ -1,6 +1,7 @@
 //! Where a chunked body ends, read strictly, for requests and for the answers of targets alike. Pure.
 
 use super::Refusal;
+use super::framing::is_token_byte;
 
 /// Follows a chunked body to its end.
 #[derive(Default)]
@@ -17,7 +18,17 @@ pub struct ChunkScanner {
 enum Chunk {
     #[default]
     Size,
-    Extension,
+    SizeSpace,
+    /// An extension is `;name`, `;name=value` or `;name="value"`, with spaces around the signs.
+    NameStart,
+    Name,
+    NameSpace,
+    ValueStart,
+    Value,
+    Quoted,
+    Escaped,
+    QuotedEnd,
+    ValueSpace,
     SizeLf,
     Data,
     DataCr,
@@ -27,6 +38,43 @@ enum Chunk {
     TrailerLf,
     LastLf,
     Done,
+}
+
+const BAD: Refusal = Refusal::Malformed("the body is not well chunked");
+
+impl Chunk {
+    fn is_in_extension(self) -> bool {
+        match self {
+            Self::SizeSpace | Self::NameStart | Self::Name | Self::NameSpace | Self::ValueStart => true,
+            Self::Value | Self::Quoted | Self::Escaped | Self::QuotedEnd | Self::ValueSpace => true,
+            Self::Size | Self::SizeLf | Self::Data | Self::DataCr | Self::DataLf => false,
+            Self::TrailerStart | Self::Trailer | Self::TrailerLf | Self::LastLf | Self::Done => false,
+        }
+    }
+
+    /// Where `byte` leads within an extension. None for one that cannot stand there.
+    fn extended_by(self, byte: u8) -> Option<Self> {
+        let is_space = matches!(byte, b' ' | b'\t');
+        let is_text = is_space || byte.is_ascii_graphic() || byte >= 0x80;
+        let is_complete = matches!(self, Self::Name | Self::Value | Self::QuotedEnd);
+        Some(match (self, byte) {
+            (Self::Quoted, b'"') => Self::QuotedEnd,
+            (Self::Quoted, b'\\') => Self::Escaped,
+            (Self::Quoted | Self::Escaped, _) if is_text => Self::Quoted,
+            (Self::Quoted | Self::Escaped, _) => return None,
+            (_, b'\r') if is_complete => Self::SizeLf,
+            (Self::SizeSpace | Self::NameSpace | Self::ValueSpace, b';') => Self::NameStart,
+            (_, b';') if is_complete => Self::NameStart,
+            (Self::Name | Self::NameSpace, b'=') => Self::ValueStart,
+            (Self::ValueStart, b'"') => Self::Quoted,
+            (Self::Name, _) if is_space => Self::NameSpace,
+            (Self::Value | Self::QuotedEnd, _) if is_space => Self::ValueSpace,
+            _ if is_space => self,
+            (Self::NameStart | Self::Name, _) if is_token_byte(byte) => Self::Name,
+            (Self::ValueStart | Self::Value, _) if is_token_byte(byte) => Self::Value,
+            _ => return None,
+        })
+    }
 }
 
 impl ChunkScanner {
@@ -65,17 +113,21 @@ impl ChunkScanner {
     }
 
     fn step(&mut self, byte: u8) -> Result<Chunk, Refusal> {
-        const BAD: Refusal = Refusal::Malformed("the body is not well chunked");
-        if matches!(self.state, Chunk::Extension | Chunk::Trailer) {
+        if self.state.is_in_extension() || self.state == Chunk::Trailer {
             self.overhead += 1;
             if self.overhead > Self::MAX_OVERHEAD {
                 return Err(BAD);
             }
         }
         match (self.state, byte) {
-            (Chunk::Size, b'\r' | b';') if self.digits > 0 => {
+            (state, _) if state.is_in_extension() => state.extended_by(byte).ok_or(BAD),
+            (Chunk::Size, b'\r' | b';' | b' ' | b'\t') if self.digits > 0 => {
                 self.digits = 0;
-                Ok(if byte == b';' { Chunk::Extension } else { Chunk::SizeLf })
+                Ok(match byte {
+                    b'\r' => Chunk::SizeLf,
+                    b';' => Chunk::NameStart,
+                    _ => Chunk::SizeSpace,
+                })
             }
             (Chunk::Size, _) => {
                 let digit = char::from(byte).to_digit(16).ok_or(BAD)?;
@@ -84,9 +136,6 @@ impl ChunkScanner {
                     if self.digits <= 15 { self.size * 16 + u64::from(digit) } else { return Err(BAD) };
                 Ok(Chunk::Size)
             }
-            (Chunk::Extension, b'\r') => Ok(Chunk::SizeLf),
-            (Chunk::Extension, b'\n') => Err(BAD),
-            (Chunk::Extension, _) => Ok(Chunk::Extension),
             (Chunk::SizeLf, b'\n') if self.size == 0 => Ok(Chunk::TrailerStart),
             (Chunk::SizeLf, b'\n') => Ok(Chunk::Data),
             (Chunk::DataCr, b'\r') => Ok(Chunk::DataLf),
@@ -123,6 +172,46 @@ mod tests {
             assert_eq!(scanner.advance(&[*byte]), Ok(1));
         }
         assert!(scanner.is_done());
+    }
+
+    #[test]
+    fn extensions_follow_their_grammar() {
+        for extension in [
+            ";a",
+            ";a=b",
+            ";a=\"b\"",
+            ";a;b=c;d",
+            " ; a = b ; c",
+            ";a=\"x \\\" ;\t\u{e4}\"",
+            ";a=\"\"",
+            ";a=\"b\" ;c",
+        ] {
+            let body = format!("5{extension}\r\nhello\r\n0{extension}\r\n\r\n");
+            assert_eq!(chunks(&body), Ok(Some(body.len())), "{extension:?}");
+        }
+        for extension in [
+            ";",
+            ";;a",
+            ";a=",
+            ";=b",
+            ";a==b",
+            ";a b",
+            ";a=b c",
+            ";a ",
+            ";a=\"b",
+            ";a=\"b\"c",
+            ";a=\"\0\"",
+            ";a\0",
+            ";a=b\"c\"",
+            ";a=\"b\\\r",
+            ";\u{e4}",
+            ";a,b",
+            " a",
+            " ",
+        ] {
+            let body = format!("5{extension}\r\nhello\r\n0\r\n\r\n");
+            assert!(chunks(&body).is_err(), "{extension:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! takes a bare line feed for a line's end. Two programs that disagree on where a request ends are how requests
 //! are smuggled, so every head passes here before hyper sees it.
 
+use super::authority::is_host;
 use super::{Limits, Refusal};
 use http::Uri;
 use memchr::memchr;
@@ -20,7 +21,10 @@ pub struct HeadScanner {
     line_start: usize,
     lines: usize,
     http_11: bool,
+    /// The target is a whole address, with the host in it.
+    names_host: bool,
     hosts: usize,
+    has_empty_host: bool,
     content_length: Option<u64>,
     chunked: bool,
 }
@@ -46,7 +50,7 @@ impl HeadScanner {
             }
             self.lines += 1;
             match self.lines {
-                1 => self.http_11 = is_http_11(line)?,
+                1 => self.request_line(line)?,
                 lines if lines > Limits::MAX_HEADERS + 1 => return Err(Refusal::HeadTooLarge),
                 _ => self.header(line)?,
             }
@@ -72,7 +76,7 @@ impl HeadScanner {
             return Err(Refusal::Malformed("a header's value has a control character"));
         }
         match name.len() {
-            4 if name.eq_ignore_ascii_case(b"host") => self.hosts += 1,
+            4 if name.eq_ignore_ascii_case(b"host") => self.set_host(value)?,
             14 if name.eq_ignore_ascii_case(b"content-length") => self.set_content_length(value)?,
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 if self.chunked || !value.eq_ignore_ascii_case(b"chunked") {
@@ -85,6 +89,31 @@ impl HeadScanner {
         Ok(())
     }
 
+    /// `METHOD target HTTP/1.x`, one space between.
+    fn request_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
+        let mut parts = line.splitn(3, |byte| *byte == b' ');
+        let (Some(method), Some(target), Some(version)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(Refusal::Malformed("the request line is not `METHOD target HTTP/1.1`"));
+        };
+        if !is_token(method) {
+            return Err(Refusal::Malformed("the method has a character that none may have"));
+        }
+        self.names_host = target_names_host(target)?;
+        self.http_11 = match version {
+            b"HTTP/1.1" => true,
+            b"HTTP/1.0" => false,
+            _ => return Err(Refusal::Malformed("the version is not HTTP/1.1")),
+        };
+        Ok(())
+    }
+
+    /// An empty one is for targets without a host.
+    fn set_host(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        self.hosts += 1;
+        self.has_empty_host = value.is_empty();
+        if value.is_empty() || is_host(value) { Ok(()) } else { Err(BAD_HOST) }
+    }
+
     fn set_content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
         let length = content_length(value).ok_or(Refusal::Malformed("`Content-Length` is not a number"))?;
         match self.content_length.replace(length) {
@@ -94,8 +123,11 @@ impl HeadScanner {
     }
 
     fn finish(&self) -> Result<BodyLength, Refusal> {
-        if self.http_11 && self.hosts != 1 {
+        if self.hosts > 1 || (self.http_11 && self.hosts == 0) {
             return Err(Refusal::Malformed("`Host` is not given exactly once"));
+        }
+        if self.has_empty_host && self.names_host {
+            return Err(Refusal::Malformed("`Host` is empty, but the target names a host"));
         }
         if self.chunked && !self.http_11 {
             return Err(Refusal::Malformed("`Transfer-Encoding` is not for HTTP/1.0"));
@@ -110,31 +142,48 @@ impl HeadScanner {
     }
 }
 
-/// `METHOD target HTTP/1.x`, one space between.
-fn is_http_11(line: &[u8]) -> Result<bool, Refusal> {
-    let mut parts = line.splitn(3, |byte| *byte == b' ');
-    let (Some(method), Some(target), Some(version)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(Refusal::Malformed("the request line is not `METHOD target HTTP/1.1`"));
-    };
-    if !is_token(method) {
-        return Err(Refusal::Malformed("the method has a character that none may have"));
-    }
-    // Parsed only where it has anything beyond the plain: hyper does it again.
+const BAD_HOST: Refusal = Refusal::Malformed("the host is not `name` or `name:port`");
+
+/// Whether the target is more than a path. Parsed only if it has anything beyond the plain: hyper does it again.
+fn target_names_host(target: &[u8]) -> Result<bool, Refusal> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/?=&%-._~+".contains(byte);
-    let is_plain_path = target.starts_with(b"/") && target.iter().all(plain);
-    if !is_plain_path && Uri::try_from(target).is_err() {
-        return Err(Refusal::Malformed("the target is not a path"));
+    if target.starts_with(b"/") && target.iter().all(plain) {
+        return Ok(false);
     }
-    match version {
-        b"HTTP/1.1" => Ok(true),
-        b"HTTP/1.0" => Ok(false),
-        _ => Err(Refusal::Malformed("the version is not HTTP/1.1")),
+    if memchr(b'#', target).is_some() {
+        return Err(Refusal::Malformed("the target has a `#`: a fragment is not sent to a server"));
+    }
+    if !target.is_ascii() {
+        return Err(NOT_ASCII);
+    }
+    let uri = Uri::try_from(target).map_err(|_| Refusal::Malformed("the target is not a path"))?;
+    names_host(&uri)
+}
+
+const NOT_ASCII: Refusal =
+    Refusal::Malformed("the target has a character outside ASCII: expected it percent-encoded");
+
+/// The same for a request of HTTP/2, whose target comes in parts that hyper has read already.
+pub fn check_target(uri: &Uri) -> Result<(), Refusal> {
+    if uri.path_and_query().is_some_and(|path| !path.as_str().is_ascii()) {
+        return Err(NOT_ASCII);
+    }
+    names_host(uri).map(drop)
+}
+
+fn names_host(uri: &Uri) -> Result<bool, Refusal> {
+    match uri.authority() {
+        Some(authority) if !is_host(authority.as_str().as_bytes()) => Err(BAD_HOST),
+        authority => Ok(authority.is_some()),
     }
 }
 
 fn is_token(text: &[u8]) -> bool {
-    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
-    !text.is_empty() && text.iter().all(fits)
+    !text.is_empty() && text.iter().all(|byte| is_token_byte(*byte))
+}
+
+pub fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Without a branch for each byte, so that many are looked at together.
@@ -219,6 +268,32 @@ mod tests {
                 matches!(scan(&format!("{line}\r\nHost: a\r\n\r\n")), Err(Refusal::Malformed(_))),
                 "{line:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_not_one_is_refused_wherever_it_stands() {
+        for host in ["user@a", "a/path", "a, b", "a,b", "a b", "http://a", "a:x", "\u{e4}"] {
+            let head = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            assert_eq!(scan(&head), Err(BAD_HOST), "{host:?}");
+        }
+        assert_eq!(scan("GET http://user@a/ HTTP/1.1\r\nHost: a\r\n\r\n"), Err(BAD_HOST));
+        let with_empty_host = |target: &str| scan(&format!("GET {target} HTTP/1.1\r\nHost:\r\n\r\n"));
+        assert!(
+            matches!(with_empty_host("http://a/"), Err(Refusal::Malformed(why)) if why.contains("empty"))
+        );
+        assert!(with_empty_host("/").is_ok());
+        assert!(scan("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n").is_err());
+        assert!(scan("GET http://a:80/x HTTP/1.1\r\nHost: a\r\n\r\n").is_ok());
+    }
+
+    #[test]
+    fn a_target_has_no_fragment_and_no_byte_outside_ascii() {
+        for (target, why) in
+            [("/a#b", "fragment"), ("/#", "fragment"), ("/\u{e4}", "ASCII"), ("/?\u{e4}", "ASCII")]
+        {
+            let scanned = scan(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
+            assert!(matches!(scanned, Err(Refusal::Malformed(said)) if said.contains(why)), "{target}");
         }
     }
 

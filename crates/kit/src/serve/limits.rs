@@ -1,5 +1,6 @@
 //! What a client may cost: times, sizes and numbers, the same for every service.
 
+use super::TrustedProxies;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
@@ -15,6 +16,9 @@ pub struct Limits {
     /// How long connections get to finish once the process is asked to stop.
     pub drain_timeout: Duration,
     pub max_connections: usize,
+    pub max_connections_per_address: usize,
+    /// Those who may hold more than one address may, beside this machine.
+    pub uncounted: TrustedProxies,
 }
 
 impl Limits {
@@ -34,6 +38,8 @@ impl Default for Limits {
             write_timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(10),
             max_connections: 8192,
+            max_connections_per_address: 1024,
+            uncounted: TrustedProxies::default(),
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Proxies in front of us, and whose word on the client counts.
 
-use super::Connection;
+use super::arrival::X_FORWARDED_FOR;
 use http::HeaderMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-
-const X_FORWARDED_FOR: &str = "x-forwarded-for";
+use std::net::{IpAddr, SocketAddr};
 
 /// The proxies in front of us whose word on the client we take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,16 +18,9 @@ impl TrustedProxies {
         })
     }
 
-    /// Also those on this machine: what a worker sees of a request that came through the gateway beside it.
-    pub fn and_loopback(mut self) -> Self {
-        self.0.push((Ipv4Addr::new(127, 0, 0, 0).into(), 8));
-        self.0.push((Ipv6Addr::LOCALHOST.into(), 128));
-        self
-    }
-
     /// The nearest address that is not one of our own proxies.
-    pub fn client(&self, connection: &Connection, headers: &HeaderMap) -> IpAddr {
-        let peer = connection.peer.ip().to_canonical();
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
         if !self.contains(peer) {
             return peer;
         }
@@ -37,12 +28,6 @@ impl TrustedProxies {
         let addresses: Vec<IpAddr> = listed.flat_map(|list| list.split(',')).filter_map(address).collect();
         addresses.into_iter().rev().find(|ip| !self.contains(*ip)).unwrap_or(peer)
     }
-}
-
-/// Whether a proxy has said for whom it asks in a way that nobody can read.
-pub fn hides_its_client(headers: &HeaderMap) -> bool {
-    let mut lists = headers.get_all(X_FORWARDED_FOR).iter();
-    lists.any(|list| !list.to_str().is_ok_and(|list| list.split(',').all(|text| address(text).is_some())))
 }
 
 /// Some proxies add the port.

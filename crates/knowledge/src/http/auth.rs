@@ -11,19 +11,18 @@ use http::Method;
 use http::header::{HeaderMap, SET_COOKIE};
 use kit::headers::is_forwarded_https;
 use kit::request::JsonObject;
-use kit::serve::RequestContext;
+use kit::serve::Arrival;
 use serde_json::json;
 
 pub async fn login(
     State(app): State<App>,
-    Extension(context): Extension<RequestContext>,
+    Extension(arrival): Extension<Arrival>,
     headers: HeaderMap,
     body: JsonObject,
 ) -> Result<Response, Failure> {
     refuse_other_sites(&Method::POST, &headers)?;
     let (username, password) = (body.required("username")?, body.required("password")?);
-    let client = app.settings.trusted_proxies.client(&context.connection, &headers);
-    let signed_in = app.accounts.sign_in(username, password, client).await;
+    let signed_in = app.accounts.sign_in(username, password, arrival.client).await;
     let (user, token) = signed_in.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
     let cookie = cookie(&app, &headers, &token, SESSION_LASTS.as_secs());
     let body = Json(json!({ "success": true, "user": user.to_json(), "token": token }));
@@ -46,13 +45,11 @@ pub async fn me(Caller(user): Caller) -> Response {
 pub async fn change_password(
     State(app): State<App>,
     Caller(user): Caller,
-    Extension(context): Extension<RequestContext>,
-    headers: HeaderMap,
+    Extension(arrival): Extension<Arrival>,
     body: JsonObject,
 ) -> Result<Response, Failure> {
-    let client = app.settings.trusted_proxies.client(&context.connection, &headers);
     let (current, new) = (body.required("currentPassword")?, body.required("newPassword")?);
-    let changed = app.accounts.change_password(&user, current, new, client).await;
+    let changed = app.accounts.change_password(&user, current, new, arrival.client).await;
     changed.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
     Ok(Json(json!({ "success": true })).into_response())
 }

@@ -6,35 +6,35 @@ use super::error::Failure;
 use super::ingest::{require_encoder, wants_async};
 use super::search::described;
 use crate::accounts::User;
-use crate::documents::{self, Document, Status};
+use crate::documents::{Document, Status};
 use crate::listing::{Listing, MOST_LISTED, Order};
-use crate::tables;
+use crate::{removal, tables};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use kit::error::ApiError;
+use kit::page;
 use kit::request::{Params, PathId};
 use serde_json::{Map, Value, json};
+
+/// What a listing may be narrowed by, and ordered.
+const FILTERS: [&str; 6] = ["userId", "status", "category", "tags", "title", "sort"];
 
 pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Failure> {
     let listing = listing(&params)?;
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let page = listing.page(&app.db, &owner.id).await?;
+    let (limit, shown) = (listing.limit, listing.page(&app.db, &owner.id).await?);
     let counts = tables::documents::count_by_status(&app.db, &owner.id).await?;
     let counts =
         Status::ALL.iter().zip(counts).map(|(status, count)| (status.as_str().to_owned(), count.into()));
-    let documents: Vec<Value> = page.documents.iter().map(Document::to_json).collect();
-    let next = page.next.map(|cursor| cursor.to_string());
-    let link = next.as_deref().and_then(|next| params.next_page(next));
+    let documents: Vec<Value> = shown.documents.iter().map(Document::to_json).collect();
+    let next = shown.next.map(|cursor| cursor.to_string());
     let body =
         json!({ "documents": documents, "next": next, "counts": counts.collect::<Map<String, Value>>() });
-    let mut response = Json(body).into_response();
-    if let Some(link) = link {
-        response.headers_mut().insert(header::LINK, link);
-    }
-    Ok(response)
+    let filters = FILTERS.map(|name| (name, params.get(name)));
+    Ok(page::link_next(Json(body).into_response(), &filters, limit, next.as_deref()))
 }
 
 fn listing(params: &Params) -> Result<Listing, ApiError> {
@@ -78,7 +78,6 @@ pub async fn content(
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(blob.size));
     // Whatever it is, it is not run in our name.
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let disposition = format!("attachment; filename*=UTF-8''{}", percent_encoded(&document.filename));
     if let Ok(disposition) = disposition.parse() {
         headers.insert(header::CONTENT_DISPOSITION, disposition);
@@ -93,7 +92,7 @@ pub async fn remove(
 ) -> Result<Json<Value>, Failure> {
     let document = find(&app, &user, &id).await?;
     let mut tx = app.db.begin().await?;
-    if !documents::delete(&mut tx, &document.user_id, &id, &Status::ALL).await? {
+    if !removal::remove_document(&mut tx, &document.user_id, &id, &Status::ALL).await? {
         return Err(no_such(&id).into());
     }
     tx.commit().await?;
@@ -128,7 +127,7 @@ pub async fn purge_errors(
     params: Params,
 ) -> Result<Json<Value>, Failure> {
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let purged = documents::purge_errors(&app.db, &owner.id).await?;
+    let purged = removal::remove_failed(&app.db, &owner.id).await?;
     Ok(Json(json!({ "success": true, "documentsPurged": purged })))
 }
 

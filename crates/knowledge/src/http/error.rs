@@ -2,6 +2,7 @@
 
 use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
+use crate::indexes::IndexError;
 use crate::ingest::{IngestError, UploadError};
 use crate::search::SearchError;
 use http::StatusCode;
@@ -9,6 +10,9 @@ use kit::error::ApiError;
 use llm::{Cause, ChatError};
 use std::time::Duration;
 use store::{BlobError, StoreError};
+
+/// A large index takes seconds to read.
+const INDEX_RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// For `?` in handlers: what the store says is never for the client.
 pub struct Failure(pub ApiError);
@@ -73,15 +77,33 @@ impl From<IngestError> for Failure {
     }
 }
 
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        let message = error.to_string();
+        let unavailable = |code| {
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(INDEX_RETRY_AFTER)
+        };
+        match error {
+            IndexError::Loading { done, passages } => {
+                Self(unavailable("INDEX_LOADING").with("passagesRead", done).with("passages", passages))
+            }
+            // Logged where it happened.
+            IndexError::Failed(_) => Self(unavailable("INDEX_UNAVAILABLE")),
+            IndexError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Self {
         let message = error.to_string();
-        Self(match error {
-            SearchError::NoEncoder => ApiError::unavailable(message),
-            SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)),
+        match error {
+            SearchError::NoEncoder => ApiError::unavailable(message).into(),
+            SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)).into(),
+            SearchError::Engine(error) => ApiError::internal(error).into(),
+            SearchError::Index(error) => error.into(),
             SearchError::Store(error) => error.into(),
-            SearchError::Engine(_) => ApiError::internal(message),
-        })
+        }
     }
 }
 
@@ -95,6 +117,7 @@ impl From<ChatFailure> for Failure {
                 ApiError::unavailable(SearchError::Busy.to_string()).into()
             }
             ChatFailure::Search(error) => error.into(),
+            ChatFailure::Index(error) => error.into(),
             ChatFailure::Store(error) => error.into(),
             ChatFailure::Model(error) => error.into(),
         }

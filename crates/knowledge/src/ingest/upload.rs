@@ -19,7 +19,7 @@ pub const LONGEST_TITLE: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
-    #[error("the file is larger than {0} bytes")]
+    #[error("the file is larger than {0} bytes: MAX_UPLOAD_MIB is the limit")]
     TooLarge(u64),
     #[error("{0}")]
     Invalid(String),

@@ -14,10 +14,10 @@ use http::{HeaderMap, StatusCode, header};
 use kit::error::ApiError;
 use kit::headers;
 use kit::request::PathId;
-use kit::serve::RequestContext;
+use kit::serve::{Arrival, network};
 use kit::unknown_fields::UnknownFields;
 use serde_json::json;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 use store::rate;
 
@@ -55,10 +55,8 @@ async fn take(app: &App, name: &str, request: Request) -> Response {
 }
 
 async fn accept(app: &App, form: &Form, request: Request, encoding: Encoding) -> Result<Accepted, ApiError> {
-    let context = request.extensions().get::<RequestContext>();
-    let address = context
-        .map(|context| app.settings.trusted_proxies.client(&context.connection, request.headers()))
-        .ok_or_else(|| ApiError::internal("a request without its context"))?;
+    let arrival = request.extensions().get::<Arrival>();
+    let address = arrival.ok_or_else(|| ApiError::internal("a request that came in no way"))?.client;
     count(app, form, address).await?;
     let idempotency_key = idempotency_key(request.headers())?;
     let unknown = request.extensions().get::<UnknownFields>().cloned();
@@ -92,17 +90,6 @@ async fn count(app: &App, form: &Form, address: IpAddr) -> Result<(), ApiError> 
     let wait = hit.reset_at_ms.saturating_sub(app.db.clock().now_ms()).max(0).unsigned_abs();
     let message = format!("at most {most} leads a minute from one address: try again later");
     Err(ApiError::too_many_requests(message, Duration::from_millis(wait)))
-}
-
-/// Of the newer kind, whoever has one address has all of its network.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(ip) => {
-            let [a, b, c, d, ..] = ip.segments();
-            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-        }
-        v4 => v4,
-    }
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {

@@ -25,7 +25,6 @@ pub fn check(form: &Form, headers: &HeaderMap) -> Result<(), ApiError> {
 /// Lets the page read the answer, where the form names its origin.
 pub fn open(form: &Form, asked: &HeaderMap, response: &mut Response) {
     let headers = response.headers_mut();
-    headers.append(header::VARY, HeaderValue::from_static("origin"));
     let Some(origin) = asked.get(header::ORIGIN) else { return };
     if !origin.to_str().is_ok_and(|origin| form.allows_origin(origin)) {
         return;

@@ -19,7 +19,6 @@ pub fn of(fault: ApiError) -> Response {
     for (name, value) in [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

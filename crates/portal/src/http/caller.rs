@@ -36,6 +36,8 @@ impl FromRequestParts<App> for Caller {
                 "the token is for another route: KV, CORE or AUTH open this one",
             ));
         }
+        // Those whom the provider has let in as guests are known by name, and not meant.
+        app.guests.check_entry(&claims)?;
         Ok(Self(claims))
     }
 }

@@ -7,11 +7,10 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use kit::error::ApiError;
 use kit::request::read_whole;
-use kit::serve::RequestContext;
+use kit::serve::{Arrival, Forwarded, VOUCHED};
 
 /// A form with a few texts; the leads service has a limit of its own.
 const MOST_BYTES: usize = 2 << 20;
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// What is between two neighbours only, or made anew.
 const HOP: [HeaderName; 8] = [
     HeaderName::from_static("keep-alive"),
@@ -30,8 +29,10 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
     check_path(parts.uri.path())?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let mut headers = without_hop(&parts.headers);
-    if let Some(context) = parts.extensions.get::<RequestContext>() {
-        headers.append(FORWARDED_FOR, context.connection.peer_ip.clone());
+    let arrival = parts.extensions.get::<Arrival>();
+    let told = arrival.map(|arrival| Forwarded::of(arrival.client, &parts.headers));
+    if let Some(signed) = told.and_then(|told| told.signed(&app.tokens)) {
+        headers.insert(VOUCHED, signed);
     }
     let mut fault = ApiError::not_found("no leads service is known: set LEADS_SERVICE_URL");
     for base in &app.leads {

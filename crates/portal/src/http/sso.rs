@@ -10,7 +10,7 @@ use http::{StatusCode, Uri};
 use kit::error::ApiError;
 use kit::headers::{cookie, is_forwarded_https, is_of_another_site, text};
 use kit::request::Params;
-use kit::serve::RequestContext;
+use kit::serve::Arrival;
 use std::time::Duration;
 
 pub const SESSION: &str = "portal_session";
@@ -23,16 +23,15 @@ const PREFIX: &str = "/kv";
 
 pub async fn login(
     State(app): State<App>,
-    Extension(context): Extension<RequestContext>,
+    Extension(arrival): Extension<Arrival>,
     headers: HeaderMap,
     params: Params,
 ) -> Result<Response, ApiError> {
     let sso = configured(&app)?;
     let base = base(sso, &headers)?;
-    let client = sso.settings.trusted_proxies.client(&context.connection, &headers);
     let return_to = params.get("returnTo").unwrap_or(USUAL_RETURN);
     let redirect_uri = format!("{base}{PLACE}/callback");
-    let begun = sso.begin(client, return_to, redirect_uri, cookie(&headers, BINDING)).await;
+    let begun = sso.begin(arrival.client, return_to, redirect_uri, cookie(&headers, BINDING)).await;
     let begun = begun.map_err(refused)?;
     let path = base.parse::<Uri>().map(|base| base.path().trim_end_matches('/').to_owned());
     let path = format!("{}{PLACE}", path.unwrap_or_default());

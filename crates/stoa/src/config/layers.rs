@@ -1,6 +1,6 @@
 //! Defaults, `stoa.toml`, environment, flags: each setting as text, with where it came from.
 
-use super::Faults;
+use super::{Faults, typos};
 use leads::Forms;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,29 @@ const DEFAULTS: &str = include_str!("../defaults.toml");
 const DEFAULT_FILE: &str = "stoa.toml";
 /// The one part of the file that is no setting.
 const FORMS: &str = "forms";
+/// Never on a command line, which everybody on the machine can read.
+const SECRETS: [&str; 12] = [
+    "aws_secret_access_key",
+    "aws_session_token",
+    "jwt_secret",
+    "portal_jwt_secret",
+    "admin_password",
+    "oidc_client_secret",
+    "vendor_a_api_key",
+    "vendor_b_api_key",
+    "vendor_c_api_key",
+    "supervisor_token",
+    "crm_token",
+    "crm_signing_secret",
+];
+/// Names a file that holds a secret, as `JWT_SECRET_FILE` does.
+const IN_FILE: &str = "_file";
 
 /// One setting as `defaults.toml` describes it.
 pub struct Setting {
     pub name: &'static str,
     pub help: &'static str,
-    default: &'static str,
+    pub default: &'static str,
 }
 
 impl Setting {
@@ -23,6 +40,27 @@ impl Setting {
         // Alone, these names would be anybody's.
         let prefix = if matches!(self.name, "data_dir" | "models_dir") { "STOA_" } else { "" };
         format!("{prefix}{}", self.name.to_uppercase())
+    }
+
+    /// With that of the file that may hold it.
+    pub fn environment_names(&self) -> Vec<String> {
+        let name = self.environment_name();
+        let file = self.may_be_in_file().then(|| format!("{name}{}", IN_FILE.to_uppercase()));
+        [Some(name), file].into_iter().flatten().collect()
+    }
+
+    pub fn is_secret(&self) -> bool {
+        SECRETS.contains(&self.name)
+    }
+
+    /// The address of a database may hold its password.
+    fn may_be_in_file(&self) -> bool {
+        self.is_secret() || self.name == "database_url"
+    }
+
+    /// Whether an empty value says something else than the default.
+    fn may_be_emptied(&self) -> bool {
+        self.default.is_empty() || self.name.ends_with("_service_url")
     }
 }
 
@@ -48,6 +86,7 @@ pub struct Layers {
     values: BTreeMap<&'static str, (String, String)>,
     forms: Forms,
     faults: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Layers {
@@ -61,6 +100,12 @@ impl Layers {
         layers.add_environment();
         for (name, value) in flags {
             let flag = format!("--{}", name.replace('_', "-"));
+            if name == "database_url" && has_password(&value) {
+                layers.faults.push(format!(
+                    "{flag}: has a password, which everybody on this machine can read there: set DATABASE_URL or \
+                     DATABASE_URL_FILE instead"
+                ));
+            }
             layers.set(&name, value, flag);
         }
         layers
@@ -71,7 +116,7 @@ impl Layers {
             let place = setting.environment_name();
             (setting.name, (setting.default.to_owned(), place))
         });
-        Self { values: values.collect(), forms: Forms::default(), faults: Vec::new() }
+        Self { values: values.collect(), forms: Forms::default(), faults: Vec::new(), warnings: Vec::new() }
     }
 
     fn add_file(&mut self, path: &Path) {
@@ -103,7 +148,10 @@ impl Layers {
                     continue;
                 }
             };
-            if !self.set(&name, value, format!("`{name}` in {shown}")) {
+            let place = format!("`{name}` in {shown}");
+            if let Some(setting) = in_file(&name) {
+                self.set_from_file(setting, &value, place);
+            } else if !self.set(&name, value, place) {
                 let known: Vec<&str> = settings().iter().map(|setting| setting.name).collect();
                 self.faults.push(format!("unknown setting `{name}` in {shown}: one of {}", known.join(", ")));
             }
@@ -113,19 +161,51 @@ impl Layers {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     fn add_environment(&mut self) {
         for setting in settings() {
-            let name = setting.environment_name();
-            match std::env::var(&name) {
-                Ok(value) => drop(self.set(setting.name, value, name)),
-                Err(std::env::VarError::NotPresent) => {}
-                Err(std::env::VarError::NotUnicode(_)) => self.faults.push(format!("{name}: is not UTF-8")),
+            let mut given = Vec::new();
+            for name in setting.environment_names() {
+                match std::env::var(&name) {
+                    Ok(value) => given.push((name, value)),
+                    Err(std::env::VarError::NotPresent) => {}
+                    Err(std::env::VarError::NotUnicode(_)) => {
+                        self.faults.push(format!("{name}: is not UTF-8"));
+                    }
+                }
             }
+            self.add_variables(setting, given);
+        }
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        self.warnings.extend(names.filter_map(|name| typos::warning(&name)));
+    }
+
+    /// One that is empty is not set, where the other is.
+    fn add_variables(&mut self, setting: &Setting, mut given: Vec<(String, String)>) {
+        if given.len() > 1 {
+            given.retain(|(_, value)| !value.is_empty());
+        }
+        match given.as_slice() {
+            [(one, _), (other, _)] => {
+                self.faults.push(format!("{one} and {other} are both set: expected one"))
+            }
+            [(name, value)] if *name == setting.environment_name() => {
+                self.set(setting.name, value.clone(), name.clone());
+            }
+            [(name, path)] if !path.is_empty() => self.set_from_file(setting, path, name.clone()),
+            _ => {}
+        }
+    }
+
+    /// Without the line's end that editors and shells add.
+    fn set_from_file(&mut self, setting: &Setting, path: &str, place: String) {
+        match std::fs::read_to_string(path) {
+            Ok(text) => drop(self.set(setting.name, text.trim_end_matches(['\r', '\n']).to_owned(), place)),
+            Err(error) => self.faults.push(format!("{place}: cannot read `{path}`: {error}")),
         }
     }
 
     fn set(&mut self, name: &str, value: String, place: String) -> bool {
         match settings().iter().find(|setting| setting.name == name) {
-            // An empty value where there is a default means the default.
-            Some(setting) if value.is_empty() && !setting.default.is_empty() => true,
+            // An empty value where there is a default means the default, unless it has a meaning of its own.
+            Some(setting) if value.is_empty() && !setting.may_be_emptied() => true,
             Some(setting) => self.values.insert(setting.name, (value, place)).is_some(),
             None => false,
         }
@@ -163,6 +243,11 @@ impl Layers {
         self.forms.clone()
     }
 
+    /// What looks like a mistake and is none for certain.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
     /// Something is wrong with a setting that can be read, beside others.
     pub fn fault(&mut self, name: &str, fault: &str) {
         let place = self.values.get(name).map_or(name, |(_, place)| place);
@@ -172,4 +257,16 @@ impl Layers {
     pub fn finish<T>(self, value: T) -> Result<T, Faults> {
         if self.faults.is_empty() { Ok(value) } else { Err(Faults(self.faults)) }
     }
+}
+
+/// The secret whose file a name such as `jwt_secret_file` gives.
+fn in_file(name: &str) -> Option<&'static Setting> {
+    let name = name.strip_suffix(IN_FILE)?;
+    settings().iter().find(|setting| setting.name == name && setting.may_be_in_file())
+}
+
+fn has_password(url: &str) -> bool {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split(['/', '?']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) || url.contains("password=")
 }

@@ -4,7 +4,6 @@ use super::layers::Layers;
 use super::parse::list;
 use http::Uri;
 use kit::headers::CookieSecure;
-use kit::serve::TrustedProxies;
 use portal::SsoSettings;
 use std::str::FromStr;
 
@@ -13,7 +12,6 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 pub fn sso(
     layers: &mut Layers,
     cookie_secure: CookieSecure,
-    trusted_proxies: TrustedProxies,
     environment: &'static str,
 ) -> Option<SsoSettings> {
     // Each is read in any case, so that all faults are told at once.
@@ -38,7 +36,6 @@ pub fn sso(
         admin_domains: admin_domains.into_iter().map(|Domain(name)| name).collect(),
         guest_domains: guest_domains.into_iter().map(|Domain(name)| name).collect(),
         cookie_secure,
-        trusted_proxies,
         environment,
     })
 }

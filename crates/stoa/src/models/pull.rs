@@ -3,7 +3,7 @@
 
 use super::{MODELS, Model, ModelFile, python};
 use crate::config::Config;
-use crate::serve::asked_to_stop;
+use crate::signals::Signals;
 use kit::Random;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -18,11 +18,10 @@ const SPACE: u64 = 300_000_000;
 
 pub async fn run(config: Config) -> Result<(), String> {
     let folder = config.models_dir.as_path();
+    // Signals are heard before there is a child to end.
+    let mut signals = Signals::listen()?;
     tokio::select! {
-        // Signals are heard before there is a child to end.
-        biased;
-        signal = asked_to_stop() => {
-            let signal = signal.map_err(|error| format!("cannot wait for signals: {error}"))?;
+        signal = signals.received() => {
             Err(format!("stopped by {signal} before all models were there: run `stoa models pull` again"))
         }
         pulled = pull(folder) => pulled.map_err(|reason| advice(folder, &reason)),

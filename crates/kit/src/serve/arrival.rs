@@ -1,0 +1,214 @@
+//! For whom a request asks, where a proxy stands between: what a worker believes of it.
+//!
+//! The gateway vouches for what it forwards, in a signed header, wherever it runs. Others are believed only if
+//! `TRUSTED_PROXIES` names them, on this machine as well. What nobody vouches for is removed, so that behind this door
+//! the `X-Forwarded-*` headers are true or absent.
+
+use super::{Connection, TrustedProxies};
+use crate::headers::{self, is_forwarded_https};
+use crate::token::{IDENTITY_TTL, Tokens};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError};
+
+/// Whose request the gateway forwards, in its own signed words.
+pub const VOUCHED: HeaderName = HeaderName::from_static("x-gateway-forwarded");
+pub const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// A signed header is used for half its life, so that a worker has the other half to read it.
+const USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
+
+/// What a proxy tells of the client's own request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forwarded {
+    #[serde(rename = "for")]
+    pub client: IpAddr,
+    #[serde(rename = "https")]
+    pub is_https: bool,
+    /// As the client asked for it; empty if it did not say.
+    pub host: String,
+}
+
+impl Forwarded {
+    /// Of a request whose headers have passed a [`Door`], or came from a proxy that is believed.
+    pub fn of(client: IpAddr, headers: &HeaderMap) -> Self {
+        let host = headers::text(headers, X_FORWARDED_HOST).or_else(|| headers::text(headers, header::HOST));
+        let host = host.unwrap_or_default().to_owned();
+        Self { client, is_https: is_forwarded_https(headers), host }
+    }
+
+    pub fn signed(&self, tokens: &Tokens) -> Option<HeaderValue> {
+        HeaderValue::try_from(tokens.issue_forwarded(self).ok()?).ok()
+    }
+}
+
+/// The last signed header of a connection, and when it was made: most connections carry one client's requests.
+pub(super) type Introduced = Option<(Forwarded, HeaderValue, i64)>;
+
+impl Connection {
+    /// `forwarded`, signed for a worker.
+    pub fn introduce(&self, forwarded: Forwarded, tokens: &Tokens) -> Option<HeaderValue> {
+        let now = self.serving.clock.now_ms();
+        let mut introduced = self.introduced.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((last, signed, made)) = &*introduced
+            && *last == forwarded
+            && (0..USE_MS).contains(&(now - made))
+        {
+            return Some(signed.clone());
+        }
+        let signed = forwarded.signed(tokens)?;
+        *introduced = Some((forwarded, signed.clone(), now));
+        Some(signed)
+    }
+}
+
+/// Whom a worker believes. The empty one believes nobody.
+#[derive(Clone, Default)]
+pub struct Door {
+    proxies: TrustedProxies,
+    tokens: Option<Arc<Tokens>>,
+}
+
+/// How a request came; an extension of every request that a worker handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The nearest address that is not a proxy of ours.
+    pub client: IpAddr,
+    /// The request says that somebody asks for another, whether that is believed or not.
+    pub is_forwarded: bool,
+}
+
+impl Door {
+    pub fn new(proxies: TrustedProxies, tokens: Arc<Tokens>) -> Self {
+        Self { proxies, tokens: Some(tokens) }
+    }
+
+    pub(super) fn admit(&self, peer: IpAddr, headers: &mut HeaderMap) -> Arrival {
+        let peer = peer.to_canonical();
+        let is_forwarded = headers.keys().any(|name| name == VOUCHED || names_client(name));
+        if let Some(vouched) = self.vouched(headers) {
+            remove_forwarding(headers);
+            vouched.write(headers);
+            return Arrival { client: vouched.client, is_forwarded };
+        }
+        if self.proxies.contains(peer) {
+            return Arrival { client: self.proxies.client(peer, headers), is_forwarded };
+        }
+        remove_forwarding(headers);
+        Arrival { client: peer, is_forwarded }
+    }
+
+    fn vouched(&self, headers: &mut HeaderMap) -> Option<Forwarded> {
+        let signed = headers.remove(VOUCHED)?;
+        self.tokens.as_ref()?.verify_forwarded(signed.to_str().ok()?).ok()
+    }
+}
+
+impl Forwarded {
+    fn write(&self, headers: &mut HeaderMap) {
+        let proto = if self.is_https { "https" } else { "http" };
+        let values = [
+            (X_FORWARDED_FOR, &*self.client.to_string()),
+            (X_FORWARDED_PROTO, proto),
+            (X_FORWARDED_HOST, &self.host),
+        ];
+        for (name, value) in values {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        }
+    }
+}
+
+fn remove_forwarding(headers: &mut HeaderMap) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_forwarding(name)).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+}
+
+/// Whether a header tells of a client behind a proxy.
+pub fn is_forwarding(name: &HeaderName) -> bool {
+    names_client(name) || hyphenated(name).starts_with("x-forwarded-")
+}
+
+fn names_client(name: &HeaderName) -> bool {
+    matches!(&*hyphenated(name), "forwarded" | "x-real-ip" | "x-forwarded-for")
+}
+
+/// Some servers take an underscore for a hyphen.
+pub fn hyphenated(name: &HeaderName) -> Cow<'_, str> {
+    let name = name.as_str();
+    if name.contains('_') { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use std::time::Duration;
+
+    const CLIENT: &str = "203.0.113.7";
+
+    fn door(clock: &Clock) -> (Door, Arc<Tokens>) {
+        let tokens = Arc::new(Tokens::new(&[7; 32], "stoa", "stoa", clock.clone()));
+        (Door::new("10.0.0.1".parse().unwrap(), tokens.clone()), tokens)
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
+        pairs.collect()
+    }
+
+    /// The client's address, and the names of the headers that are left.
+    fn admitted(door: &Door, peer: &str, mut headers: HeaderMap) -> (String, Vec<String>) {
+        let arrival = door.admit(peer.parse().unwrap(), &mut headers);
+        let mut left: Vec<String> = headers.keys().map(|name| name.as_str().to_owned()).collect();
+        left.sort();
+        (arrival.client.to_string(), left)
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed_and_this_machine_is_none() {
+        let (door, _) = door(&Clock::fixed(0));
+        let said = || {
+            headers(&[
+                ("x-forwarded-for", CLIENT),
+                ("x-forwarded-proto", "https"),
+                ("x-real-ip", "1.1.1.1"),
+                ("x_forwarded_host", "evil.example"),
+                ("accept", "*/*"),
+            ])
+        };
+        for peer in ["127.0.0.1", "::1", "192.0.2.1"] {
+            assert_eq!(admitted(&door, peer, said()), (peer.to_owned(), vec!["accept".to_owned()]));
+            assert!(door.admit(peer.parse().unwrap(), &mut said()).is_forwarded);
+            assert!(!door.admit(peer.parse().unwrap(), &mut headers(&[])).is_forwarded);
+        }
+        let (client, left) = admitted(&door, "::ffff:10.0.0.1", said());
+        assert_eq!((client.as_str(), left.len()), (CLIENT, 5));
+    }
+
+    #[test]
+    fn what_the_gateway_signed_is_believed_from_anywhere_for_a_minute() {
+        let clock = Clock::fixed(1_794_709_061_000);
+        let (door, tokens) = door(&clock);
+        let told =
+            Forwarded { client: CLIENT.parse().unwrap(), is_https: true, host: "shop.example".to_owned() };
+        let signed = told.signed(&tokens).unwrap();
+        let said =
+            || headers(&[("x-gateway-forwarded", signed.to_str().unwrap()), ("x-forwarded-for", "1.1.1.1")]);
+        let mut believed = said();
+        assert_eq!(door.admit("127.0.0.1".parse().unwrap(), &mut believed).client, told.client);
+        assert_eq!(Forwarded::of(told.client, &believed), told);
+        assert!(!believed.contains_key(VOUCHED));
+        clock.advance(Duration::from_secs(66));
+        assert_eq!(admitted(&door, "127.0.0.1", said()), ("127.0.0.1".to_owned(), vec![]));
+        let identity = headers(&[("x-gateway-forwarded", "no token")]);
+        assert_eq!(admitted(&door, "127.0.0.1", identity), ("127.0.0.1".to_owned(), vec![]));
+    }
+}
