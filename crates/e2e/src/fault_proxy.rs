@@ -1,4 +1,4 @@
-//! A TCP connection to a real server that a test can cut and mend: what a client sees when a machine goes away.
+//! A TCP connection to a real server that a test can cut, let hang and mend: what a client sees when a machine goes away.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,10 +14,17 @@ pub enum Server {
     Unix(PathBuf),
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Passes,
+    Cut,
+    Hangs,
+}
+
 pub struct FaultProxy {
     /// `host:port`
     pub address: String,
-    passes: watch::Sender<bool>,
+    state: watch::Sender<State>,
     accepting: JoinHandle<()>,
 }
 
@@ -25,23 +32,28 @@ impl FaultProxy {
     pub async fn start(server: Server) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
-        let (passes, watched) = watch::channel(true);
+        let (state, watched) = watch::channel(State::Passes);
         let server = Arc::new(server);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 tokio::spawn(forward(client, server.clone(), watched.clone()));
             }
         });
-        Self { address, passes, accepting }
+        Self { address, state, accepting }
     }
 
     /// Ends every connection and accepts no other.
     pub fn cut(&self) {
-        self.passes.send_replace(false);
+        self.state.send_replace(State::Cut);
+    }
+
+    /// Carries nothing any more. Connections stay open and others are accepted.
+    pub fn hang(&self) {
+        self.state.send_replace(State::Hangs);
     }
 
     pub fn mend(&self) {
-        self.passes.send_replace(true);
+        self.state.send_replace(State::Passes);
     }
 }
 
@@ -51,7 +63,7 @@ impl Drop for FaultProxy {
     }
 }
 
-async fn forward(mut client: TcpStream, server: Arc<Server>, mut passes: watch::Receiver<bool>) {
+async fn forward(mut client: TcpStream, server: Arc<Server>, mut state: watch::Receiver<State>) {
     let copying = async {
         match server.as_ref() {
             Server::Tcp(address) => {
@@ -65,7 +77,8 @@ async fn forward(mut client: TcpStream, server: Arc<Server>, mut passes: watch::
         }
     };
     tokio::select! {
-        _ = passes.wait_for(|passes| !passes) => {}
-        _ = copying => {}
+        _ = state.wait_for(|state| *state != State::Passes) => {}
+        _ = copying => return,
     }
+    let _ = state.wait_for(|state| *state != State::Hangs).await;
 }

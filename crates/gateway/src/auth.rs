@@ -6,8 +6,9 @@ use http::{Method, Request, Response, StatusCode};
 use kit::guests::Guests;
 use kit::serve::RequestBody;
 use kit::token::{Claims, Route, Tokens};
+use kit::unknown_fields::UnknownFields;
 use kit::{Clock, json};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,8 @@ use tokio::time::Instant;
 /// Every failed login is answered this long after it came: reading a record or finding none takes its own time,
 /// and the difference would tell which names exist.
 const FAILURE_TAKES: Duration = Duration::from_millis(150);
+
+type Fields = Map<String, Value>;
 
 pub struct Auth {
     pub tokens: Arc<Tokens>,
@@ -46,15 +49,17 @@ impl Auth {
         if request.method() != Method::POST {
             return Err(GatewayError::method_not_allowed());
         }
-        let body = request.into_body().collect(json::MAX_BODY).await;
+        let (parts, body) = request.into_parts();
+        let body = body.collect(json::MAX_BODY).await;
         let body = body.map_err(|fault| GatewayError::body(Route::Auth, fault))?;
-        if is_login { self.login(&body, client).await } else { self.guest(&body) }
+        let fields = if body.is_empty() && !is_login { Map::new() } else { parse(&body)? };
+        UnknownFields::of_body(&parts.extensions, &fields);
+        if is_login { self.login(&fields, client).await } else { self.guest(&fields) }
     }
 
-    async fn login(&self, body: &[u8], client: IpAddr) -> Result<Response<GatewayBody>, GatewayError> {
+    async fn login(&self, fields: &Fields, client: IpAddr) -> Result<Response<GatewayBody>, GatewayError> {
         let came = Instant::now();
-        let fields: Value = parse(body)?;
-        let (username, password) = (required(&fields, "username")?, required(&fields, "password")?);
+        let (username, password) = (required(fields, "username")?, required(fields, "password")?);
         let attempt = self.count_attempt(username, client).await?;
         let found = match self.admins.find(username).await {
             Ok(found) => found,
@@ -81,11 +86,11 @@ impl Auth {
         Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "user": user })))
     }
 
-    fn guest(&self, body: &[u8]) -> Result<Response<GatewayBody>, GatewayError> {
+    fn guest(&self, fields: &Fields) -> Result<Response<GatewayBody>, GatewayError> {
         if self.guests == Guests::Off {
             return Err(GatewayError::guests_off(Route::Auth));
         }
-        let route = if body.is_empty() { Route::Build } else { guest_route(&parse(body)?)? };
+        let route = guest_route(fields)?;
         let token = self.issue("guest", route, "guest", None)?;
         Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "route": route })))
     }
@@ -124,19 +129,21 @@ impl Auth {
     }
 }
 
-fn parse(body: &[u8]) -> Result<Value, GatewayError> {
-    let fields: Value = json::parse(body).map_err(|fault| invalid(fault.to_string()))?;
-    if fields.is_object() { Ok(fields) } else { Err(invalid("the body is not a JSON object".to_owned())) }
+fn parse(body: &[u8]) -> Result<Fields, GatewayError> {
+    match json::parse(body).map_err(|fault| invalid(fault.to_string()))? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(invalid("the body is not a JSON object".to_owned())),
+    }
 }
 
-fn required<'a>(fields: &'a Value, name: &str) -> Result<&'a str, GatewayError> {
+fn required<'a>(fields: &'a Fields, name: &str) -> Result<&'a str, GatewayError> {
     match fields.get(name).and_then(Value::as_str) {
         Some(text) if !text.is_empty() => Ok(text),
         _ => Err(invalid(format!("`{name}` is missing: a string that is not empty"))),
     }
 }
 
-fn guest_route(fields: &Value) -> Result<Route, GatewayError> {
+fn guest_route(fields: &Fields) -> Result<Route, GatewayError> {
     match fields.get("route").map(|route| route.as_str().unwrap_or_default()) {
         None | Some("BUILD") => Ok(Route::Build),
         Some("KV") => Ok(Route::Kv),

@@ -77,7 +77,9 @@ impl Cors {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(
             header::ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("x-request-id, x-ratelimit-remaining, x-ratelimit-reset, link, etag"),
+            HeaderValue::from_static(
+                "x-request-id, x-ratelimit-remaining, x-ratelimit-reset, x-unknown-fields, link, etag",
+            ),
         );
     }
 }

@@ -27,6 +27,7 @@ use kit::Clock;
 use kit::guests::Guests;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::token::{Route, Tokens};
+use kit::unknown_fields::KnownFields;
 use path::Place;
 use proxy::Proxy;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ struct Inner {
     auth: Auth,
     bearers: Bearers,
     proxies: [Proxy; 3],
+    known_fields: KnownFields,
     trusted_proxies: TrustedProxies,
     cors: Cors,
     clock: Clock,
@@ -97,6 +99,7 @@ impl Gateway {
             auth,
             bearers: Bearers::new(tokens, settings.guests, clock.clone()),
             proxies,
+            known_fields: KnownFields::of_openapi(OPENAPI),
             trusted_proxies: settings.trusted_proxies,
             cors: settings.cors,
             clock,
@@ -129,9 +132,8 @@ impl Inner {
                 return Err(GatewayError::invalid_request(route, "the path leads out of its prefix"));
             }
             Place::Auth(rest) => {
-                let client = self.trusted_proxies.client(context.connection.peer.ip(), request.headers());
                 // Boxed: its future is large, and proxied requests would carry room for it.
-                return Box::pin(self.auth.answer(rest, request, client)).await;
+                return Ok(Box::pin(self.answer_auth(rest, request, context)).await);
             }
             Place::Proxied(route, _) if request.method() == Method::CONNECT => {
                 return Err(GatewayError::invalid_request(route, "CONNECT is not forwarded"));
@@ -156,6 +158,26 @@ impl Inner {
             upgrade: None,
         };
         self.proxy(route)?.forward(request, rest, introduction).await
+    }
+
+    async fn answer_auth(
+        &self,
+        rest: &str,
+        mut request: Request<RequestBody>,
+        context: &RequestContext,
+    ) -> Response<GatewayBody> {
+        let client = self.trusted_proxies.client(context.connection.peer.ip(), request.headers());
+        let unknown = self.known_fields.of_request(request.method(), request.uri());
+        if let Some(unknown) = &unknown {
+            request.extensions_mut().insert(unknown.clone());
+        }
+        let answer = self.auth.answer(rest, request, client).await;
+        let mut response =
+            answer.unwrap_or_else(|error| error.into_response(&context.request_id, &self.clock));
+        if let Some(unknown) = unknown {
+            unknown.mark(response.headers_mut());
+        }
+        response
     }
 
     fn proxy(&self, route: Route) -> Result<&Proxy, GatewayError> {

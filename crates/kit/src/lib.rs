@@ -17,6 +17,7 @@ pub mod request;
 pub mod serve;
 pub mod sse;
 pub mod token;
+pub mod unknown_fields;
 
 pub use clock::{Clock, duration, iso8601};
 pub use html::escape_html;

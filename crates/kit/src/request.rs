@@ -1,8 +1,9 @@
 //! What workers read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
 
 use crate::error::ApiError;
-use crate::json::{self, MAX_BODY};
+use crate::json::{self, JsonFault, MAX_BODY};
 use crate::serve::BodyFault;
+use crate::unknown_fields::UnknownFields;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
@@ -21,7 +22,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
-        match read_json(request.into_body(), MAX_BODY).await? {
+        match read_json(request, MAX_BODY).await? {
             Value::Object(object) => Ok(Self(object)),
             _ => Err(ApiError::invalid("the body is not a JSON object")),
         }
@@ -36,8 +37,17 @@ impl JsonObject {
     }
 }
 
-pub async fn read_json<T: DeserializeOwned>(body: Body, limit: usize) -> Result<T, ApiError> {
-    json::parse(&read_whole(body, limit).await?).map_err(|fault| ApiError::invalid(fault.to_string()))
+pub async fn read_json<T: DeserializeOwned>(request: Request, limit: usize) -> Result<T, ApiError> {
+    let (parts, body) = request.into_parts();
+    let value: Value = parsed(json::parse(&read_whole(body, limit).await?))?;
+    if let Value::Object(fields) = &value {
+        UnknownFields::of_body(&parts.extensions, fields);
+    }
+    parsed(T::deserialize(value).map_err(JsonFault::from))
+}
+
+fn parsed<T>(result: Result<T, JsonFault>) -> Result<T, ApiError> {
+    result.map_err(|fault| ApiError::invalid(fault.to_string()))
 }
 
 pub async fn read_whole(body: Body, limit: usize) -> Result<Bytes, ApiError> {

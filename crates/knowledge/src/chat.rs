@@ -30,7 +30,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use grounding::Grounding;
 use kit::Random;
 use lens::Lens;
-use llm::{ChatError, Model, Piece, Providers, UnknownProvider, Usage};
+use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
 use retrieval::Mode;
 use std::sync::Arc;
 use store::StoreError;
@@ -68,6 +68,8 @@ pub struct Ask {
     pub agent: Agent,
     /// Those of the caller; none: a search finds them.
     pub sources: Option<Vec<Source>>,
+    /// Those that are searched, all of them the caller's; empty: all.
+    pub document_ids: Vec<String>,
     pub choice: Option<Choice>,
     /// In place of the agent's prompt.
     pub system_prompt: Option<String>,
@@ -87,6 +89,7 @@ impl Ask {
             query: query.into(),
             agent: Agent::default(),
             sources: None,
+            document_ids: Vec::new(),
             choice: None,
             system_prompt: None,
             temperature: DEFAULT_TEMPERATURE,
@@ -134,6 +137,8 @@ pub struct Answer {
 
 pub struct Chats {
     providers: Arc<Providers>,
+    /// Answers where a request names no model, or a vendor without its secret.
+    default: Model,
     search: Arc<Search>,
     indexes: Arc<Indexes>,
     random: Random,
@@ -144,16 +149,22 @@ pub struct Chats {
 impl Chats {
     pub fn new(
         providers: Arc<Providers>,
+        default: &DefaultModel,
         search: Arc<Search>,
         indexes: Arc<Indexes>,
         random: Random,
     ) -> Self {
+        let default = providers.default_model(default);
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-        Self { providers, search, indexes, random, readers: Semaphore::new((cores / 2).max(1)) }
+        Self { providers, default, search, indexes, random, readers: Semaphore::new((cores / 2).max(1)) }
     }
 
     pub fn providers(&self) -> &Providers {
         &self.providers
+    }
+
+    pub fn default_model(&self) -> &Model {
+        &self.default
     }
 
     pub async fn answer(&self, user_id: &str, mut ask: Ask) -> Result<Answer, ChatFailure> {
@@ -163,8 +174,8 @@ impl Chats {
         let _turn = if writes { None } else { self.readers.acquire().await.ok() };
         let (sources, searched) = match ask.sources.take() {
             Some(given) => (given, None),
-            None if writes => (self.find_relevant(user_id, &ask.query, ask.top_k).await?, Some(ask.top_k)),
-            None => (self.find(user_id, &ask.query, ask.top_k * READER_POOL).await?, Some(ask.top_k)),
+            None if writes => (self.find_relevant(user_id, &ask).await?, Some(ask.top_k)),
+            None => (self.find(user_id, &ask, ask.top_k * READER_POOL).await?, Some(ask.top_k)),
         };
         let (sources, spoken) = if sources.is_empty() {
             (sources, said(NOTHING_FOUND.to_owned()))
@@ -172,8 +183,8 @@ impl Chats {
             let connections = match ask.agent {
                 Agent::GraphAnalyst => {
                     let (graph, query) = (self.indexes.graph(user_id).await?.graph, ask.query.clone());
-                    let named = sources.clone();
-                    let following = move || connections::among(&graph, &query, &named);
+                    let (named, documents) = (sources.clone(), ask.document_ids.clone());
+                    let following = move || connections::among(&graph, &query, &named, &documents);
                     tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?
                 }
                 _ => Vec::new(),
@@ -198,31 +209,27 @@ impl Chats {
     }
 
     fn model(&self, choice: Option<&Choice>) -> Result<Model, UnknownProvider> {
-        match choice {
-            None => Ok(self.providers.edge().clone()),
-            Some(choice) => self.providers.pick(&choice.provider, choice.model.as_deref()),
-        }
+        let named = match choice {
+            None => None,
+            Some(choice) => self.providers.find(&choice.provider, choice.model.as_deref())?,
+        };
+        Ok(named.unwrap_or_else(|| self.default.clone()))
     }
 
-    async fn find(&self, user_id: &str, query: &str, limit: usize) -> Result<Vec<Source>, SearchError> {
-        let question =
-            Question { text: query.to_owned(), mode: Mode::Graph, limit, filters: Filters::default() };
+    async fn find(&self, user_id: &str, ask: &Ask, limit: usize) -> Result<Vec<Source>, SearchError> {
+        let filters = Filters { document_ids: ask.document_ids.clone(), ..Filters::default() };
+        let question = Question { text: ask.query.clone(), mode: Mode::Graph, limit, filters };
         let found = self.search.ask(user_id, question).await?.found;
         Ok(found.iter().map(Source::found).collect())
     }
 
     /// None where they have nothing to do with the question: a model would make something of them.
-    async fn find_relevant(
-        &self,
-        user_id: &str,
-        query: &str,
-        limit: usize,
-    ) -> Result<Vec<Source>, ChatFailure> {
-        let sources = self.find(user_id, query, limit).await?;
+    async fn find_relevant(&self, user_id: &str, ask: &Ask) -> Result<Vec<Source>, ChatFailure> {
+        let sources = self.find(user_id, ask, ask.top_k).await?;
         if sources.iter().any(|source| source.score() >= RELEVANT_SCORE) {
             return Ok(sources);
         }
-        let question = query.to_owned();
+        let question = ask.query.clone();
         let looking = tokio::task::spawn_blocking(move || {
             (evidence::largest_share(&question, &sources) >= RELEVANT_SHARE).then_some(sources)
         });

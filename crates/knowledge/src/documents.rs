@@ -27,6 +27,12 @@ impl Status {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
+
+    /// As [`Status::parse`], with what would be accepted.
+    pub fn named(text: &str) -> Result<Self, String> {
+        let all = Self::ALL.map(Self::as_str).join(", ");
+        Self::parse(text).ok_or_else(|| format!("unknown `status` `{text}`: one of {all}"))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +79,12 @@ impl Document {
             "graphNodes": self.graph_nodes,
             "metadata": metadata,
         })
+    }
+
+    /// About what an answer that shows it grows by.
+    pub fn shown_bytes(&self) -> usize {
+        let metadata: usize = self.metadata.iter().map(|(name, value)| name.len() + value.len()).sum();
+        metadata + self.error.as_ref().map_or(0, String::len) + self.title.len() + 512
     }
 
     /// Comma-separated in `metadata.tags`.

@@ -13,12 +13,13 @@ mod limit;
 mod mcp;
 mod openai;
 mod root;
+mod scope;
 mod search;
 mod signup;
 mod streams;
 mod users;
 
-use crate::Inner;
+use crate::{Inner, OPENAPI};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{any, delete, get, post};
@@ -58,5 +59,5 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes, door)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

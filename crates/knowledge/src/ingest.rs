@@ -50,6 +50,33 @@ pub enum IngestError {
     Spool(std::io::Error),
 }
 
+/// What becomes of a file whose content a document of the same user already has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// That document stands for it.
+    #[default]
+    Reuse,
+    /// It becomes a document of its own.
+    Keep,
+}
+
+impl Duplicates {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "reuse" => Some(Self::Reuse),
+            "keep" => Some(Self::Keep),
+            _ => None,
+        }
+    }
+}
+
+/// The document of a file that was taken.
+pub struct Submitted {
+    pub document: Document,
+    /// Whether it had the same content before.
+    pub is_duplicate: bool,
+}
+
 #[derive(Clone)]
 pub struct Ingest {
     db: Db,
@@ -75,13 +102,22 @@ impl Ingest {
         Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory }
     }
 
-    /// Stores the file and remembers what is to be done with it. The document is `processing` then, and durable.
+    /// Stores the file and remembers what is to be done with it. The document is `processing` then, and durable. If
+    /// another document stands for the file, nothing is stored and its metadata stays as it is.
     pub async fn submit(
         &self,
         owner: &User,
         upload: Upload,
         metadata: Metadata,
-    ) -> Result<Document, IngestError> {
+        duplicates: Duplicates,
+    ) -> Result<Submitted, IngestError> {
+        if duplicates == Duplicates::Reuse {
+            let original =
+                tables::documents::original(self.db.read(), &owner.id, upload.spool.hash()).await?;
+            if let Some(document) = original {
+                return Ok(Submitted { document, is_duplicate: true });
+            }
+        }
         let id = self.random.uuid_v7(&self.clock).to_string();
         let mut document = Document {
             title: metadata.get("title").unwrap_or(&upload.filename).clone(),
@@ -106,15 +142,20 @@ impl Ingest {
         let discard = self.intend_to_store(&document).await?;
         let stored = self.store(&document, upload.spool).await;
         let remembered = match stored {
-            Ok(()) => self.remember(&mut document, discard).await,
+            Ok(()) => self.remember(&mut document, discard, duplicates).await,
             Err(error) => Err(error),
         };
         match remembered {
-            Ok(()) => Ok(document),
-            // A commit may have succeeded and only its answer been lost: what becomes of the file, the job decides.
-            Err(error @ IngestError::Store(_)) => Err(error),
-            Err(error) => {
+            Ok(None) => Ok(Submitted { document, is_duplicate: false }),
+            Ok(Some(original)) => {
                 // The job would do it as well, but later.
+                let _ = self.blobs.delete(&document.object_key).await;
+                Ok(Submitted { document: original, is_duplicate: true })
+            }
+            // A commit may have succeeded and only its answer been lost: what becomes of the file, the job decides.
+            // Nor does it help to ask a store that has just failed.
+            Err(error @ (IngestError::Store(_) | IngestError::Blob(_))) => Err(error),
+            Err(error) => {
                 let _ = self.blobs.delete(&document.object_key).await;
                 Err(error)
             }
@@ -140,10 +181,23 @@ impl Ingest {
         Ok(())
     }
 
-    async fn remember(&self, document: &mut Document, discard: i64) -> Result<(), IngestError> {
+    /// Returns the document that the same content has meanwhile become; nothing is remembered then.
+    async fn remember(
+        &self,
+        document: &mut Document,
+        discard: i64,
+        duplicates: Duplicates,
+    ) -> Result<Option<Document>, IngestError> {
         let mut tx = self.db.begin().await?;
         let revision = tables::users::next_revision(&mut tx, &document.user_id).await?;
         let revision = revision.ok_or(IngestError::OwnerGone)?;
+        if duplicates == Duplicates::Reuse {
+            let (user_id, hash) = (&document.user_id, &document.content_hash);
+            let original = tables::documents::original(tx.conn(), user_id, hash).await?;
+            if original.is_some() {
+                return Ok(original);
+            }
+        }
         if jobs::cancel(&mut tx, discard).await? != Cancel::Cancelled {
             return Err(IngestError::TooSlow);
         }
@@ -154,7 +208,7 @@ impl Ingest {
         tables::documents::insert(&mut tx, document, revision).await?;
         tx.wake(&topic(&document.user_id));
         tx.commit().await?;
-        Ok(())
+        Ok(None)
     }
 
     /// Runs every document of a user again that is not being worked on, from its stored file. Returned are their ids.

@@ -9,6 +9,7 @@ mod documents;
 mod http;
 mod indexes;
 mod ingest;
+mod listing;
 mod passwords;
 mod removal;
 mod search;
@@ -29,12 +30,12 @@ pub use search::{Filters, Question, SearchError};
 use chat::Chats;
 use indexes::Indexes;
 use inference::Engine;
-use ingest::Ingest;
+use ingest::{Duplicates, Ingest};
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
 use kit::token::Tokens;
 use kit::{Clock, Random};
-use llm::Providers;
+use llm::{DefaultModel, Providers};
 use search::Search;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,6 +52,7 @@ pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migratio
 pub struct KnowledgeSettings {
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
+    pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
     /// For large uploads on their way.
     pub spool_folder: PathBuf,
@@ -102,7 +104,13 @@ impl Knowledge {
         let indexes = Arc::new(Indexes::new(db.clone(), encoder, settings.index.clone()));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
         Ok(Self(Arc::new(Inner {
-            chats: Chats::new(providers, search.clone(), indexes.clone(), random.clone()),
+            chats: Chats::new(
+                providers,
+                &settings.chat_model,
+                search.clone(),
+                indexes.clone(),
+                random.clone(),
+            ),
             search,
             ingest: Ingest::new(
                 db.clone(),
@@ -152,8 +160,8 @@ impl Knowledge {
         title: &str,
     ) -> Result<Option<Document>, IngestError> {
         let metadata = [("title".to_owned(), title.to_owned())].into();
-        let document = self.0.ingest.submit(owner, upload, metadata).await?;
-        Ok(self.0.ingest.finished(&owner.id, &document.id).await?)
+        let submitted = self.0.ingest.submit(owner, upload, metadata, Duplicates::Keep).await?;
+        Ok(self.0.ingest.finished(&owner.id, &submitted.document.id).await?)
     }
 
     /// What a search gives, as a caller sees it.

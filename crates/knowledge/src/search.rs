@@ -15,7 +15,8 @@ pub const MOST_RESULTS: usize = 100;
 
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
-    pub document_id: Option<String>,
+    /// One of these; empty: any.
+    pub document_ids: Vec<String>,
     pub category: Option<String>,
     /// Each must be among the document's.
     pub tags: Vec<String>,
@@ -23,11 +24,16 @@ pub struct Filters {
 
 impl Filters {
     fn is_empty(&self) -> bool {
-        self.document_id.is_none() && self.category.is_none() && self.tags.is_empty()
+        self.document_ids.is_empty() && !self.describes()
     }
 
-    fn accept(&self, document: &Document) -> bool {
-        self.document_id.as_ref().is_none_or(|id| *id == document.id)
+    /// Whether a document's metadata decides.
+    pub fn describes(&self) -> bool {
+        self.category.is_some() || !self.tags.is_empty()
+    }
+
+    pub fn accept(&self, document: &Document) -> bool {
+        (self.document_ids.is_empty() || self.document_ids.contains(&document.id))
             && self.category.as_ref().is_none_or(|category| document.is_of_category(category))
             && self.tags.iter().all(|tag| document.has_tag(tag))
     }
@@ -167,6 +173,10 @@ impl Search {
     ) -> Result<Option<HashSet<String>>, StoreError> {
         if filters.is_empty() {
             return Ok(None);
+        }
+        if !filters.describes() {
+            // Ids of other users' documents are not in this user's index.
+            return Ok(Some(filters.document_ids.iter().cloned().collect()));
         }
         let documents = tables::documents::of_user(&self.db, user_id).await?;
         let accepted = documents.into_iter().filter(|document| filters.accept(document));

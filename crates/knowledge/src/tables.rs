@@ -13,4 +13,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(1, "knowledge", include_str!("../migrations/0001_knowledge.sql")),
     Migration::portable(2, "removed users", include_str!("../migrations/0002_removed_users.sql")),
     Migration::portable(3, "record generation", include_str!("../migrations/0003_record_generation.sql")),
+    Migration::portable(4, "document pages", include_str!("../migrations/0004_document_pages.sql")),
 ];

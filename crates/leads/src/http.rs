@@ -9,7 +9,7 @@ mod intake;
 mod origin;
 mod page;
 
-use crate::Inner;
+use crate::{Inner, OPENAPI};
 use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{get, post};
@@ -32,5 +32,5 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes, door)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

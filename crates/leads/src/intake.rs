@@ -14,6 +14,7 @@ const STARTED: &str = "_started";
 const CONSENT: &str = "_consent";
 const CONSENT_TEXT: &str = "_consent_text";
 const CONSENT_VERSION: &str = "_consent_version";
+const SPECIAL: [&str; 5] = [HONEYPOT, STARTED, CONSENT, CONSENT_TEXT, CONSENT_VERSION];
 const NO: [&str; 5] = ["", "0", "false", "no", "off"];
 /// Between values that come under one name.
 const JOINT: &str = ";";
@@ -76,6 +77,12 @@ pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Inval
         updated_at: now,
         forwarded_at: None,
     })
+}
+
+/// What a submission has that neither the form nor the service takes.
+pub fn unknown_names<'a>(form: &'a Form, pairs: &'a Pairs) -> impl Iterator<Item = &'a str> {
+    let names = pairs.iter().map(|(name, _)| name.as_str());
+    names.filter(|name| !SPECIAL.contains(name) && form.kind(name).is_none())
 }
 
 fn fields(form: &Form, pairs: Pairs) -> Result<BTreeMap<String, String>, Invalid> {

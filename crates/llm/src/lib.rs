@@ -3,12 +3,14 @@
 //! `Providers` knows which there are and picks one by name; the `Model` it gives counts what is used. The embedded
 //! model is in `edge`, those of vendors are in `vendor`. What to say to a model is left to the services.
 
+mod default_model;
 mod edge;
 mod error;
 mod metered;
 mod providers;
 mod vendor;
 
+pub use default_model::{DefaultModel, DefaultModelFault, is_model_name};
 pub use edge::Edge;
 pub use error::{Cause, ChatError};
 pub use metered::Model;

@@ -1,7 +1,7 @@
 //! Which providers there are, and which one answers.
 
 use crate::vendor::{self, Anthropic, Endpoint, Google, OpenAi, Protocol, Vendor, VendorSettings, Vendors};
-use crate::{Edge, Model};
+use crate::{DefaultModel, Edge, Model};
 use std::sync::Arc;
 
 /// The provider that needs no key, and answers where nobody else can.
@@ -12,7 +12,7 @@ pub const VENDOR_C: &str = "vendor-c";
 
 #[derive(Debug, thiserror::Error)]
 #[error("unknown provider `{0}`: one of edge-ai, vendor-a, vendor-b, vendor-c")]
-pub struct UnknownProvider(String);
+pub struct UnknownProvider(pub(crate) String);
 
 #[derive(Debug, thiserror::Error)]
 #[error("vendors cannot be asked: {0}")]
@@ -56,10 +56,24 @@ impl Providers {
 
     /// The model that answers where `provider` and `model` are asked for: without a vendor's secret, the embedded one.
     pub fn pick(&self, provider: &str, model: Option<&str>) -> Result<Model, UnknownProvider> {
+        Ok(self.find(provider, model)?.unwrap_or_else(|| self.edge.clone()))
+    }
+
+    /// As [`Providers::pick`]; none where the vendor has no secret.
+    pub fn find(&self, provider: &str, model: Option<&str>) -> Result<Option<Model>, UnknownProvider> {
         let provider = canonical(provider).ok_or_else(|| UnknownProvider(provider.to_owned()))?;
+        if provider == EDGE_AI {
+            return Ok(Some(self.edge.clone()));
+        }
         let endpoint = self.vendors.iter().find(|endpoint| endpoint.provider == provider);
         let model = model.filter(|model| !model.is_empty());
-        Ok(endpoint.map_or_else(|| self.edge.clone(), |endpoint| vendor_model(endpoint, model)))
+        Ok(endpoint.map(|endpoint| vendor_model(endpoint, model)))
+    }
+
+    /// The model that a setting names.
+    pub fn default_model(&self, default: &DefaultModel) -> Model {
+        let found = self.find(default.provider, default.model.as_deref()).ok().flatten();
+        found.unwrap_or_else(|| self.edge.clone())
     }
 }
 

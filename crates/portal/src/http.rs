@@ -7,8 +7,8 @@ mod leads;
 mod overview;
 mod sso;
 
-use crate::Inner;
 use crate::kinds::{KINDS, Kind};
+use crate::{Inner, OPENAPI};
 use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{MethodRouter, any, get, post};
@@ -34,7 +34,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
     }
     let routes =
         routes.with_state(app).merge(health.routes(Reader::Anybody)).layer(map_response(keep_private));
-    AxumHandler::new(routes, door)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }
 
 fn collection(kind: &'static Kind) -> MethodRouter<App> {

@@ -1,6 +1,7 @@
 //! What the person who starts Stoa has set, checked as a whole. The only place that reads the environment.
 
 mod crm;
+mod default_model;
 mod layers;
 mod memory;
 mod parse;
@@ -20,7 +21,7 @@ use kit::serve::{Limits, TrustedProxies};
 use knowledge::IndexSettings;
 use layers::Layers;
 use leads::{CrmSettings, Forms};
-use llm::{ApiKey, VendorSettings, Vendors};
+use llm::{ApiKey, DefaultModel, VendorSettings, Vendors};
 use parse::{folder, list, listen_address, one_of};
 use portal::SsoSettings;
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::admins::is_username;
 use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
-use supervisor::{DefaultModel, GuestLimits};
+use supervisor::GuestLimits;
 
 pub struct Config {
     pub data_dir: PathBuf,
@@ -67,6 +68,7 @@ pub struct Config {
     pub chat_requests_per_minute: u32,
     pub index: IndexSettings,
     pub vendors: Vendors,
+    pub chat_model: DefaultModel,
     pub guests: Guests,
     pub guest_limits: GuestLimits,
     /// Who answers for agents where nothing else is said.
@@ -134,6 +136,12 @@ impl Config {
         let cookie_secure = layers.read("cookie_secure", cookie_secure);
         let trusted_proxies: TrustedProxies = layers.read("trusted_proxies", |text| text.parse());
         let environment = layers.read("environment", |text| one_of(text, &["staging", "production"]));
+        let vendors = Vendors {
+            a: vendor(&mut layers, "a"),
+            b: vendor(&mut layers, "b"),
+            c: vendor(&mut layers, "c"),
+            timeout: layers.read("vendor_timeout", duration),
+        };
         let config = Self {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
@@ -185,12 +193,6 @@ impl Config {
                 idle: layers.read("index_idle", duration),
                 patience: layers.read("index_timeout", duration),
             },
-            vendors: Vendors {
-                a: vendor(&mut layers, "a"),
-                b: vendor(&mut layers, "b"),
-                c: vendor(&mut layers, "c"),
-                timeout: layers.read("vendor_timeout", duration),
-            },
             guests: layers.read("guests", |text| text.parse()),
             guest_limits: GuestLimits {
                 projects_per_hour: layers.read("guest_projects_per_hour", allowance),
@@ -199,8 +201,10 @@ impl Config {
                 runs: layers.read("guest_runs", allowance),
                 seed_characters: layers.read("guest_seed_characters", characters),
             },
-            agents: agents(&mut layers),
+            agents: default_model::default_model(&mut layers, "agent", &vendors),
             seed_characters: layers.read("seed_characters", characters),
+            chat_model: default_model::default_model(&mut layers, "chat", &vendors),
+            vendors,
             supervisor_token: layers.optional("supervisor_token"),
             workflow: layers.read("workflow", optional_file),
             job_lease: layers.read("job_lease", lease),
@@ -250,19 +254,6 @@ fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
     let model = layers.read(&format!("vendor_{which}_model"), not_empty);
     let window = layers.read(&format!("vendor_{which}_window"), window);
     Some(VendorSettings { api_key: api_key?, base_url: base_url?, model, window })
-}
-
-fn agents(layers: &mut Layers) -> DefaultModel {
-    let unknown = |name: &str| format!("`{name}` is not known: one of edge-ai, vendor-a, vendor-b, vendor-c");
-    let provider = layers.read("agent_provider", |name| llm::canonical(name).ok_or_else(|| unknown(name)));
-    let model = layers.optional("agent_model");
-    if model.is_some() && provider == llm::EDGE_AI {
-        layers.fault(
-            "agent_model",
-            "edge-ai has one model, which is EDGE_AI_MODEL: set AGENT_PROVIDER as well",
-        );
-    }
-    DefaultModel { provider, model }
 }
 
 fn window(text: &str) -> Result<usize, String> {

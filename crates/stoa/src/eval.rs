@@ -96,6 +96,7 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
     let settings = KnowledgeSettings {
         max_upload_bytes: config.max_upload_bytes,
         chat_requests_per_minute: config.chat_requests_per_minute,
+        chat_model: config.chat_model.clone(),
         cookie_secure: CookieSecure::Auto,
         spool_folder: place.to_owned(),
         job_lease: config.job_lease,

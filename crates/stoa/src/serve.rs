@@ -218,6 +218,7 @@ impl Process {
         let settings = KnowledgeSettings {
             max_upload_bytes: self.config.max_upload_bytes,
             chat_requests_per_minute: self.config.chat_requests_per_minute,
+            chat_model: self.config.chat_model.clone(),
             cookie_secure: self.config.cookie_secure,
             spool_folder: self.config.data_dir.clone(),
             job_lease: self.config.job_lease,

@@ -22,11 +22,12 @@ fn every_wrong_setting_is_named_at_once_with_what_would_be_accepted() {
         .set("VENDOR_A_BASE_URL", "https://user:hunter2@host/v1")
         .set("VENDOR_B_API_KEY", "hunter2 and more")
         .set("VENDOR_TIMEOUT", "0s")
+        .set("CHAT_PROVIDER", "vendor-z")
         .set("MAX_CONNECTIONS", "0");
     let (code, _, stderr) = start.run(&["serve"]);
     assert_eq!(code, 2);
     for expected in [
-        "10 settings are wrong",
+        "11 settings are wrong",
         "GATEWAY_LISTEN: `8080` is not an address: expected `host:port`",
         "JWT_SECRET: 18 bytes are too short: expected at least 32",
         "JWT_TTL: `soon`",
@@ -36,11 +37,24 @@ fn every_wrong_setting_is_named_at_once_with_what_would_be_accepted() {
         "VENDOR_A_BASE_URL: is not an address: expected `https://HOST[:PORT][/PATH]`",
         "VENDOR_B_API_KEY: is not a key",
         "VENDOR_TIMEOUT: `0s`",
+        "CHAT_PROVIDER: unknown provider `vendor-z`: one of edge-ai, vendor-a, vendor-b, vendor-c",
         "MAX_CONNECTIONS: `0`",
     ] {
         assert!(stderr.contains(expected), "{expected:?} is not in:\n{stderr}");
     }
     assert!(!stderr.contains("hunter2") && !stderr.contains("too short a secret"), "{stderr}");
+}
+
+#[test]
+fn a_default_model_needs_a_provider_that_can_answer() {
+    for (provider, model, fault) in [
+        ("vendor-a", "", "CHAT_PROVIDER: `vendor-a` needs its secret: set VENDOR_A_API_KEY"),
+        ("edge-ai", "gpt-x", "CHAT_MODEL: is for a vendor's model: `edge-ai` has the one of EDGE_AI_MODEL"),
+    ] {
+        let start = Stoa::start().set("CHAT_PROVIDER", provider).set("CHAT_MODEL", model);
+        let (code, _, stderr) = start.run(&["serve"]);
+        assert!(code == 2 && stderr.contains(fault), "{stderr}");
+    }
 }
 
 #[tokio::test]

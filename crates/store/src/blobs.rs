@@ -60,7 +60,7 @@ impl Blobs {
         let location = key::encode(key)?;
         match &self.files {
             Some(files) => files.put(&location, bytes, Publish::Replace).await?,
-            None => drop(self.objects.put(&location, PutPayload::from_bytes(bytes)).await?),
+            None => drop(s3::step(self.objects.put(&location, PutPayload::from_bytes(bytes))).await?),
         }
         Ok(())
     }

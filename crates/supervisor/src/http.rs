@@ -8,7 +8,7 @@ mod execute;
 mod history;
 mod projects;
 
-use crate::Inner;
+use crate::{Inner, OPENAPI};
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
@@ -38,5 +38,5 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .with_state(app)
         .merge(health.routes(Reader::Anybody))
         .layer(map_response(keep_private));
-    AxumHandler::new(routes, door)
+    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

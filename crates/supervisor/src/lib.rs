@@ -17,14 +17,14 @@ mod workflow;
 
 pub use drive::KnowledgeSearch;
 pub use guests::GuestLimits;
-pub use workflow::{DefaultModel, Faults, Workflow};
+pub use workflow::{Faults, Workflow};
 
 use drive::Stepper;
 use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
 use kit::token::Tokens;
-use llm::Providers;
+use llm::{DefaultModel, Providers};
 use projects::Projects;
 use runs::Runs;
 use std::sync::Arc;
@@ -97,10 +97,6 @@ impl Supervisor {
             job_lease,
         } = settings;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
-        let asked = default_model.provider;
-        if providers.pick(asked, None).is_ok_and(|picked| picked.provider() != asked) {
-            tracing::warn!(provider = asked, "agents are answered by edge-ai: the provider has no secret");
-        }
         let (workflow, guest_limits) = (Arc::new(workflow), Arc::new(guest_limits));
         Ok(Self(Arc::new(Inner {
             projects: Projects::new(db.clone(), workflow.clone(), guest_limits.clone()),

@@ -6,6 +6,7 @@ mod parse;
 
 pub use parse::Faults;
 
+use llm::DefaultModel;
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,25 +66,18 @@ pub struct Agent {
     pub search: bool,
 }
 
-/// Who answers for agents where neither the run nor the workflow says it.
-#[derive(Clone, Debug)]
-pub struct DefaultModel {
-    pub provider: &'static str,
-    pub model: Option<String>,
-}
-
-impl DefaultModel {
-    /// Who answers for an agent in a run for which this provider and model were asked. A model's name means nothing to
+impl Agent {
+    /// Who answers for the agent in a run for which this provider and model were asked. A model's name means nothing to
     /// another provider than the one that it was given for.
-    pub fn of<'a>(
+    pub fn answered_by<'a>(
         &'a self,
-        agent: &'a Agent,
         (provider, model): (Option<&'a str>, Option<&'a str>),
+        default: &'a DefaultModel,
     ) -> (&'a str, Option<&'a str>) {
-        let own_provider = agent.provider.unwrap_or(self.provider);
+        let own_provider = self.provider.unwrap_or(default.provider);
         let provider = provider.unwrap_or(own_provider);
-        let own = agent.model.as_deref().filter(|_| provider == own_provider);
-        let default = self.model.as_deref().filter(|_| provider == self.provider);
+        let own = self.model.as_deref().filter(|_| provider == own_provider);
+        let default = default.model.as_deref().filter(|_| provider == default.provider);
         (provider, model.or(own).or(default))
     }
 }

@@ -1,7 +1,7 @@
 //! What `/auth` answers beside a login: guest tokens, methods, unknown paths.
 
 use e2e::tokens::verified;
-use e2e::{Reply, Stoa, get, reply};
+use e2e::{Reply, Stoa, Upstream, get, reply};
 use serde_json::{Value, json};
 
 async fn guest(stoa: &Stoa, body: &str) -> Reply {
@@ -107,4 +107,23 @@ async fn tokens_carry_the_configured_lifetime_issuer_audience_and_environment() 
     assert_eq!((&claims["iss"], &claims["issuedBy"]), (&json!("the issuer"), &json!("the issuer")));
     assert_eq!(claims["aud"], "the audience");
     assert_eq!(claims["environment"], "production");
+}
+
+#[tokio::test]
+async fn what_a_request_has_beyond_the_contract_is_named() {
+    let upstream = Upstream::start().await;
+    let stoa = Stoa::start().before(&upstream.url()).serve();
+    let post = async |path: &str, body: &str| {
+        reply(reqwest::Client::new().post(stoa.url(path)).body(body.to_owned())).await
+    };
+    let answer = post("/auth/guest?x=1", r#"{"route":"KV","rotue":"KV"}"#).await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (200, vec!["rotue, x"]));
+    let answer = post("/auth/login", r#"{"user":"admin","password":"password"}"#).await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (400, vec!["user"]));
+    let known =
+        [post("/auth/guest", "").await, post("/auth/login", r#"{"username":"a","password":"b"}"#).await];
+    assert!(known.iter().all(|answer| answer.header("x-unknown-fields").is_empty()), "{known:?}");
+    // What is proxied is the target's affair.
+    let proxied = post("/core/auth?x=1", "{\"y\":1}").await;
+    assert_eq!((proxied.status, proxied.header("x-unknown-fields")), (200, vec![]));
 }

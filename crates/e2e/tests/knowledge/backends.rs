@@ -35,7 +35,8 @@ async fn two_processes_share_postgres_and_s3_and_see_the_same_at_once() {
     let long: String =
         (0..3_000).map(|n| format!("Sentence {n} is about pumps of kind {}. ", n % 97)).collect();
     for number in 0..3 {
-        let form = e2e::Form::new().file("file", &format!("{number}.txt"), long.as_bytes());
+        let text = format!("File {number}. {long}");
+        let form = e2e::Form::new().file("file", &format!("{number}.txt"), text.as_bytes());
         let request = form.into_request(ada.request(reqwest::Method::POST, "/api/ingest"));
         assert_eq!(e2e::reply(request.header("prefer", "respond-async")).await.status, 202);
     }

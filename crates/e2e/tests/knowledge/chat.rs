@@ -47,7 +47,10 @@ async fn what_is_wrong_with_a_question_is_said() {
         (with("sources", json!([{ "text": "a", "metadata": 1 }])), "`sources[0].metadata` is not an object"),
         (with("llmConfig", json!("edge-ai")), "`llmConfig` is not an object"),
         (with("llmConfig", json!({ "model": "m" })), "`llmConfig.provider` is missing"),
-        (with("llmConfig", json!({ "provider": "edge-ai" })), "`llmConfig.model` is missing"),
+        (
+            with("llmConfig", json!({ "provider": "edge-ai" })),
+            "`llmConfig.model` is missing: a string. The models that are set: `SmolLM2-135M-Instruct.Q4_1` of edge-ai",
+        ),
         (with("llmConfig", json!({ "provider": "vendor-z", "model": "m" })), "unknown provider `vendor-z`"),
         (
             with("llmConfig", json!({ "provider": "edge-ai", "model": "m", "maxTokens": 0 })),
@@ -297,6 +300,44 @@ async fn vendors_answer_where_they_have_a_key_and_the_embedded_model_where_not()
     let events = events(&reply(stream).await.body);
     let last = events.last().unwrap();
     assert_eq!((last.1.as_str(), &last.2["success"]), ("error", &json!(false)), "{events:?}");
+}
+
+#[tokio::test]
+async fn a_vendor_answers_by_default_where_the_settings_say_so() {
+    let vendor = Vendor::start("The seal is changed every year [1].").await;
+    let stoa = Stoa::start_knowledge()
+        .set("VENDOR_A_API_KEY", "sk-test-0123456789")
+        .set("VENDOR_A_BASE_URL", vendor.url())
+        .set("CHAT_PROVIDER", "openai")
+        .set("CHAT_MODEL", "gpt-y")
+        .set("CHAT_REQUESTS_PER_MINUTE", 100)
+        .serve();
+    let admin = Person::admin(&stoa).await;
+    admin.ingest_text("pump.md", PUMP).await;
+    let who = |answer: &Value| (answer["provider"].as_str().unwrap().to_owned(), answer["model"].clone());
+    let query = "How often must the shaft seal be replaced?";
+    let by_default = ("vendor-a".to_owned(), json!("gpt-y"));
+    assert_eq!(who(&ask(&admin, json!({ "query": query })).await), by_default);
+    let config = |provider: &str| json!({ "provider": provider, "model": "m" });
+    let edge = ask(&admin, json!({ "query": query, "llmConfig": config("edge-ai") })).await;
+    assert_eq!(edge["provider"], "edge-ai", "who is named answers");
+    // In place of a vendor without a secret, too.
+    let instead = ask(&admin, json!({ "query": query, "llmConfig": config("vendor-b") })).await;
+    assert_eq!(who(&instead), by_default);
+    let body = json!({ "model": "stoa", "messages": [{ "role": "user", "content": query }] });
+    let completion = admin.post_json("/v1/chat/completions", &body).await.json();
+    assert_eq!(completion["model"], "stoa/vendor-a/gpt-y");
+    let answered = super::mcp::use_tool(&stoa, &admin, "ask", json!({ "question": query })).await;
+    assert_eq!(who(&answered["structuredContent"]), by_default);
+    let count = vendor.asked().len();
+    let form = e2e::Form::new().text("name", "Ada").text("email", "ada@example.org");
+    let form = form.text("password", "12345678").text("goals", "The seal is to be changed every year.");
+    assert_eq!(admin.submit("/api/signup", form).await.status, 200);
+    assert_eq!(vendor.asked().len(), count + 1, "goals are summed up by the same");
+    assert!(vendor.asked().iter().all(|asked| asked["model"] == "gpt-y"));
+    let missing = json!({ "query": query, "llmConfig": { "provider": "vendor-a" } });
+    let error = admin.post_json("/api/chat", &missing).await.json()["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("`gpt-6-luna` of vendor-a"), "{error}");
 }
 
 #[tokio::test]

@@ -24,14 +24,14 @@ fn call(name: &str, arguments: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
 }
 
-async fn use_tool(stoa: &Stoa, person: &Person, name: &str, arguments: Value) -> Value {
+pub async fn use_tool(stoa: &Stoa, person: &Person, name: &str, arguments: Value) -> Value {
     let answer = reply(post(stoa, &call(name, &arguments)).bearer_auth(&person.token)).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, vec!["application/json"]), "{answer:?}");
     answer.json()["result"].clone()
 }
 
 /// The words of a tool's error.
-async fn refused(stoa: &Stoa, person: &Person, name: &str, arguments: Value) -> String {
+pub async fn refused(stoa: &Stoa, person: &Person, name: &str, arguments: Value) -> String {
     let result = use_tool(stoa, person, name, arguments).await;
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"].as_str().unwrap().to_owned()

@@ -195,3 +195,17 @@ async fn one_address_may_send_so_many_a_minute_to_one_form() {
     assert_eq!(send("a", 9, "2001:db8:1:1:ffff::1").await.status, 429, "one network, one sender");
     assert_eq!(send("a", 9, "2001:db8:1:2::1").await.status, 202);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_form_does_not_have_is_named_and_left_out() {
+    let stoa = Stoa::start_leads(FORMS).serve();
+    let body =
+        json!({ "name": "Ada", "email": "ada@example.org", "fax": "1", "_consent": true, "_next": "x" });
+    let answer = post(&stoa, "/api/leads/contact?utm_source=x", &body).await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (202, vec!["_next, fax, utm_source"]));
+    let pairs = [("name", "Ada"), ("email", "ada@example.org"), ("submit", "Send")];
+    let answer = reply(urlencoded(request(&stoa, Method::POST, "/api/leads/contact"), &pairs)).await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (202, vec!["submit"]));
+    let answer = crate::as_admin(&stoa, Method::GET, "/api/leads?form=contact&state=queued").await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (200, vec!["state"]));
+}

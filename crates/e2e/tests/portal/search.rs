@@ -51,3 +51,18 @@ async fn everything_is_found_the_best_first_and_mistakes_are_forgiven() {
     }
     assert_eq!(desk.get(&format!("/api/portal/search?q={}", "x".repeat(1001))).await.status, 400);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_parameters_are_named() {
+    let stoa = Stoa::start_portal().serve();
+    let desk = Desk::through_gateway(&stoa, "admin");
+    for (path, names) in [
+        ("/api/portal/search?query=x&kind=goal", vec!["kind"]),
+        ("/api/portal/search?q=x&type=goal&limit=3", vec![]),
+        ("/api/portal/goals?offset=1&limit=1&after=", vec!["offset"]),
+        ("/api/portal/goals/none?x=1", vec!["x"]),
+        ("/api/portal/status?x=1", vec!["x"]),
+    ] {
+        assert_eq!(desk.get(path).await.header("x-unknown-fields"), names, "{path}");
+    }
+}

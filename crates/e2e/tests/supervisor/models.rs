@@ -109,10 +109,10 @@ async fn the_settings_say_who_answers_where_nothing_else_does() {
     let start = Stoa::start_supervisor(&vendor, PLAIN);
     let (code, _, said) = start.set("AGENT_PROVIDER", "nobody").set("AGENT_MODEL", "m").run(&["check"]);
     assert_eq!(code, 2, "{said}");
-    let fault = "AGENT_PROVIDER: `nobody` is not known: one of edge-ai, vendor-a, vendor-b, vendor-c";
+    let fault = "AGENT_PROVIDER: unknown provider `nobody`: one of edge-ai, vendor-a, vendor-b, vendor-c";
     assert!(said.contains(fault), "{said}");
     let (code, _, said) = Stoa::start_supervisor(&vendor, PLAIN).set("AGENT_MODEL", "m").run(&["check"]);
-    assert!(code == 2 && said.contains("AGENT_MODEL: edge-ai has one model"), "{said}");
+    assert!(code == 2 && said.contains("AGENT_MODEL: is for a vendor's model"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,7 @@ async fn a_project_is_made_listed_shown_and_removed() {
     let studio = Studio::local(&stoa);
     let body = json!({ "name": " Bees ", "product_seed": "A diary of hives.", "unknown": 1 });
     let made = studio.post("/api/projects", &body).await;
-    assert_eq!(made.status, 201, "{made:?}");
+    assert_eq!((made.status, made.header("x-unknown-fields")), (201, vec!["unknown"]), "{made:?}");
     let made = made.json();
     assert_eq!(keys(&made), ["created_at", "current_phase", "id", "name", "product_seed", "status"]);
     assert_eq!(
@@ -133,4 +133,18 @@ async fn fill_log(stoa: &Stoa, project: &str, lines: usize) {
         INSERT INTO logs (id, project_id, level, message, created_at)
         SELECT printf('00000000-0000-7000-8000-%012d', n), $1, 'info', 'line ' || n, n FROM numbers";
     sqlx::query(insert).bind(project).bind(lines as i64).execute(&mut connection).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_parameters_and_fields_are_named() {
+    let (_vendor, stoa) = start().await;
+    let studio = Studio::through_gateway(&stoa, "admin");
+    let project = studio.project().await;
+    let answer = studio.get("/api/projects?limt=1").await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (200, vec!["limt"]));
+    let body = json!({ "projectId": project, "phase": "prd", "projectid": project });
+    let answer = studio.post("/api/execute?stream=1", &body).await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (200, vec!["projectid, stream"]));
+    let answer = studio.post("/api/interrupt", &json!({ "projectID": project })).await;
+    assert_eq!((answer.status, answer.header("x-unknown-fields")), (400, vec!["projectID"]));
 }

@@ -2,17 +2,20 @@
 
 use super::{Door, Handler, Refusal, RequestBody, RequestContext, vary_by_origin};
 use crate::error::ApiError;
+use crate::unknown_fields::KnownFields;
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use std::sync::Arc;
 
 #[derive(Clone)]
 pub struct AxumHandler {
     router: TowerToHyperService<Router>,
     door: Door,
+    known: Arc<KnownFields>,
 }
 
 /// As a layer of a router: what a token or a session shows is not for caches, unless an answer says otherwise.
@@ -32,7 +35,13 @@ impl AxumHandler {
                 let message = "this path does not take that method: the `Allow` header names those it takes";
                 ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
             });
-        Self { router: TowerToHyperService::new(router), door }
+        Self { router: TowerToHyperService::new(router), door, known: Arc::default() }
+    }
+
+    /// Answers name what a request has that the service's OpenAPI document does not.
+    pub fn naming_unknown_fields(mut self, openapi: &str) -> Self {
+        self.known = Arc::new(KnownFields::of_openapi(openapi));
+        self
     }
 }
 
@@ -48,10 +57,17 @@ impl Handler for AxumHandler {
         let arrival = self.door.admit(context.connection.peer.ip(), request.headers_mut());
         request.extensions_mut().insert(context.clone());
         request.extensions_mut().insert(arrival);
+        let unknown = self.known.of_request(request.method(), request.uri());
+        if let Some(unknown) = &unknown {
+            request.extensions_mut().insert(unknown.clone());
+        }
         let mut response = match self.router.call(request.map(Body::new)).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
+        if let Some(unknown) = unknown {
+            unknown.mark(response.headers_mut());
+        }
         vary_by_origin(response.headers_mut());
         response
     }

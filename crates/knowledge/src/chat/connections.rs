@@ -8,8 +8,9 @@ const MOST: usize = 12;
 /// Of a source.
 const MOST_BYTES: usize = 2 << 10;
 
-/// The strongest connections of what the question names; where it names nothing, of what the sources do.
-pub fn among(graph: &Graph, question: &str, sources: &[Source]) -> Vec<String> {
+/// The strongest connections of what the question names; where it names nothing, of what the sources do. With
+/// `documents`, only between what these name.
+pub fn among(graph: &Graph, question: &str, sources: &[Source], documents: &[String]) -> Vec<String> {
     let places = |text: &str| -> HashSet<u32> {
         let ids = names_in(text).into_iter().map(|key| key.replace(' ', "-"));
         ids.filter_map(|id| graph.place(&id)).collect()
@@ -21,7 +22,17 @@ pub fn among(graph: &Graph, question: &str, sources: &[Source]) -> Vec<String> {
         true => named.contains(&source) && named.contains(&target),
         false => asked.contains(&source) || asked.contains(&target),
     };
-    let mut edges: Vec<_> = graph.edges().iter().filter(|edge| touches(edge.source, edge.target)).collect();
+    let is_named = |place: u32| {
+        let node = graph.nodes().get(place as usize);
+        documents.is_empty()
+            || node
+                .is_some_and(|node| node.documents.iter().any(|id| documents.iter().any(|own| **own == **id)))
+    };
+    let mut edges: Vec<_> = graph
+        .edges()
+        .iter()
+        .filter(|edge| touches(edge.source, edge.target) && is_named(edge.source) && is_named(edge.target))
+        .collect();
     edges.sort_by(|one, other| other.strength.total_cmp(&one.strength));
     let label = |place: u32| graph.nodes().get(place as usize).map_or("", |node| node.label.as_str());
     let line = |edge: &&graph::Edge| {

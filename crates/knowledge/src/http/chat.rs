@@ -4,6 +4,7 @@ use super::App;
 use super::caller::Caller;
 use super::error::Failure;
 use super::limit::Counted;
+use super::scope::{document_ids, require_owned};
 use crate::accounts::User;
 use crate::chat::{Agent, Answer, Ask, Choice, Source, Spoken};
 use crate::search::MOST_RESULTS;
@@ -16,14 +17,12 @@ use kit::error::ApiError;
 use kit::fields::{given, text, whole};
 use kit::request::read_json;
 use kit::sse::{self, Event};
-use llm::{ChatError, Usage};
+use llm::{ChatError, Usage, is_model_name};
 use serde_json::{Map, Value, json};
 
 pub const MAX_BODY: usize = 4 << 20;
 /// A longer text is a document, or belongs into `historyContext`.
 const LONGEST_QUERY: usize = 32 << 10;
-/// Of a model, in bytes.
-const LONGEST_NAME: usize = 200;
 pub const MOST_ANSWER_TOKENS: usize = 1 << 20;
 
 pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Failure> {
@@ -31,20 +30,23 @@ pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> R
     let asking = caller.0.id.clone();
     let (counted, asked) = match read(&app, caller, request).await {
         Ok((owner, fields)) => {
-            (Counted::question(&app, &owner.id).await?, ask(&fields).map(|ask| (owner, ask)))
+            (Counted::question(&app, &owner.id).await?, ask(&app, &fields).map(|ask| (owner, ask)))
         }
         Err(Failure(error)) => (Counted::question(&app, &asking).await?, Err(error)),
     };
     let answered = match (counted.allowed(&app), asked) {
         (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        (Ok(()), Ok((owner, ask))) => answer(&app, &owner, ask, streams).await,
+        (Ok(()), Ok((owner, ask))) => match require_owned(&app, &owner.id, &ask.document_ids).await {
+            Ok(()) => answer(&app, &owner, ask, streams).await,
+            Err(failure) => Err(failure),
+        },
     };
     Ok(counted.mark(answered))
 }
 
 /// Who asks, and what the body says.
 async fn read(app: &App, caller: Caller, request: Request) -> Result<(User, Map<String, Value>), Failure> {
-    let fields: Map<String, Value> = read_json(request.into_body(), MAX_BODY).await?;
+    let fields: Map<String, Value> = read_json(request, MAX_BODY).await?;
     let owner = caller.acting_for(app, text(&fields, "userId")?).await?;
     Ok((owner, fields))
 }
@@ -55,7 +57,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
 }
 
 /// The request, field by field.
-fn ask(fields: &Map<String, Value>) -> Result<Ask, ApiError> {
+fn ask(app: &App, fields: &Map<String, Value>) -> Result<Ask, ApiError> {
     let query = text(fields, "query")?.map(str::trim).filter(|query| !query.is_empty());
     let query = query.ok_or_else(|| ApiError::invalid("`query` is missing: the question"))?;
     refuse_long("query", query)?;
@@ -66,8 +68,13 @@ fn ask(fields: &Map<String, Value>) -> Result<Ask, ApiError> {
     if let Some(sources) = given(fields, "sources") {
         ask.sources = Some(Source::given(sources).map_err(ApiError::invalid)?);
     }
+    ask.document_ids = document_ids(fields)?;
+    if ask.sources.is_some() && !ask.document_ids.is_empty() {
+        let message = "`sources` and `documentIds` exclude each other: given sources are not searched for";
+        return Err(ApiError::invalid(message));
+    }
     if let Some(config) = given(fields, "llmConfig") {
-        ask.choice = Some(choice(config)?);
+        ask.choice = Some(choice(app, config)?);
     }
     if let Some(temperature) = given(fields, "temperature") {
         let wrong = || ApiError::invalid("`temperature` is not a number from 0 to 1");
@@ -92,18 +99,18 @@ pub fn refuse_long(name: &str, question: &str) -> Result<(), ApiError> {
     }
 }
 
-/// Whatever a vendor may call a model: it is sent, logged and remembered.
-pub fn is_model_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME && !name.contains(char::is_control)
-}
-
-fn choice(config: &Value) -> Result<Choice, ApiError> {
+fn choice(app: &App, config: &Value) -> Result<Choice, ApiError> {
     let config = config.as_object().ok_or_else(|| ApiError::invalid("`llmConfig` is not an object"))?;
     let required = |name: &str| {
         let found = config.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         found.ok_or_else(|| ApiError::invalid(format!("`llmConfig.{name}` is missing: a string")))
     };
-    let model = required("model")?;
+    let model = required("model").map_err(|error| {
+        let models = app.chats.providers().all();
+        let models: Vec<String> =
+            models.iter().map(|model| format!("`{}` of {}", model.model(), model.provider())).collect();
+        ApiError::invalid(format!("{}. The models that are set: {}", error.message(), models.join(", ")))
+    })?;
     if !is_model_name(model) {
         return Err(ApiError::invalid("`llmConfig.model` is no name of a model"));
     }

@@ -4,8 +4,10 @@ use super::App;
 use super::caller::Caller;
 use super::error::Failure;
 use super::ingest::{require_encoder, wants_async};
+use super::search::described;
 use crate::accounts::User;
 use crate::documents::{Document, Status};
+use crate::listing::{Listing, MOST_LISTED, Order};
 use crate::{removal, tables};
 use axum::Json;
 use axum::body::Body;
@@ -13,14 +15,45 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use kit::error::ApiError;
+use kit::page;
 use kit::request::{Params, PathId};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
+/// What a listing may be narrowed by, and ordered.
+const FILTERS: [&str; 6] = ["userId", "status", "category", "tags", "title", "sort"];
+
+pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Failure> {
+    let listing = listing(&params)?;
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let documents = tables::documents::of_user(&app.db, &owner.id).await?;
-    let documents: Vec<Value> = documents.iter().map(Document::to_json).collect();
-    Ok(Json(json!({ "documents": documents })))
+    let (limit, shown) = (listing.limit, listing.page(&app.db, &owner.id).await?);
+    let counts = tables::documents::count_by_status(&app.db, &owner.id).await?;
+    let counts =
+        Status::ALL.iter().zip(counts).map(|(status, count)| (status.as_str().to_owned(), count.into()));
+    let documents: Vec<Value> = shown.documents.iter().map(Document::to_json).collect();
+    let next = shown.next.map(|cursor| cursor.to_string());
+    let body =
+        json!({ "documents": documents, "next": next, "counts": counts.collect::<Map<String, Value>>() });
+    let filters = FILTERS.map(|name| (name, params.get(name)));
+    Ok(page::link_next(Json(body).into_response(), &filters, limit, next.as_deref()))
+}
+
+fn listing(params: &Params) -> Result<Listing, ApiError> {
+    let order = params.get("sort").map(|text| {
+        let unknown = || ApiError::invalid(format!("unknown `sort` `{text}`: one of newest, oldest"));
+        Order::parse(text).ok_or_else(unknown)
+    });
+    let after = params.get("after").map(|text| {
+        let wrong = |()| ApiError::invalid(format!("`after` is `{text}`: expected the `next` of a page"));
+        text.parse().map_err(wrong)
+    });
+    Ok(Listing {
+        status: params.get("status").map(Status::named).transpose().map_err(ApiError::invalid)?,
+        filters: described(params),
+        title: params.get("title").map(str::to_owned),
+        order: order.transpose()?.unwrap_or_default(),
+        after: after.transpose()?,
+        limit: params.number("limit", MOST_LISTED, (1, MOST_LISTED))?,
+    })
 }
 
 pub async fn get(

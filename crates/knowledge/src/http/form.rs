@@ -7,6 +7,7 @@ use axum::extract::multipart::{Field, Multipart, MultipartError, MultipartReject
 use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use kit::error::ApiError;
 use kit::request::body_error;
+use kit::unknown_fields::UnknownFields;
 use std::collections::HashMap;
 
 const LONGEST_TEXT: usize = 256 * 1024;
@@ -14,8 +15,10 @@ const MOST_PARTS: usize = 1_000;
 /// Files of a form, and how many times the limit of one file they may measure together.
 const MOST_FILES: usize = 100;
 const MOST_FILE_LIMITS: u64 = 3;
+const FILES: [&str; 3] = ["file", "files", "files[]"];
 /// All others are passed over.
-const TEXTS: [&str; 8] = ["userId", "metadata", "name", "email", "password", "username", "goals", "isAdmin"];
+const TEXTS: [&str; 9] =
+    ["userId", "metadata", "duplicate", "name", "email", "password", "username", "goals", "isAdmin"];
 
 #[derive(Default)]
 pub struct Form {
@@ -30,6 +33,7 @@ impl FromRequest<App> for Form {
     async fn from_request(mut request: Request, app: &App) -> Result<Self, Failure> {
         // Files have a limit of their own.
         DefaultBodyLimit::disable().apply(&mut request);
+        let unknown = request.extensions().get::<UnknownFields>().cloned();
         let mut multipart = Multipart::from_request(request, app).await.map_err(not_multipart)?;
         let mut form = Self::default();
         let mut parts = 0;
@@ -39,10 +43,13 @@ impl FromRequest<App> for Form {
                 return Err(ApiError::invalid("the form has more than 1000 parts").into());
             }
             let name = field.name().unwrap_or_default().to_owned();
-            match name.as_str() {
-                "file" | "files" | "files[]" => form.add_file(field, app).await?,
-                known if TEXTS.contains(&known) => form.add_text(name, field).await?,
-                _ => {}
+            if FILES.contains(&name.as_str()) {
+                form.add_file(field, app).await?;
+                continue;
+            }
+            unknown.iter().for_each(|unknown| unknown.form_field(&name));
+            if TEXTS.contains(&name.as_str()) {
+                form.add_text(name, field).await?;
             }
         }
         Ok(form)

@@ -5,13 +5,13 @@ use super::caller::Caller;
 use super::error::Failure;
 use super::form::Form;
 use crate::documents::{Document, Status};
-use crate::ingest::parse_metadata;
+use crate::ingest::{Duplicates, Submitted, parse_metadata};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use kit::error::ApiError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub async fn ingest(
     State(app): State<App>,
@@ -21,23 +21,38 @@ pub async fn ingest(
 ) -> Result<Response, Failure> {
     let owner = caller.acting_for(&app, form.text("userId")).await?;
     let metadata = parse_metadata(form.text("metadata").unwrap_or_default())?;
+    let duplicates = duplicates(&form)?;
     let upload = match form.files.len() {
         1 => form.files.remove(0),
         0 => return Err(ApiError::invalid("`file` is missing: one part with the file").into()),
         _ => return Err(ApiError::invalid("`file` is given twice: send one file at a time").into()),
     };
     require_encoder(&app)?;
-    let document = app.ingest.submit(&owner, upload, metadata).await?;
-    if wants_async(&headers) {
-        return Ok((StatusCode::ACCEPTED, Json(report(&document))).into_response());
+    let Submitted { document, is_duplicate } =
+        app.ingest.submit(&owner, upload, metadata, duplicates).await?;
+    let with_original = |error: ApiError, id: &str| match is_duplicate {
+        true => error.with("duplicateOf", id),
+        false => error,
+    };
+    if wants_async(&headers) && document.status == Status::Processing {
+        return Ok((StatusCode::ACCEPTED, Json(report(&document, is_duplicate))).into_response());
     }
     match app.ingest.finished(&owner.id, &document.id).await? {
-        Some(document) if document.status == Status::Error => Err(failed(&document).into()),
-        Some(document) => Ok(Json(report(&document)).into_response()),
-        None => Err(ApiError::not_found("the document was deleted meanwhile")
-            .with("documentId", document.id)
-            .into()),
+        Some(document) if document.status == Status::Error => {
+            Err(with_original(failed(&document), &document.id).into())
+        }
+        Some(document) => Ok(Json(report(&document, is_duplicate)).into_response()),
+        None => {
+            let error = ApiError::not_found("the document was deleted meanwhile: upload the file again");
+            Err(with_original(error, &document.id).with("documentId", document.id).into())
+        }
     }
+}
+
+fn duplicates(form: &Form) -> Result<Duplicates, ApiError> {
+    let Some(text) = form.text("duplicate") else { return Ok(Duplicates::default()) };
+    let unknown = || ApiError::invalid(format!("unknown `duplicate` `{text}`: one of reuse, keep"));
+    Duplicates::parse(text).ok_or_else(unknown)
 }
 
 /// Without it, nothing could be found again.
@@ -57,15 +72,20 @@ pub fn wants_async(headers: &HeaderMap) -> bool {
     preferences.any(|preference| preference.trim().eq_ignore_ascii_case("respond-async"))
 }
 
-fn report(document: &Document) -> serde_json::Value {
-    json!({
+/// Of a duplicate, the document that has had the content before.
+fn report(document: &Document, is_duplicate: bool) -> Value {
+    let mut report = json!({
         "success": true,
         "documentId": document.id,
         "objectKey": document.object_key,
         "chunks": document.chunk_count,
         "graphNodes": document.graph_nodes,
         "status": document.status.as_str(),
-    })
+    });
+    if is_duplicate {
+        report["duplicateOf"] = document.id.clone().into();
+    }
+    report
 }
 
 fn failed(document: &Document) -> ApiError {

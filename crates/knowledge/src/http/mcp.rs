@@ -21,6 +21,7 @@ use http::{HeaderValue, StatusCode, header};
 use kit::error::ApiError;
 use kit::json::MAX_BODY;
 use kit::request::read_whole;
+use kit::unknown_fields::UnknownFields;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub async fn serve(State(app): State<App>, request: Request) -> Result<Response,
     };
     let body = read_whole(body, MAX_BODY).await?;
     // One for each request, so that no tool can be reached but as its caller.
-    let tools = Tools::new(app, user);
+    let tools = Tools::new(app, user, parts.extensions.get::<UnknownFields>().cloned());
     let service = StreamableHttpService::new(
         move || Ok(tools.clone()),
         Arc::new(NeverSessionManager::default()),

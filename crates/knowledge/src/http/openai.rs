@@ -15,6 +15,7 @@ use super::caller::Caller;
 use super::chat::MAX_BODY;
 use super::error::Failure;
 use super::limit::{Counted, Excess};
+use super::scope::require_owned;
 use crate::accounts::User;
 use crate::chat::{Answer, Ask, Choice};
 use answer::Completion;
@@ -53,7 +54,7 @@ pub async fn list_models(State(app): State<App>, _: Key) -> Json<Value> {
 
 pub async fn get_model(State(app): State<App>, _: Key, id: PathId) -> Result<Json<Value>, Fault> {
     let PathId(id) = id;
-    let named = Named::parse(&id, app.chats.providers()).ok_or_else(|| Fault::unknown_model(&id))?;
+    let named = Named::parse(&id, &app.chats).ok_or_else(|| Fault::unknown_model(&id))?;
     // Without its key a vendor has no models, although others answer in its place.
     let owner = named.owner().ok_or_else(|| Fault::unknown_model(&id))?;
     Ok(Json(model(&id, owner, seconds(&app))))
@@ -64,7 +65,7 @@ fn model(id: &str, owner: &str, created: i64) -> Value {
 }
 
 pub async fn complete(State(app): State<App>, Key(caller): Key, request: Request) -> Result<Response, Fault> {
-    let body = read_json::<Map<String, Value>>(request.into_body(), MAX_BODY).await;
+    let body = read_json::<Map<String, Value>>(request, MAX_BODY).await;
     // Counted whatever the body says, as for `/api/chat`.
     let counted = Counted::question(&app, &caller.id).await?;
     let answered = match (counted.excess(&app), body) {
@@ -81,15 +82,17 @@ fn too_many(Excess { message, wait }: Excess) -> Fault {
 
 async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Result<Response, Fault> {
     let asked = Asked::read(fields)?;
-    let named = Named::parse(&asked.model, app.chats.providers());
+    let named = Named::parse(&asked.model, &app.chats);
     let named = named.ok_or_else(|| Fault::unknown_model(&asked.model))?;
     let (streams, with_usage, retrieves) = (asked.streams, asked.with_usage, named.agent.is_some());
     let answer = match named.agent {
         Some(agent) => {
             let mut ask = grounded(asked, &named)?;
             ask.agent = agent;
+            require_owned(app, &caller.id, &ask.document_ids).await?;
             app.chats.answer(&caller.id, ask).await.map_err(Failure::from)?
         }
+        None if !asked.document_ids.is_empty() => return Err(reads_no_documents(&asked.model)),
         None => converse(app, asked, named),
     };
     let completion = Completion::new(&answer, retrieves, &app.random, seconds(app));
@@ -99,6 +102,11 @@ async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Resul
     }
 }
 
+fn reads_no_documents(model: &str) -> Fault {
+    let message = format!("`documentIds` needs a model that reads documents: `stoa/{model}`");
+    Fault::of_field("documentIds", message)
+}
+
 /// The last question is searched for, with all that was said before it as its history.
 fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
     let conversation = asked.conversation()?;
@@ -106,6 +114,7 @@ fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
     // Clients send instructions as a matter of course; a model that cannot follow them stays with the documents.
     ask.system_prompt = conversation.instructions.filter(|_| named.model.can_write());
     ask.history = conversation.history;
+    ask.document_ids = asked.document_ids;
     ask.choice = Some(Choice {
         provider: named.model.provider().to_owned(),
         model: Some(named.model.model().to_owned()),

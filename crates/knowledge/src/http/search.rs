@@ -3,6 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::error::Failure;
+use super::scope::{MOST_DOCUMENTS, too_many_documents};
 use crate::search::{Filters, Found, MOST_RESULTS, Question, SearchError};
 use axum::Json;
 use axum::extract::State;
@@ -19,13 +20,27 @@ pub async fn search(State(app): State<App>, caller: Caller, params: Params) -> R
     let limit = params.number("topK", DEFAULT_RESULTS, (1, MOST_RESULTS))?;
     let mode = mode(params.get("mode"))?;
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let tags = params.get("tags").unwrap_or_default().split(',').map(str::trim);
-    let filters = Filters {
-        document_id: params.get("documentId").map(str::to_owned),
-        category: params.get("category").map(str::to_owned),
-        tags: tags.filter(|tag| !tag.is_empty()).map(str::to_owned).collect(),
-    };
+    let ids = ["documentId", "documentIds"].iter().flat_map(|name| list(&params, name));
+    let filters = Filters { document_ids: ids.collect(), ..described(&params) };
+    if filters.document_ids.len() > MOST_DOCUMENTS {
+        return Err(too_many_documents().into());
+    }
     Ok(Json(found(&app, &owner.id, Question { text, mode, limit, filters }).await?))
+}
+
+/// The filters on what a document's metadata says.
+pub fn described(params: &Params) -> Filters {
+    Filters {
+        document_ids: Vec::new(),
+        category: params.get("category").map(str::to_owned),
+        tags: list(params, "tags").collect(),
+    }
+}
+
+/// A parameter's values, which commas separate.
+fn list<'a>(params: &'a Params, name: &str) -> impl Iterator<Item = String> + use<'a> {
+    let values = params.get(name).unwrap_or_default().split(',').map(str::trim);
+    values.filter(|value| !value.is_empty()).map(str::to_owned)
 }
 
 /// What a search answers, whichever way it was asked.

@@ -7,6 +7,7 @@ use super::form::Form;
 use super::ingest::require_encoder;
 use crate::accounts::{Accounts, NewUser};
 use crate::documents::Metadata;
+use crate::ingest::{Duplicates, Submitted};
 use crate::summary::summarize;
 use axum::Json;
 use axum::extract::State;
@@ -26,24 +27,31 @@ pub async fn signup(State(app): State<App>, _: Admin, form: Form) -> Result<Json
     if !form.files.is_empty() {
         require_encoder(&app)?;
     }
-    let summary = summarize(app.chats.providers().edge(), app.engine.as_deref(), &new.goals).await;
+    let summary = summarize(app.chats.default_model(), app.engine.as_deref(), &new.goals).await;
     let user = app.accounts.create(new, summary).await.map_err(account_failure)?;
     let mut files = Vec::new();
     for upload in form.files {
-        let document = match app.ingest.submit(&user, upload, Metadata::new()).await {
-            Ok(document) => document,
+        let filename = upload.filename.clone();
+        // The same file twice is one document, and two entries.
+        let submitted = app.ingest.submit(&user, upload, Metadata::new(), Duplicates::Reuse).await;
+        let Submitted { document, is_duplicate } = match submitted {
+            Ok(submitted) => submitted,
             Err(error) => {
                 // All of it or nothing: whoever tries again must not find the address taken.
                 app.accounts.remove(&user.id).await.map_err(account_failure)?;
                 return Err(error.into());
             }
         };
-        files.push(json!({
+        let mut file = json!({
             "id": document.id,
-            "filename": document.filename,
+            "filename": filename,
             "objectKey": document.object_key,
             "uploadedAt": document.uploaded_at,
-        }));
+        });
+        if is_duplicate {
+            file["duplicateOf"] = document.id.into();
+        }
+        files.push(file);
     }
     Ok(Json(json!({
         "success": true,

@@ -1,5 +1,9 @@
 //! Documents: one row for each uploaded file.
 
+mod pages;
+
+pub use pages::{Rows, count_by_status, page};
+
 use crate::documents::{Document, Metadata, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
@@ -61,10 +65,37 @@ pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
 
+/// How many of these ids, which differ from each other, are the user's documents.
+pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize, StoreError> {
+    let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND id IN ({})",
+        places.join(", ")
+    ));
+    let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(id));
+    let count: i64 = query.fetch_one(db.read()).await?.try_get(0)?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
 /// How many the user waits for already.
 pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreError> {
     let count = "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND status = 'processing'";
     Ok(sqlx::query(count).bind(user_id).fetch_one(tx.conn()).await?.try_get(0)?)
+}
+
+/// The first document of a user with this content that is indexed, or will be. Within a transaction that has locked
+/// the user, no other can come.
+pub async fn original<'c>(
+    connection: impl sqlx::AnyExecutor<'c>,
+    user_id: &str,
+    content_hash: &str,
+) -> Result<Option<Document>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND content_hash = $2 AND status <> 'error'
+         ORDER BY uploaded_at, id LIMIT 1"
+    ));
+    let row = sqlx::query(select).bind(user_id).bind(content_hash).fetch_optional(connection).await?;
+    row.as_ref().map(document_of).transpose()
 }
 
 /// Another document of the same user, of the same content and title, with vectors of this encoder.

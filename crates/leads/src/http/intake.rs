@@ -15,6 +15,7 @@ use kit::error::ApiError;
 use kit::headers;
 use kit::request::PathId;
 use kit::serve::{Arrival, network};
+use kit::unknown_fields::UnknownFields;
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -58,7 +59,11 @@ async fn accept(app: &App, form: &Form, request: Request, encoding: Encoding) ->
     let address = arrival.ok_or_else(|| ApiError::internal("a request that came in no way"))?.client;
     count(app, form, address).await?;
     let idempotency_key = idempotency_key(request.headers())?;
+    let unknown = request.extensions().get::<UnknownFields>().cloned();
     let pairs = body::read(request, encoding).await?;
+    if let Some(unknown) = unknown {
+        intake::unknown_names(form, &pairs).for_each(|name| unknown.note(name));
+    }
     let lead = intake::read(form, Submission { pairs, idempotency_key, address }, app.db.clock().now_ms())?;
     let accepted = app.outbox.accept(&lead).await?;
     let counted = if accepted.is_new { lead.status.as_str() } else { "duplicate" };

@@ -30,7 +30,7 @@ pub fn open(form: &Form, asked: &HeaderMap, response: &mut Response) {
         return;
     }
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-    let readable = HeaderValue::from_static("x-request-id, retry-after");
+    let readable = HeaderValue::from_static("x-request-id, x-unknown-fields, retry-after");
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
 }
 

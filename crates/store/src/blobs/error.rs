@@ -19,6 +19,9 @@ pub enum BlobError {
     #[error("the object store failed: {0}")]
     ObjectStore(#[from] object_store::Error),
 
+    #[error("the object store did not answer within {} s", .0.as_secs())]
+    Unanswered(std::time::Duration),
+
     #[error("the object folder failed: {0}")]
     Io(#[from] std::io::Error),
 
@@ -31,7 +34,7 @@ impl BlobError {
         match self {
             Self::Io(error) => Some(outage_of_io(error)),
             Self::ObjectStore(error) => outage_of(error),
-            Self::Stopping => Some(Outage::Away),
+            Self::Unanswered(_) | Self::Stopping => Some(Outage::Away),
             Self::Url(_) | Self::InvalidKey(_) | Self::TooLarge { .. } | Self::Source(_) => None,
         }
     }

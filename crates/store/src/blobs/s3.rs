@@ -15,6 +15,9 @@ use super::BlobError;
 
 /// At least 5 MiB by S3's rules; with 10,000 parts at most, this allows 80 GiB.
 const PART_BYTES: usize = 8 * 1024 * 1024;
+/// For one step of an upload, with its retries: an upload waits no longer for a store that hangs. A part takes 8 s at
+/// 1 MiB a second, which is the slowest store that uploads are made for.
+const STEP_TAKES: Duration = Duration::from_secs(12);
 
 #[derive(Clone, Default)]
 pub struct S3Settings {
@@ -61,6 +64,16 @@ pub(super) fn connect(place: &str, settings: S3Settings) -> Result<Arc<dyn Objec
     }
 }
 
+/// Waits for one step of an upload.
+pub(super) async fn step<T>(
+    work: impl Future<Output = Result<T, object_store::Error>>,
+) -> Result<T, BlobError> {
+    match tokio::time::timeout(STEP_TAKES, work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(BlobError::Unanswered(STEP_TAKES)),
+    }
+}
+
 /// One request for a small object, parts for a large one.
 pub(super) async fn put_stream<S>(
     objects: &dyn ObjectStore,
@@ -84,7 +97,7 @@ where
         }
     }
     match upload {
-        None => drop(objects.put(location, PutPayload::from_bytes(part.freeze())).await?),
+        None => drop(step(objects.put(location, PutPayload::from_bytes(part.freeze()))).await?),
         Some(upload) => upload.finish(part.freeze()).await?,
     }
     Ok(())
@@ -98,12 +111,12 @@ struct Upload {
 
 impl Upload {
     async fn start(objects: &dyn ObjectStore, location: &Path) -> Result<Upload, BlobError> {
-        Ok(Upload { parts: Some(objects.put_multipart(location).await?) })
+        Ok(Upload { parts: Some(step(objects.put_multipart(location)).await?) })
     }
 
     async fn put_part(&mut self, bytes: Bytes) -> Result<(), BlobError> {
         if let Some(parts) = &mut self.parts {
-            parts.put_part(PutPayload::from_bytes(bytes)).await?;
+            step(parts.put_part(PutPayload::from_bytes(bytes))).await?;
         }
         Ok(())
     }
@@ -113,7 +126,7 @@ impl Upload {
             self.put_part(rest).await?;
         }
         if let Some(parts) = &mut self.parts {
-            parts.complete().await?;
+            step(parts.complete()).await?;
         }
         self.parts = None;
         Ok(())

@@ -11,10 +11,10 @@ pub use knowledge::KnowledgeSearch;
 use super::board::Feedback;
 use crate::records::{Artifact, Run};
 use crate::tables;
-use crate::workflow::{Agent, DefaultModel};
+use crate::workflow::Agent;
 use futures_util::StreamExt;
 use kit::page::excerpt;
-use llm::{Cause, Chat, Model, Piece, Providers, Usage};
+use llm::{Cause, Chat, DefaultModel, Model, Piece, Providers, Usage};
 use prompt::Material;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -94,7 +94,7 @@ impl Stepper {
     /// The model that answers for an agent in a run.
     pub fn model(&self, agent: &Agent, run: &Run) -> Model {
         let asked = (run.provider.as_deref(), run.model.as_deref());
-        let (provider, model) = self.default_model.of(agent, asked);
+        let (provider, model) = agent.answered_by(asked, &self.default_model);
         // All providers were checked when they came in.
         self.providers.pick(provider, model).unwrap_or_else(|_| self.providers.edge().clone())
     }

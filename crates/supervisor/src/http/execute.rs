@@ -18,6 +18,7 @@ use kit::headers;
 use kit::json::{self, MAX_BODY};
 use kit::request::{Params, read_whole};
 use kit::token::Claims;
+use kit::unknown_fields::UnknownFields;
 use serde_json::{Map, Value, json};
 use store::events;
 
@@ -37,6 +38,7 @@ pub async fn execute(
         Method::POST => body_fields(&read_whole(body, MAX_BODY).await?)?,
         _ => Map::new(),
     };
+    UnknownFields::of_body(&parts.extensions, &body);
     let project_id = agreed(
         "projectId",
         [

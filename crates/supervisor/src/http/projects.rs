@@ -73,7 +73,7 @@ pub async fn remove(State(app): State<App>, _: Admin, PathId(id): PathId) -> Res
 pub async fn workflow(State(app): State<App>, _: Caller) -> Json<Value> {
     let phases = app.workflow.phases.iter().map(|phase| {
         let agents = phase.agents.iter().map(|agent| {
-            let (provider, model) = app.default_model.of(agent, (None, None));
+            let (provider, model) = agent.answered_by((None, None), &app.default_model);
             json!({
                 "name": agent.name, "inputs": agent.inputs, "output": agent.output.as_str(),
                 "provider": provider, "model": model, "approval": agent.approval, "search": agent.search,

@@ -341,7 +341,7 @@ mod tests {
             (y, (Some("vendor-b"), None), ("vendor-b", Some("m-b"))),
             (y, (None, Some("m")), ("vendor-c", Some("m"))),
         ] {
-            assert_eq!(default.of(agent, asked), expected, "{} {asked:?}", agent.name);
+            assert_eq!(agent.answered_by(asked, &default), expected, "{} {asked:?}", agent.name);
         }
     }
 

@@ -2,7 +2,9 @@
 
 use crate::chat::{Agent, DEFAULT_SOURCES};
 use crate::documents::Status;
+use crate::http::scope::MOST_DOCUMENTS;
 use crate::http::search::DEFAULT_RESULTS;
+use crate::listing::MOST_LISTED;
 use crate::search::MOST_RESULTS;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -40,12 +42,9 @@ fn search() -> Tool {
                                 (graph)",
             },
             "documentId": { "type": "string", "description": "Only in the document with this id" },
-            "category": { "type": "string", "description": "Only in documents of this category" },
-            "tags": {
-                "type": "array",
-                "items": { "type": "string" },
-                "description": "Only in documents that have all of these tags",
-            },
+            "documentIds": document_ids("Only in the documents with these ids"),
+            "category": category(),
+            "tags": tags(),
         }),
         &["query"],
         json!({ "results": list("Passages, the best first") }),
@@ -84,9 +83,17 @@ fn list_documents() -> Tool {
                 "enum": Status::ALL.map(Status::as_str),
                 "description": "Only documents of this status",
             },
+            "title": { "type": "string", "description": "Only documents with this in their title" },
+            "category": category(),
+            "tags": tags(),
+            "limit": whole("How many documents at most", MOST_LISTED, MOST_LISTED),
+            "after": { "type": "string", "description": "The `next` of the list that this one continues" },
         }),
         &[],
-        json!({ "documents": list("The documents, newest first") }),
+        json!({
+            "documents": list("The documents, newest first"),
+            "next": { "type": ["string", "null"], "description": "Where the list goes on; null at its end" },
+        }),
         &["documents"],
     )
 }
@@ -105,6 +112,8 @@ fn ask() -> Tool {
                 "default": Agent::default().name(),
                 "description": "Who answers: each agent looks at the sources in its own way",
             },
+            "documentId": { "type": "string", "description": "Answer from the document with this id only" },
+            "documentIds": document_ids("Answer from the documents with these ids only"),
             "topK": whole("How many sources at most", DEFAULT_SOURCES, MOST_RESULTS),
         }),
         &["question"],
@@ -146,6 +155,28 @@ fn whole(description: &str, default: usize, most: usize) -> Value {
         "maximum": most,
         "default": default,
         "description": description,
+    })
+}
+
+fn document_ids(description: &str) -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "minItems": 1,
+        "maxItems": MOST_DOCUMENTS,
+        "description": description,
+    })
+}
+
+fn category() -> Value {
+    json!({ "type": "string", "description": "Only documents of this category" })
+}
+
+fn tags() -> Value {
+    json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "Only documents that have all of these tags",
     })
 }
 

@@ -10,12 +10,14 @@ use crate::http::App;
 use crate::http::chat::{collect, refuse_long};
 use crate::http::error::Failure;
 use crate::http::limit::Counted;
+use crate::http::scope::{document_ids, require_owned};
 use crate::http::search::{self, DEFAULT_RESULTS};
+use crate::listing::{Listing, MOST_LISTED, Order};
 use crate::search::{Filters, MOST_RESULTS, Question};
-use crate::tables;
 use graph::Node;
 use kit::error::ApiError;
 use kit::fields::{given, text, whole};
+use kit::unknown_fields::{Names, UnknownFields};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -33,6 +35,7 @@ type Arguments = Map<String, Value>;
 pub struct Tools {
     app: App,
     user: User,
+    unknown: Option<UnknownFields>,
 }
 
 /// What a tool gives: for programs, and in words.
@@ -66,6 +69,7 @@ impl ServerHandler for Tools {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
+        self.note_unknown(&request.name, &arguments);
         let called = tokio::select! {
             called = self.call(&request.name, &arguments) => called,
             // Whoever has gone away needs no answer.
@@ -91,8 +95,16 @@ fn result(called: Result<Given, Failure>) -> CallToolResult {
 }
 
 impl Tools {
-    pub fn new(app: App, user: User) -> Self {
-        Self { app, user }
+    pub fn new(app: App, user: User, unknown: Option<UnknownFields>) -> Self {
+        Self { app, user, unknown }
+    }
+
+    /// Arguments that the tool does not take.
+    fn note_unknown(&self, name: &str, arguments: &Arguments) {
+        if let (Some(unknown), Some(tool)) = (&self.unknown, self.get_tool(name)) {
+            let taken = Names::of_schema(&Value::Object(tool.input_schema.as_ref().clone()));
+            unknown.compare(arguments, &taken, "");
+        }
     }
 
     /// None where there is no such tool.
@@ -111,11 +123,7 @@ impl Tools {
             text: required(arguments, "query")?.to_owned(),
             mode: search::mode(text(arguments, "mode")?)?,
             limit: whole(arguments, "topK", "topK", MOST_RESULTS)?.unwrap_or(DEFAULT_RESULTS),
-            filters: Filters {
-                document_id: text(arguments, "documentId")?.map(str::to_owned),
-                category: text(arguments, "category")?.map(str::to_owned),
-                tags: tags(arguments)?,
-            },
+            filters: Filters { document_ids: document_ids(arguments)?, ..described(arguments)? },
         };
         let content = search::found(&self.app, &self.user.id, question).await?;
         let results = content["results"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -143,21 +151,26 @@ impl Tools {
     }
 
     async fn list_documents(&self, arguments: &Arguments) -> Result<Given, Failure> {
-        let status = text(arguments, "status")?.map(|name| {
-            let all = Status::ALL.map(Status::as_str).join(", ");
-            let unknown = || ApiError::invalid(format!("unknown `status` `{name}`: one of {all}"));
-            Status::parse(name).ok_or_else(unknown)
-        });
-        let status = status.transpose()?;
-        let documents = tables::documents::of_user(&self.app.db, &self.user.id).await?;
-        let wanted = |document: &&Document| status.is_none_or(|status| status == document.status);
-        let documents: Vec<&Document> = documents.iter().filter(wanted).collect();
-        let lines: Vec<String> = documents.iter().map(|document| line(document)).collect();
-        let listed: Vec<Value> = documents.iter().map(|document| listed(document)).collect();
-        Ok(Given {
-            words: if lines.is_empty() { "There are no documents.".to_owned() } else { lines.join("\n") },
-            content: json!({ "documents": listed }),
-        })
+        let wrong = |()| ApiError::invalid("`after` is not the `next` of a list before");
+        let listing = Listing {
+            status: text(arguments, "status")?.map(Status::named).transpose().map_err(ApiError::invalid)?,
+            filters: described(arguments)?,
+            title: text(arguments, "title")?.map(str::to_owned),
+            order: Order::Newest,
+            after: text(arguments, "after")?.map(|text| text.parse().map_err(wrong)).transpose()?,
+            limit: whole(arguments, "limit", "limit", MOST_LISTED)?.unwrap_or(MOST_LISTED),
+        };
+        let page = listing.page(&self.app.db, &self.user.id).await?;
+        let next = page.next.map(|cursor| cursor.to_string());
+        let mut lines: Vec<String> = page.documents.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push("There are no documents.".to_owned());
+        }
+        lines.extend(
+            next.as_ref().map(|next| format!("There are more: list again with `after` set to {next}.")),
+        );
+        let listed: Vec<Value> = page.documents.iter().map(listed).collect();
+        Ok(Given { words: lines.join("\n"), content: json!({ "documents": listed, "next": next }) })
     }
 
     async fn ask(&self, arguments: &Arguments) -> Result<Given, Failure> {
@@ -172,6 +185,8 @@ impl Tools {
         if let Some(name) = text(arguments, "agentType")? {
             ask.agent = Agent::named(name).map_err(|error| ApiError::invalid(error.to_string()))?;
         }
+        ask.document_ids = document_ids(arguments)?;
+        require_owned(&self.app, &self.user.id, &ask.document_ids).await?;
         ask.top_k = whole(arguments, "topK", "topK", MOST_RESULTS)?.unwrap_or(ask.top_k);
         let answer = self.app.chats.answer(&self.user.id, ask).await?;
         let (sources, provider, model) =
@@ -190,6 +205,11 @@ impl Tools {
 fn required<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, ApiError> {
     let found = text(arguments, name)?.map(str::trim).filter(|text| !text.is_empty());
     found.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))
+}
+
+fn described(arguments: &Arguments) -> Result<Filters, ApiError> {
+    let category = text(arguments, "category")?.map(str::to_owned);
+    Ok(Filters { document_ids: Vec::new(), category, tags: tags(arguments)? })
 }
 
 fn tags(arguments: &Arguments) -> Result<Vec<String>, ApiError> {

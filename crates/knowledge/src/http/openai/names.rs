@@ -1,6 +1,6 @@
 //! What a model's name means: `stoa/…` answers from documents, `{provider}/{model}` does not.
 
-use crate::chat::Agent;
+use crate::chat::{Agent, Chats};
 use llm::{EDGE_AI, Model, Providers, canonical};
 
 const GROUNDED: &str = "stoa";
@@ -15,16 +15,16 @@ pub struct Named {
 
 impl Named {
     /// None where there is no such model. A vendor's own names, with slashes and colons in them, are left to the vendor.
-    pub fn parse(name: &str, providers: &Providers) -> Option<Self> {
+    pub fn parse(name: &str, chats: &Chats) -> Option<Self> {
         let (agent, rest) = match name.split_once('/') {
             Some((GROUNDED, rest)) => (Some(Agent::default()), rest),
-            None if name == GROUNDED => return Some(Self::by_default(Agent::default(), providers)),
+            None if name == GROUNDED => return Some(Self::by_default(Agent::default(), chats)),
             _ => (None, name),
         };
         if agent.is_some()
             && let Ok(agent) = Agent::named(rest)
         {
-            return Some(Self::by_default(agent, providers));
+            return Some(Self::by_default(agent, chats));
         }
         let (provider, model) = match rest.split_once('/') {
             Some((_, "")) => return None,
@@ -32,14 +32,16 @@ impl Named {
             None => (rest, None),
         };
         let provider = canonical(provider)?;
-        let picked = providers.pick(provider, model).ok()?;
+        let picked = chats.providers().find(provider, model).ok()?;
+        let picked = picked.unwrap_or_else(|| chats.default_model().clone());
         // The embedded model is the only one of its provider.
         let is_another = provider == EDGE_AI && model.is_some_and(|model| model != picked.model());
         (!is_another).then_some(Self { agent, model: picked, provider })
     }
 
-    fn by_default(agent: Agent, providers: &Providers) -> Self {
-        Self { agent: Some(agent), model: providers.edge().clone(), provider: EDGE_AI }
+    fn by_default(agent: Agent, chats: &Chats) -> Self {
+        let model = chats.default_model().clone();
+        Self { agent: Some(agent), provider: model.provider(), model }
     }
 
     /// The provider that the name asks for, where that is the one that answers.

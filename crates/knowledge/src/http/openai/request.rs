@@ -1,10 +1,11 @@
 //! The body of a chat completion. What it may ask for and we cannot do is refused, not ignored: tools, images,
-//! several answers, JSON by a schema. Fields that we do not know are ignored.
+//! several answers, JSON by a schema. Fields that we do not know are only named in the answer's header.
 
 use super::fault::Fault;
-use crate::http::chat::{MOST_ANSWER_TOKENS, is_model_name, refuse_long};
+use crate::http::chat::{MOST_ANSWER_TOKENS, refuse_long};
+use crate::http::scope::document_ids;
 use kit::fields::{given, text, whole};
-use llm::{Message, Role};
+use llm::{Message, Role, is_model_name};
 use serde_json::{Map, Value};
 
 /// OpenAI's own bound.
@@ -18,6 +19,8 @@ pub struct Asked {
     pub max_tokens: Option<usize>,
     pub stop: Vec<String>,
     pub seed: Option<u64>,
+    /// Ours, as for `/api/chat`.
+    pub document_ids: Vec<String>,
     pub streams: bool,
     /// Whether a stream ends with what was used.
     pub with_usage: bool,
@@ -49,6 +52,7 @@ impl Asked {
             max_tokens: max_tokens(fields)?,
             stop: stop(fields)?,
             seed: seed(fields)?,
+            document_ids: document_ids(fields)?,
             streams: flag(fields, "stream")?,
             with_usage: options.map(|options| flag(options, "include_usage")).transpose()?.unwrap_or(false),
         })

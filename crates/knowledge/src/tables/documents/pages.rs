@@ -1,0 +1,51 @@
+//! A user's documents in the order of their uploads, a bounded number of rows at a time.
+
+use super::{COLUMNS, document_of};
+use crate::documents::{Document, Status};
+use crate::listing::{Cursor, Order};
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError};
+
+pub struct Rows<'a> {
+    pub status: Option<Status>,
+    pub order: Order,
+    /// Where the rows before ended.
+    pub after: Option<&'a Cursor>,
+    pub limit: usize,
+}
+
+pub async fn page(db: &Db, user_id: &str, rows: Rows<'_>) -> Result<Vec<Document>, StoreError> {
+    let (direction, beyond) = match rows.order {
+        Order::Newest => ("DESC", "<"),
+        Order::Oldest => ("ASC", ">"),
+    };
+    let status = rows.status.map(|status| format!(" AND status = '{}'", status.as_str()));
+    let after = rows.after.map(|_| format!(" AND (uploaded_at, id) {beyond} ($3, $4)"));
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE user_id = $1{}{}
+         ORDER BY uploaded_at {direction}, id {direction} LIMIT $2",
+        status.unwrap_or_default(),
+        after.unwrap_or_default(),
+    ));
+    let mut query = sqlx::query(select).bind(user_id).bind(rows.limit as i64);
+    if let Some(after) = rows.after {
+        query = query.bind(after.uploaded_at).bind(&after.id);
+    }
+    query.fetch_all(db.read()).await?.iter().map(document_of).collect()
+}
+
+/// In the order of [`Status::ALL`].
+pub async fn count_by_status(db: &Db, user_id: &str) -> Result<[i64; 3], StoreError> {
+    let select = "SELECT status, COUNT(*) FROM documents WHERE user_id = $1 GROUP BY status";
+    let rows = sqlx::query(select).bind(user_id).fetch_all(db.read()).await?;
+    let mut counts = [0; 3];
+    for row in rows {
+        let status: String = row.try_get(0)?;
+        for (known, count) in Status::ALL.iter().zip(&mut counts) {
+            if known.as_str() == status {
+                *count = row.try_get(1)?;
+            }
+        }
+    }
+    Ok(counts)
+}
