@@ -10,6 +10,7 @@
     reason = "test support: a test that cannot start its server stops, and may be told where the binaries are"
 )]
 
+use crate::{FaultProxy, Server};
 use sqlx::{Connection, PgConnection};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -43,6 +44,15 @@ impl Postgres {
         create.execute(&mut connection).await.expect("a new database");
         connection.close().await.expect("a closed connection");
         self.url(&name)
+    }
+
+    /// A new, empty database behind a connection that can be cut: the proxy, and the URL through it.
+    pub async fn database_behind_proxy(&self) -> (FaultProxy, String) {
+        let url = self.database().await;
+        let proxy = FaultProxy::start(Server::Unix(self.sockets.join(".s.PGSQL.5432"))).await;
+        let name = url.split(['/', '?']).nth(3).expect("a database's name");
+        let url = format!("postgres://postgres@{}/{name}?sslmode=disable", proxy.address);
+        (proxy, url)
     }
 
     fn url(&self, database: &str) -> String {

@@ -38,6 +38,8 @@ pub struct Start {
     environment: BTreeMap<String, String>,
     /// The services, separated by commas; all where absent.
     only: Option<&'static str>,
+    /// The size of a file system of its own for the data folder.
+    disk_mib: Option<u32>,
 }
 
 impl Start {
@@ -58,11 +60,26 @@ impl Start {
         self
     }
 
+    /// With a data folder that holds so much and no more, seen by this process alone (see [`Stoa::data_folder`]).
+    pub fn on_disk_of(mut self, mib: u32) -> Self {
+        self.disk_mib = Some(mib);
+        self
+    }
+
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = self.program();
         command.args(arguments).env_clear().envs(&self.environment);
         command.env("STOA_DATA_DIR", self.data.path()).current_dir(self.data.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn program(&self) -> Command {
+        let Some(mib) = self.disk_mib else { return Command::new(binary()) };
+        let mount = format!("mount -t tmpfs -o size={mib}m tmpfs \"$STOA_DATA_DIR\" && exec \"$@\"");
+        // In a mount namespace of its own, so that the file system ends with the process.
+        let mut command = Command::new("/usr/bin/unshare");
+        command.args(["--map-root-user", "--mount", "/bin/sh", "-c", &mount, "sh"]).arg(binary());
         command
     }
 
@@ -94,13 +111,13 @@ impl Start {
     }
 
     pub fn serve_with(self, flags: &[&str]) -> Stoa {
-        let listen_file = self.data.path().join("listen.json");
-        let _ = std::fs::remove_file(&listen_file);
+        let _ = std::fs::remove_file(self.data.path().join("listen.json"));
         let only: Vec<&str> = self.only.map(|services| ["--only", services]).into_iter().flatten().collect();
         let mut child = self
             .command(&[&["serve"], only.as_slice(), flags].concat())
             .spawn()
             .expect("the program can be started");
+        let listen_file = seen_by(&child, self.data.path()).join("listen.json");
         let stderr = collect(child.stderr.take().expect("piped"));
         let stdout = collect(child.stdout.take().expect("piped"));
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -153,6 +170,7 @@ impl Stoa {
             data: Arc::new(TempDir::new().expect("a temporary folder")),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             only: Some("gateway"),
+            disk_mib: None,
         }
     }
 
@@ -185,6 +203,11 @@ impl Stoa {
         let mut environment = start.environment;
         environment.retain(kept);
         Start { environment, only: None, ..start }
+    }
+
+    /// The data folder as the process sees it.
+    pub fn data_folder(&self) -> PathBuf {
+        seen_by(&self.child, self.data.path())
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -234,6 +257,11 @@ impl Drop for Stoa {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn seen_by(child: &Child, path: &Path) -> PathBuf {
+    let root = PathBuf::from(format!("/proc/{}/root", child.id()));
+    root.join(path.strip_prefix("/").expect("an absolute path"))
 }
 
 fn read_addresses(path: &Path) -> Option<Value> {

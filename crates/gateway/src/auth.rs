@@ -3,6 +3,7 @@
 use crate::body::GatewayBody;
 use crate::error::{GatewayError, json_response};
 use http::{Method, Request, Response, StatusCode};
+use kit::guests::Guests;
 use kit::serve::RequestBody;
 use kit::token::{Claims, Route, Tokens};
 use kit::{Clock, json};
@@ -23,6 +24,7 @@ pub struct Auth {
     pub tokens: Arc<Tokens>,
     pub token_ttl: Duration,
     pub environment: &'static str,
+    pub guests: Guests,
     pub admins: Admins,
     pub db: Db,
     pub clock: Clock,
@@ -58,7 +60,7 @@ impl Auth {
             Ok(found) => found,
             Err(error) => {
                 self.forgive(attempt).await?;
-                return Err(GatewayError::internal(error));
+                return Err(error.into());
             }
         };
         match found.filter(|record| record.accepts(password)) {
@@ -80,6 +82,9 @@ impl Auth {
     }
 
     fn guest(&self, body: &[u8]) -> Result<Response<GatewayBody>, GatewayError> {
+        if self.guests == Guests::Off {
+            return Err(GatewayError::guests_off(Route::Auth));
+        }
         let route = if body.is_empty() { Route::Build } else { guest_route(&parse(body)?)? };
         let token = self.issue("guest", route, "guest", None)?;
         Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "route": route })))
@@ -105,7 +110,7 @@ impl Auth {
 
     async fn count_attempt(&self, username: &str, client: IpAddr) -> Result<Attempt, GatewayError> {
         let name = is_username(username).then_some(username);
-        match throttle::count(&self.db, "login", name, client).await.map_err(GatewayError::internal)? {
+        match throttle::count(&self.db, "login", name, client).await? {
             Counted::Allowed(attempt) => Ok(attempt),
             Counted::RefusedUntil(time) => {
                 let wait = time.saturating_sub(self.clock.now_ms()).max(0).unsigned_abs();
@@ -115,7 +120,7 @@ impl Auth {
     }
 
     async fn forgive(&self, attempt: Attempt) -> Result<(), GatewayError> {
-        attempt.forgive(&self.db).await.map_err(GatewayError::internal)
+        Ok(attempt.forgive(&self.db).await?)
     }
 }
 

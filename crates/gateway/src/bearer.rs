@@ -4,6 +4,7 @@
 use crate::error::GatewayError;
 use http::{HeaderMap, HeaderValue, header};
 use kit::Clock;
+use kit::guests::{Guests, is_guest};
 use kit::token::{IDENTITY_TTL, InvalidToken, Route, Tokens, Verified};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +20,7 @@ pub struct Caller {
 
 pub struct Bearers {
     tokens: Arc<Tokens>,
+    guests: Guests,
     clock: Clock,
     shards: [Mutex<HashMap<Signature, Caller>>; SHARDS],
 }
@@ -34,8 +36,8 @@ const MAX_KEPT_TOKEN: usize = 1024;
 const IDENTITY_USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
 
 impl Bearers {
-    pub fn new(tokens: Arc<Tokens>, clock: Clock) -> Self {
-        Self { tokens, clock, shards: std::array::from_fn(|_| Mutex::default()) }
+    pub fn new(tokens: Arc<Tokens>, guests: Guests, clock: Clock) -> Self {
+        Self { tokens, guests, clock, shards: std::array::from_fn(|_| Mutex::default()) }
     }
 
     /// The contract's order of checks for one route; `None` is a caller without a token where none is needed.
@@ -55,6 +57,9 @@ impl Bearers {
         }
         if !claims.has_scope("admin") && !claims.has_scope("guest") {
             return Err(GatewayError::invalid_token(route));
+        }
+        if self.guests == Guests::Off && is_guest(claims) {
+            return Err(GatewayError::guests_off(route));
         }
         Ok(Some(caller))
     }
@@ -127,7 +132,7 @@ mod tests {
         let token = tokens.issue(&claims, Duration::from_secs(3600)).unwrap();
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
-        (Bearers::new(tokens, clock.clone()), clock, headers)
+        (Bearers::new(tokens, Guests::Full, clock.clone()), clock, headers)
     }
 
     #[test]

@@ -2,12 +2,16 @@
 
 use crate::body::GatewayBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use kit::error::{STORAGE_FULL, STORAGE_UNAVAILABLE, STORAGE_WAIT};
+use kit::guests::GUESTS_ARE_OFF;
 use kit::serve::{BodyFault, Refusal, RequestId};
 use kit::token::Route;
 use kit::{Clock, iso8601};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::time::Duration;
+use store::admins::AdminsError;
+use store::{Outage, StoreError};
 
 #[derive(Debug)]
 pub struct GatewayError {
@@ -74,6 +78,10 @@ impl GatewayError {
         Self::new(route, StatusCode::FORBIDDEN, "ROUTE_MISMATCH", message)
     }
 
+    pub fn guests_off(route: Route) -> Self {
+        Self::new(route, StatusCode::FORBIDDEN, "GUESTS_OFF", GUESTS_ARE_OFF)
+    }
+
     pub fn not_found() -> Self {
         let message = "no such path: the gateway answers /auth/login, /auth/guest and what is under \
                        /build, /kv and /core";
@@ -115,6 +123,21 @@ impl GatewayError {
         Self::new(Route::Auth, StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
     }
 
+    /// Logs the cause and keeps it from the client.
+    fn storage(outage: Option<Outage>, cause: impl std::fmt::Display) -> Self {
+        let (status, code, message) = match outage {
+            None => return Self::internal(cause),
+            Some(Outage::Full) => (StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", STORAGE_FULL),
+            Some(Outage::Away) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", STORAGE_UNAVAILABLE)
+            }
+        };
+        tracing::error!(%cause, "the storage failed");
+        let wait = (header::RETRY_AFTER, HeaderValue::from(STORAGE_WAIT.as_secs()));
+        let header = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(wait);
+        Self { header, ..Self::new(Route::Auth, status, code, message) }
+    }
+
     pub fn body(route: Route, fault: BodyFault) -> Self {
         let (status, code) = match fault {
             BodyFault::TooSlow => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
@@ -138,6 +161,18 @@ impl GatewayError {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+}
+
+impl From<StoreError> for GatewayError {
+    fn from(error: StoreError) -> Self {
+        Self::storage(error.outage(), error)
+    }
+}
+
+impl From<AdminsError> for GatewayError {
+    fn from(error: AdminsError) -> Self {
+        Self::storage(error.outage(), error)
     }
 }
 

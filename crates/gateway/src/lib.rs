@@ -24,6 +24,7 @@ use error::GatewayError;
 use forward::Introduction;
 use http::{Method, Request, Response};
 use kit::Clock;
+use kit::guests::Guests;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::token::{Route, Tokens};
 use path::Place;
@@ -43,6 +44,7 @@ pub struct GatewaySettings {
     pub core_targets: Vec<TargetUrl>,
     pub token_ttl: Duration,
     pub environment: &'static str,
+    pub guests: Guests,
     pub upstream_timeout: Duration,
     pub trusted_proxies: TrustedProxies,
     pub cors: Cors,
@@ -87,12 +89,13 @@ impl Gateway {
             token_ttl: settings.token_ttl,
             environment: settings.environment,
             admins,
+            guests: settings.guests,
             db,
             clock: clock.clone(),
         };
         let inner = Inner {
             auth,
-            bearers: Bearers::new(tokens, clock.clone()),
+            bearers: Bearers::new(tokens, settings.guests, clock.clone()),
             proxies,
             trusted_proxies: settings.trusted_proxies,
             cors: settings.cors,
@@ -137,7 +140,7 @@ impl Inner {
         };
         let caller = self.bearers.authorize(request.headers(), route)?;
         if let Some(caller) = &caller
-            && !self.auth.admins.admits(&caller.verified).await.map_err(GatewayError::internal)?
+            && !self.auth.admins.admits(&caller.verified).await?
         {
             return Err(GatewayError::revoked_token(route));
         }

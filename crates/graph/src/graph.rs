@@ -85,6 +85,25 @@ impl Graph {
         Graph { nodes, edges, places }
     }
 
+    /// The part that documents name for which `keep` says so. Strengths and communities stay as they are.
+    pub fn of_documents(&self, keep: impl Fn(&str) -> bool) -> Graph {
+        let mut nodes = Vec::new();
+        let mut places: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let documents: Vec<Arc<str>> = node.documents.iter().filter(|name| keep(name)).cloned().collect();
+            places.push((!documents.is_empty()).then_some(nodes.len() as u32));
+            if !documents.is_empty() {
+                nodes.push(Node { documents, ..node.clone() });
+            }
+        }
+        let place = |old: u32| places[old as usize];
+        let edges = self.edges.iter().filter_map(|edge| {
+            Some(Edge { source: place(edge.source)?, target: place(edge.target)?, ..*edge })
+        });
+        let ids = self.places.iter().filter_map(|(id, old)| Some((id.clone(), place(*old)?)));
+        Graph { nodes, edges: edges.collect(), places: ids.collect() }
+    }
+
     /// The strongest first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -93,6 +112,20 @@ impl Graph {
     /// In the order of their nodes.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
+    }
+
+    /// The memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let node = |node: &Node| {
+            size_of::<Node>()
+                + node.id.capacity()
+                + node.label.capacity()
+                + node.documents.capacity() * size_of::<Arc<str>>()
+        };
+        let place = |id: &String| size_of::<(String, u32)>() + 1 + id.capacity();
+        self.nodes.iter().map(node).sum::<usize>()
+            + self.edges.capacity() * size_of::<Edge>()
+            + self.places.keys().map(place).sum::<usize>()
     }
 
     /// The node of that id; the id of a form that was merged away leads to its node too.

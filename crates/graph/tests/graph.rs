@@ -61,6 +61,29 @@ fn a_document_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_part_has_what_its_documents_name_and_nothing_else() {
+    let all = graph(&rows());
+    let part = all.of_documents(|document| document != "b");
+    assert!(part.nodes().iter().all(|node| node.documents.iter().all(|document| &**document != "b")));
+    assert!(part.find("hucbert").is_none() && part.find("lothair-ii").is_some());
+    assert!(part.nodes().iter().all(|node| part.find(&node.id) == Some(node)), "ids lead to their nodes");
+    let names = |graph: &Graph, edge: &graph::Edge| {
+        [edge.source, edge.target].map(|place| graph.nodes()[place as usize].id.clone())
+    };
+    let kept: Vec<_> = all
+        .edges()
+        .iter()
+        .map(|edge| names(&all, edge))
+        .filter(|ends| ends.iter().all(|id| part.find(id).is_some()))
+        .collect();
+    let edges: Vec<_> = part.edges().iter().map(|edge| names(&part, edge)).collect();
+    assert!(!edges.is_empty());
+    assert_eq!(edges, kept);
+    assert!(all.of_documents(|_| false).nodes().is_empty());
+    assert!(part.bytes() > 0 && part.bytes() < all.bytes());
+}
+
+#[test]
 fn the_forms_of_a_name_are_one_node_across_documents() {
     let graph = graph(&rows());
     let node = graph.find("lothair-ii").unwrap();

@@ -10,6 +10,11 @@ use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
+pub const STORAGE_UNAVAILABLE: &str =
+    "the database or the object store does not answer: try again after `Retry-After` seconds";
+pub const STORAGE_FULL: &str = "no space is left to store this: nothing of it was kept";
+pub const STORAGE_WAIT: Duration = Duration::from_secs(5);
+
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -27,6 +32,12 @@ impl ApiError {
     /// With a field more in the body.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// With a `Retry-After` of at least a second.
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
         self
     }
 
@@ -59,9 +70,20 @@ impl ApiError {
     }
 
     pub fn too_many_requests(message: impl Into<String>, wait: Duration) -> Self {
-        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message);
-        error.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
-        error
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message).retry_after(wait)
+    }
+
+    /// Logs the cause and keeps it from the client.
+    pub fn storage_unavailable(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "the storage does not answer");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", STORAGE_UNAVAILABLE)
+            .retry_after(STORAGE_WAIT)
+    }
+
+    /// Logs the cause and keeps it from the client.
+    pub fn storage_full(cause: impl std::fmt::Display) -> Self {
+        tracing::error!(%cause, "the storage is full");
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", STORAGE_FULL)
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {

@@ -3,6 +3,7 @@
 mod clock;
 pub mod error;
 pub mod fields;
+pub mod guests;
 pub mod headers;
 pub mod health;
 mod html;
@@ -10,6 +11,7 @@ pub mod json;
 pub mod log;
 pub mod metrics;
 pub mod ops;
+pub mod page;
 mod random;
 pub mod request;
 pub mod serve;

@@ -7,11 +7,12 @@ mod administrators;
 
 pub use administrators::Administrator;
 
-use crate::documents::{self, Status};
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
+use crate::removal;
 use crate::tables;
 use administrators::{NewRecord, refuse_the_last};
 use aws_lc_rs::digest;
+use kit::page::{self, PAGE_BYTES};
 use kit::{Clock, Random, hex};
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -267,8 +268,12 @@ impl Accounts {
         tables::users::get(&self.db, id).await
     }
 
-    pub async fn list(&self) -> Result<Vec<User>, StoreError> {
-        tables::users::list(&self.db).await
+    /// At most `limit` users and at most a page of bytes, the oldest first, after the user `after`; and whether more
+    /// follow. Somebody's goals may be long.
+    pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<(Vec<User>, bool), StoreError> {
+        let sizes = tables::users::sizes(&self.db, after, limit + 1).await?;
+        let fitting = page::fitting(sizes.iter().copied(), limit, PAGE_BYTES);
+        Ok((tables::users::page(&self.db, after, fitting).await?, sizes.len() > fitting))
     }
 
     /// With everything that the user has. Tokens of an administrator are refused from then on.
@@ -286,12 +291,7 @@ impl Accounts {
                 admins::remove(&mut tx, name).await?;
             }
         }
-        // Locks the user: no upload can come in between.
-        tables::users::next_removal(&mut tx, id).await?;
-        for document in tables::documents::ids_in(&mut tx, id).await? {
-            documents::delete(&mut tx, id, &document, &Status::ALL).await?;
-        }
-        tables::users::delete(&mut tx, id).await?;
+        removal::remove_user(&mut tx, id).await?;
         tx.commit().await?;
         self.finish(&user).await;
         Ok(())

@@ -21,7 +21,7 @@ pub use context::TooLong;
 pub use evidence::stems;
 pub use source::Source;
 
-use crate::indexes::Indexes;
+use crate::indexes::{IndexError, Indexes};
 use crate::search::{Filters, Question, Search, SearchError};
 use citations::Citations;
 use context::Parts;
@@ -108,6 +108,8 @@ pub enum ChatFailure {
     #[error(transparent)]
     Search(#[from] SearchError),
     #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Model(#[from] ChatError),
@@ -169,7 +171,7 @@ impl Chats {
         } else {
             let connections = match ask.agent {
                 Agent::GraphAnalyst => {
-                    let (graph, query) = (self.indexes.graph(user_id).await?, ask.query.clone());
+                    let (graph, query) = (self.indexes.graph(user_id).await?.graph, ask.query.clone());
                     let named = sources.clone();
                     let following = move || connections::among(&graph, &query, &named);
                     tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?

@@ -1,11 +1,8 @@
-//! Documents and their chunks, as the rest of the service speaks of them; deleting them, and what a listing shows.
+//! Documents and their chunks, as the rest of the service speaks of them, and what a listing shows.
 
-use crate::tables::{documents, users};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use store::jobs::{self, NewJob};
-use store::{Db, StoreError, Tx};
 
 pub type Metadata = BTreeMap<String, String>;
 
@@ -123,40 +120,4 @@ pub struct Mention {
 /// Woken by every change to a user's documents.
 pub fn topic(user_id: &str) -> String {
     format!("documents:{user_id}")
-}
-
-/// Removes an object that no document has. Run after the transaction that makes it so.
-pub const DISCARD: &str = "discard";
-
-pub fn discard(user_id: &str, object_key: &str) -> NewJob {
-    NewJob {
-        max_attempts: i64::MAX,
-        ..NewJob::new(DISCARD, json!({ "userId": user_id, "objectKey": object_key }))
-    }
-}
-
-/// Removes a document in one of these states, with all that came of it. Its file goes by a job of the same
-/// transaction. False where there is no such document.
-pub async fn delete(tx: &mut Tx, user_id: &str, id: &str, statuses: &[Status]) -> Result<bool, StoreError> {
-    // The user first, as every writer of documents does.
-    users::next_removal(tx, user_id).await?;
-    let Some((object_key, job)) = documents::delete(tx, id, statuses).await? else { return Ok(false) };
-    if let Some(job) = job {
-        jobs::cancel(tx, job).await?;
-    }
-    jobs::enqueue(tx, discard(user_id, &object_key)).await?;
-    tx.wake(&topic(user_id));
-    Ok(true)
-}
-
-/// Removes those in state `error`, and returns how many.
-pub async fn purge_errors(db: &Db, user_id: &str) -> Result<usize, StoreError> {
-    let all = documents::of_user(db, user_id).await?;
-    let mut purged = 0;
-    for document in all.iter().filter(|document| document.status == Status::Error) {
-        let mut tx = db.begin().await?;
-        purged += usize::from(delete(&mut tx, user_id, &document.id, &[Status::Error]).await?);
-        tx.commit().await?;
-    }
-    Ok(purged)
 }

@@ -1,192 +1,195 @@
-//! Each user's passages in memory: a cache of the database, brought up to date before every search.
+//! Each user's passages and graph in memory: a cache of the database, brought up to date before every search.
 //!
 //! Every change to a user's documents raises the user's revision in the transaction that makes it. A search first
-//! asks for the revision, and reads the documents that have changed since the one it knows.
+//! asks for the revision, and waits until the documents that have changed since are read (`load`). A graph is built anew
+//! (`build`) while the last one is shown. Both are tasks of the process (`task`): a request that has waited long enough is told to
+//! come back, and finds more of it done. They read in short statements (`changes`) over connections of their own.
+//! `owner` is what one user has, `cache` decides who stays in memory.
 
-use crate::documents::{Chunk, Mention};
+mod build;
+mod cache;
+mod changes;
+mod load;
+mod owner;
+mod task;
+
+pub use owner::State;
+
 use crate::tables;
-use crate::tables::chunks::Changed;
-use crate::tables::users::Revisions;
-use graph::{Evidence, Graph, Kind};
-use retrieval::Index;
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use cache::{Cache, Reservation};
+use graph::Graph;
+use owner::{BuiltGraph, Owner, Progress};
+use std::sync::Arc;
+use std::time::Duration;
 use store::{Db, StoreError};
-use tokio::sync::{Mutex as AsyncMutex, RwLock};
+use task::Running;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout_at};
 
-/// What all users' passages may take; beyond it, those that were searched longest ago go.
-const MEMORY: usize = 1 << 30;
+/// Large loads and builds at the same time; further ones wait in their order.
+const LARGE_AT_ONCE: usize = 2;
+/// More passages are a large load. Fewer take milliseconds, and wait for nobody.
+const LARGE: u64 = 1_000;
+/// What a passage takes in an index besides its vector, and in a graph while that is built: about, to make room beforehand.
+const TEXT_BYTES_PER_PASSAGE: u64 = 2_000;
+const GRAPH_BYTES_PER_PASSAGE: u64 = 4_000;
+/// How long a request waits for a new graph before it is shown the last one.
+const NEW_GRAPH_PATIENCE: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug)]
+pub struct IndexSettings {
+    /// Bytes that the indexes and graphs of all users may take together.
+    pub memory: u64,
+    /// Those that were not used for so long go.
+    pub idle: Duration,
+    /// How long a request waits for one that is being read.
+    pub patience: Duration,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    #[error(
+        "the documents are being read into memory, {done} of {passages} passages so far: try again in a moment"
+    )]
+    Loading { done: u64, passages: u64 },
+    #[error("the documents could not be read into memory: try again in a moment")]
+    Failed(Arc<StoreError>),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A graph as it is shown.
+pub struct ShownGraph {
+    pub graph: Arc<Graph>,
+    /// Changes up to this revision are in it.
+    pub revision: i64,
+    /// Whether documents have changed since, and a newer one is being built.
+    pub is_outdated: bool,
+}
 
 pub struct Indexes {
     db: Db,
     /// The encoder that searches; vectors of another are never compared with its own.
     encoder: Option<String>,
-    dimension: usize,
-    owners: Mutex<HashMap<String, Arc<Owner>>>,
-    searches: AtomicU64,
+    settings: IndexSettings,
+    cache: Cache,
+    large: Semaphore,
 }
 
-/// What one user has.
-#[derive(Default)]
-pub struct Owner {
-    state: RwLock<Option<State>>,
-    graph: AsyncMutex<Option<(i64, Arc<Graph>)>>,
-    last_search: AtomicU64,
-    bytes: AtomicU64,
+/// The right to read much, and the room for it.
+struct Turn<'a> {
+    cache: &'a Cache,
+    owner: &'a Owner,
+    large: Option<(SemaphorePermit<'a>, Reservation<'a>)>,
 }
 
-pub struct State {
-    pub index: Index,
-    revision: i64,
-    documents: HashSet<String>,
-    /// Documents whose vectors are of another encoder: found by their words only, until they are reindexed.
-    outdated: HashSet<String>,
-}
-
-impl State {
-    pub fn outdated(&self) -> usize {
-        self.outdated.len()
-    }
-
-    pub fn is_outdated(&self, document: &str) -> bool {
-        self.outdated.contains(document)
+impl Turn<'_> {
+    /// It was used for so long.
+    fn end(self, took: Duration) {
+        if self.large.is_some() {
+            self.cache.protect(self.owner, took);
+        }
     }
 }
 
 impl Indexes {
-    pub fn new(db: Db, encoder: Option<(String, usize)>) -> Self {
+    pub fn new(db: Db, encoder: Option<(String, usize)>, settings: IndexSettings) -> Self {
         let (encoder, dimension) = encoder.unzip();
-        let dimension = dimension.unwrap_or(384);
-        Self { db, encoder, dimension, owners: Mutex::default(), searches: AtomicU64::default() }
+        let cache = Cache::new(settings.memory, dimension.unwrap_or(384));
+        Self { db, encoder, settings, cache, large: Semaphore::new(LARGE_AT_ONCE) }
     }
 
-    /// Runs `search` on what the user has now. In a thread of its own: a large index takes milliseconds.
+    /// Runs `search` on what the user has now, in a thread of its own: a large index takes milliseconds. None where the user has
+    /// no documents.
     pub async fn with<T: Send + 'static>(
-        &self,
+        self: &Arc<Self>,
         user_id: &str,
         search: impl FnOnce(&State) -> T + Send + 'static,
-    ) -> Result<Option<T>, StoreError> {
-        let owner = self.owner(user_id);
-        let revisions = tables::users::revisions(&self.db, user_id).await?;
-        let fresh = owner.state.read().await.as_ref().is_some_and(|state| state.revision >= revisions.last);
-        if !fresh {
-            self.refresh(&owner, user_id, revisions).await?;
-        }
-        let searching = tokio::task::spawn_blocking(move || {
-            let state = owner.state.blocking_read();
-            state.as_ref().map(search)
-        });
-        searching.await.map_err(|_| StoreError::Stopping)
+    ) -> Result<Option<T>, IndexError> {
+        let wanted = tables::users::revisions(&self.db, user_id).await?.last;
+        let Some(owner) = self.loaded(user_id, wanted).await? else { return Ok(None) };
+        let searching = tokio::task::spawn_blocking(move || search(&owner.state()));
+        Ok(Some(searching.await.map_err(|_| StoreError::Stopping)?))
     }
 
-    /// The graph of all that the user's passages name.
-    pub async fn graph(&self, user_id: &str) -> Result<Arc<Graph>, StoreError> {
-        let owner = self.owner(user_id);
-        let mut built = owner.graph.lock().await;
-        let revision = tables::documents::last_indexed(&self.db, user_id).await?;
-        if let Some((of, graph)) = built.as_ref()
-            && *of >= revision
-        {
-            return Ok(graph.clone());
+    /// The owner, with an index of at least this revision. None where the user is gone or never had a document.
+    async fn loaded(self: &Arc<Self>, user_id: &str, wanted: i64) -> Result<Option<Arc<Owner>>, IndexError> {
+        if wanted == 0 {
+            return Ok(None);
         }
-        let evidence = tables::chunks::mentions_of_user(&self.db, user_id).await?;
-        let building = tokio::task::spawn_blocking(move || Arc::new(build_graph(&evidence)));
-        let graph = building.await.map_err(|_| StoreError::Stopping)?;
-        *built = Some((revision, graph.clone()));
-        Ok(graph)
+        let owner = self.cache.owner(user_id);
+        let deadline = Instant::now() + self.settings.patience;
+        // The first may join a task that began before the change; the second cannot.
+        for _ in 0..2 {
+            if owner.revision() >= wanted {
+                return Ok(Some(owner));
+            }
+            let loading = owner.loading.join(|| load::load(self.clone(), owner.clone()));
+            ended_by(deadline, loading, &owner.load_progress).await?;
+        }
+        Ok(Some(owner).filter(|owner| owner.revision() >= wanted))
     }
 
-    fn owner(&self, user_id: &str) -> Arc<Owner> {
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let owner = owners.entry(user_id.to_owned()).or_default().clone();
-        owner.last_search.store(self.searches.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        let total: u64 = owners.values().map(|owner| owner.bytes.load(Ordering::Relaxed)).sum();
-        if total > MEMORY as u64 && owners.len() > 1 {
-            let oldest = owners.iter().min_by_key(|(_, owner)| owner.last_search.load(Ordering::Relaxed));
-            if let Some(oldest) = oldest.map(|(id, _)| id.clone()) {
-                owners.remove(&oldest);
+    /// The graph of all that the user's passages name. If building it takes long, the last one.
+    pub async fn graph(self: &Arc<Self>, user_id: &str) -> Result<ShownGraph, IndexError> {
+        let wanted = tables::documents::last_indexed(&self.db, user_id).await?;
+        if wanted == 0 {
+            return Ok(ShownGraph { graph: Arc::default(), revision: 0, is_outdated: false });
+        }
+        let owner = self.cache.owner(user_id);
+        let is_first = owner.graph().is_none();
+        let patience = if is_first { self.settings.patience } else { NEW_GRAPH_PATIENCE };
+        let deadline = Instant::now() + patience.min(self.settings.patience);
+        let mut waited = Ok(());
+        // The first may join a build that began before the change; the second cannot.
+        for _ in 0..2 {
+            if let Some(built) = owner.graph().filter(|built| built.revision >= wanted) {
+                return Ok(ShownGraph { graph: built.graph, revision: built.revision, is_outdated: false });
+            }
+            let building = owner.building.join(|| build::build(self.clone(), owner.clone()));
+            waited = ended_by(deadline, building, &owner.build_progress).await;
+            if waited.is_err() {
+                break;
             }
         }
-        owner
-    }
-
-    /// Reads what has changed. What changes meanwhile has a higher revision, and is read the next time.
-    async fn refresh(&self, owner: &Owner, user_id: &str, now: Revisions) -> Result<(), StoreError> {
-        let mut slot = owner.state.write().await;
-        let state = slot.get_or_insert_with(|| State {
-            index: Index::new(self.dimension),
-            revision: 0,
-            documents: HashSet::new(),
-            outdated: HashSet::new(),
-        });
-        if state.revision >= now.last {
-            return Ok(());
-        }
-        let since = state.revision;
-        let put = |changed: Changed| {
-            let current = self.encoder.as_ref().is_none_or(|own| *own == changed.encoder);
-            // A large document takes longer than others on this thread would like to wait.
-            tokio::task::block_in_place(|| put(&mut state.index, &changed, current));
-            match current {
-                true => state.outdated.remove(&changed.document_id),
-                false => state.outdated.insert(changed.document_id.clone()),
-            };
-            state.documents.insert(changed.document_id);
+        let Some(last) = owner.graph() else {
+            waited?;
+            return Err(StoreError::Stopping.into());
         };
-        tables::chunks::changed_since(&self.db, user_id, since, put).await?;
-        if now.removal > state.revision {
-            let alive: HashSet<String> =
-                tables::documents::ids_of_user(&self.db, user_id).await?.into_iter().collect();
-            for gone in state.documents.difference(&alive) {
-                state.index.remove(gone);
-                state.outdated.remove(gone);
-            }
-            state.documents.retain(|id| alive.contains(id));
+        let BuiltGraph { graph, revision, .. } = build::without_removed(self, &owner, last).await?;
+        Ok(ShownGraph { graph, revision, is_outdated: revision < wanted })
+    }
+
+    /// Waits until so many passages may be read, and there is room for what becomes of them.
+    async fn turn<'a>(&'a self, owner: &'a Owner, passages: u64, bytes: u64) -> Result<Turn<'a>, StoreError> {
+        let large = if passages > LARGE {
+            let permit = self.large.acquire().await.map_err(|_| StoreError::Stopping)?;
+            Some((permit, self.cache.make_room(owner, bytes).await))
+        } else {
+            None
+        };
+        Ok(Turn { cache: &self.cache, owner, large })
+    }
+
+    fn bytes_per_passage(&self) -> u64 {
+        // A vector is held as floats and as bytes.
+        TEXT_BYTES_PER_PASSAGE + 5 * self.cache.dimension() as u64
+    }
+
+    /// Lets those go that nobody uses any more, for as long as the process runs.
+    pub async fn evict_idle(&self) {
+        let pause = (self.settings.idle / 4).clamp(Duration::from_millis(100), Duration::from_secs(60));
+        loop {
+            tokio::time::sleep(pause).await;
+            self.cache.evict_idle(self.settings.idle);
         }
-        state.revision = now.last;
-        owner.bytes.store(state.index.bytes() as u64, Ordering::Relaxed);
-        Ok(())
     }
 }
 
-fn put(index: &mut Index, changed: &Changed, current: bool) {
-    let mentions: Vec<Vec<retrieval::Mention<'_>>> =
-        changed.chunks.iter().map(|chunk| names(chunk).collect()).collect();
-    let passages: Vec<retrieval::Passage<'_>> = changed
-        .chunks
-        .iter()
-        .zip(&mentions)
-        .map(|(chunk, mentions)| retrieval::Passage {
-            title: &changed.title,
-            headings: &chunk.headings,
-            text: &chunk.text,
-            vector: if current { &chunk.vector } else { &[] },
-            mentions,
-        })
-        .collect();
-    index.put(&changed.document_id, &passages);
-}
-
-/// What a search follows from passage to passage. Concepts lead everywhere, and so nowhere.
-fn names(chunk: &Chunk) -> impl Iterator<Item = retrieval::Mention<'_>> {
-    let names = chunk.mentions.iter().filter(|mention| mention.kind != Kind::Concept.as_str());
-    names.map(|mention| retrieval::Mention { key: &mention.key, defines: mention.defines })
-}
-
-fn build_graph(evidence: &[(String, i64, Vec<Mention>)]) -> Graph {
-    let rows = evidence.iter().flat_map(|(document, position, mentions)| {
-        mentions.iter().map(move |mention| Evidence {
-            document,
-            passage: *position as u32,
-            key: &mention.key,
-            label: &mention.label,
-            kind: Kind::parse(&mention.kind).unwrap_or(Kind::Concept),
-            count: mention.count,
-            weight: mention.weight,
-            defines: mention.defines,
-            sentences: mention.sentences,
-        })
-    });
-    Graph::build(rows)
+async fn ended_by(deadline: Instant, task: Running, progress: &Progress) -> Result<(), IndexError> {
+    let Ok(outcome) = timeout_at(deadline, task.ended()).await else {
+        let (done, passages) = progress.get();
+        return Err(IndexError::Loading { done, passages });
+    };
+    outcome.map_err(IndexError::Failed)
 }

@@ -12,8 +12,8 @@ pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, pars
 pub use worker::worker;
 
 use crate::accounts::User;
-use crate::documents::{self, Document, Metadata, Status, topic};
-use crate::tables;
+use crate::documents::{Document, Metadata, Status, topic};
+use crate::{removal, tables};
 use extract::Extractor;
 use inference::Engine;
 use kit::{Clock, Random};
@@ -38,14 +38,12 @@ const MEMORY_FOR_FILES: usize = 128 << 20;
 
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    #[error("the disk is full: nothing was kept of `{0}`")]
-    DiskFull(String),
     #[error("storing the file took too long")]
     TooSlow,
     #[error("the user was removed meanwhile")]
     OwnerGone,
     #[error(transparent)]
-    Blob(BlobError),
+    Blob(#[from] BlobError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("reading the upload back: {0}")]
@@ -127,7 +125,7 @@ impl Ingest {
     async fn intend_to_store(&self, document: &Document) -> Result<i64, IngestError> {
         let seconds = document.size.unsigned_abs() / SLOWEST_STORE;
         let patience = STORING_TAKES + Duration::from_secs(seconds);
-        let mut job = documents::discard(&document.user_id, &document.object_key);
+        let mut job = removal::discard(&document.user_id, &document.object_key);
         job.run_at = Some(self.clock.now_ms() + patience.as_millis() as i64);
         let mut tx = self.db.begin().await?;
         let id = jobs::enqueue(&mut tx, job).await?;
@@ -138,13 +136,8 @@ impl Ingest {
     async fn store(&self, document: &Document, spool: Spool) -> Result<(), IngestError> {
         let limit = spool.size();
         let source = spool.into_stream().map_err(IngestError::Spool)?;
-        match self.blobs.put_stream(&document.object_key, source, limit).await {
-            Ok(_) => Ok(()),
-            Err(BlobError::Io(error)) if error.kind() == std::io::ErrorKind::StorageFull => {
-                Err(IngestError::DiskFull(document.filename.clone()))
-            }
-            Err(error) => Err(IngestError::Blob(error)),
-        }
+        self.blobs.put_stream(&document.object_key, source, limit).await?;
+        Ok(())
     }
 
     async fn remember(&self, document: &mut Document, discard: i64) -> Result<(), IngestError> {

@@ -1,7 +1,7 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` is the front door; behind it each module owns one thing: `accounts`, `documents`, `ingest` (a file to chunks),
-//! `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
+//! `removal`, `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
@@ -10,6 +10,7 @@ mod http;
 mod indexes;
 mod ingest;
 mod passwords;
+mod removal;
 mod search;
 mod summary;
 mod tables;
@@ -18,6 +19,7 @@ pub use accounts::{AccountError, Accounts, Administrator, NewUser, User};
 pub use chat::{Agent, Answer, Ask, ChatFailure, Choice, DEFAULT_TEMPERATURE, Spoken, cited};
 pub use documents::{Document, Status};
 pub use extract::Extractor;
+pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};
 pub use kit::headers::CookieSecure;
 pub use passwords::login_digest;
@@ -52,6 +54,7 @@ pub struct KnowledgeSettings {
     pub spool_folder: PathBuf,
     /// How long a document waits for a worker that has died.
     pub job_lease: Duration,
+    pub index: IndexSettings,
 }
 
 /// What the service shares with the rest of the process.
@@ -94,7 +97,7 @@ impl Knowledge {
         let accounts = Accounts::open(db.clone(), admins.clone(), clock.clone(), random.clone()).await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
-        let indexes = Arc::new(Indexes::new(db.clone(), encoder));
+        let indexes = Arc::new(Indexes::new(db.clone(), encoder, settings.index.clone()));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
         Ok(Self(Arc::new(Inner {
             chats: Chats::new(providers, search.clone(), indexes.clone(), random.clone()),
@@ -121,10 +124,14 @@ impl Knowledge {
         })))
     }
 
-    /// Indexes documents until the process is asked to stop.
+    /// Indexes documents, and evicts indexes that nobody uses, until the process is asked to stop.
     pub async fn work(self) {
         let shutdown = self.0.drain.token();
-        ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease).run(shutdown).await;
+        let worker = ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease);
+        tokio::select! {
+            () = worker.run(shutdown) => {}
+            () = self.0.indexes.evict_idle() => {}
+        }
     }
 
     pub fn handler(&self, health: Health) -> AxumHandler {

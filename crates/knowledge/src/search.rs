@@ -1,7 +1,7 @@
 //! A question to the passages of one user.
 
 use crate::documents::Document;
-use crate::indexes::Indexes;
+use crate::indexes::{IndexError, Indexes};
 use crate::tables::{self, chunks::Shown};
 use aws_lc_rs::digest;
 use inference::{Engine, EngineError, Priority};
@@ -89,6 +89,8 @@ pub enum SearchError {
     Busy,
     #[error(transparent)]
     Engine(EngineError),
+    #[error(transparent)]
+    Index(#[from] IndexError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }

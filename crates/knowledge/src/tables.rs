@@ -11,5 +11,6 @@ pub const SCOPE: &str = "knowledge";
 
 pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(1, "knowledge", include_str!("../migrations/0001_knowledge.sql")),
-    Migration::portable(2, "record generation", include_str!("../migrations/0002_record_generation.sql")),
+    Migration::portable(2, "removed users", include_str!("../migrations/0002_removed_users.sql")),
+    Migration::portable(3, "record generation", include_str!("../migrations/0003_record_generation.sql")),
 ];

@@ -17,6 +17,7 @@ pub use sso::{SsoSettings, check_provider};
 pub use status::Peer;
 pub use transfer::Fault;
 
+use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::AxumHandler;
 use kit::token::Tokens;
@@ -47,6 +48,7 @@ pub struct Shared {
     pub leads: Vec<String>,
     /// Who lets people in besides the gateway.
     pub sso: Option<SsoSettings>,
+    pub guests: Guests,
 }
 
 #[derive(Clone)]
@@ -61,6 +63,7 @@ pub(crate) struct Inner {
     pub client: reqwest::Client,
     pub leads: Vec<String>,
     pub sso: Option<Sso>,
+    pub guests: Guests,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -73,14 +76,15 @@ pub enum OpenError {
 
 impl Portal {
     pub async fn open(shared: Shared) -> Result<Self, OpenError> {
-        let Shared { db, tokens, portal_tokens, admins, peers, leads, sso } = shared;
+        let Shared { db, tokens, portal_tokens, admins, peers, leads, sso, guests } = shared;
         let sso = sso.map(|settings| Sso::new(settings, db.clone())).transpose()?;
         let shelf = Shelf::new(db);
         shelf.seed(&seed::entries()).await?;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         let client = client.connect_timeout(CONNECT_PATIENCE).timeout(LEADS_PATIENCE).build()?;
         let status = Status::new(peers)?;
-        Ok(Self(Arc::new(Inner { shelf, status, tokens, portal_tokens, admins, client, leads, sso })))
+        let inner = Inner { shelf, status, tokens, portal_tokens, admins, client, leads, sso, guests };
+        Ok(Self(Arc::new(inner)))
     }
 
     pub fn handler(&self, health: Health) -> AxumHandler {

@@ -24,6 +24,9 @@ const MISSPELT_WORTH: f32 = 0.4;
 /// Of BM25: how soon more of the same word is worth no more.
 const SATURATION: f32 = 1.5;
 const SNIPPET: usize = 160;
+/// Characters of a text and elements of a list that a result shows.
+const LONGEST_SHOWN: usize = 1_000;
+const MOST_SHOWN: usize = 100;
 
 /// Fields in the order of their worth, each with it. What is in no field here is not searched.
 const FIELDS: [(&str, f32); 14] = [
@@ -221,10 +224,31 @@ fn excerpt(text: &str, place: usize) -> &str {
     &text[begin..end.max(begin)]
 }
 
-/// What is shown of an entry that was found.
+/// What is shown of an entry that was found. Long texts and lists in it are cut.
 pub fn shown(kind: &str, id: &str, value: &Map<String, Value>, question: &Question, score: f32) -> Value {
     let title = value.get("title").or_else(|| value.get("name")).cloned().unwrap_or_default();
-    json!({ "type": kind, "id": id, "title": title, "snippet": question.snippet(value), "score": score, "item": value })
+    let mut is_cut = false;
+    let item: Map<String, Value> =
+        value.iter().map(|(name, value)| (name.clone(), cut(value, &mut is_cut))).collect();
+    json!({
+        "type": kind, "id": id, "title": title, "snippet": question.snippet(value), "score": score, "item": item,
+        "itemTruncated": is_cut,
+    })
+}
+
+fn cut(value: &Value, is_cut: &mut bool) -> Value {
+    match value {
+        Value::String(text) => {
+            let (text, cut) = kit::page::excerpt(text, LONGEST_SHOWN);
+            *is_cut |= cut;
+            text.into()
+        }
+        Value::Array(list) => {
+            *is_cut |= list.len() > MOST_SHOWN;
+            list.iter().take(MOST_SHOWN).cloned().collect()
+        }
+        other => other.clone(),
+    }
 }
 
 #[cfg(test)]

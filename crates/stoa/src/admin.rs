@@ -25,13 +25,13 @@ pub async fn password(config: Config, username: String) -> Result<(), String> {
     let password = password::read()?;
     let (accounts, _) = open(&config).await?;
     let changed = accounts.reset_administrator(&username, &password).await;
-    let username = changed.map_err(|error| unknown(error, "administrator"))?;
+    let username = changed.map_err(|error| unknown(error))?;
     say(&format!("changed the password of administrator {username}"))
 }
 
 pub async fn remove(config: Config, username: String) -> Result<(), String> {
     let (accounts, _) = open(&config).await?;
-    accounts.remove_administrator(&username).await.map_err(|error| unknown(error, "administrator"))?;
+    accounts.remove_administrator(&username).await.map_err(|error| unknown(error))?;
     say(&format!("removed administrator {username}"))
 }
 
@@ -54,7 +54,8 @@ async fn open(config: &Config) -> Result<(Accounts, Admins), String> {
     crate::serve::make_data_dir(config)?;
     let (clock, random) = (Clock::system(), Random::system());
     let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await.map_err(text)?;
-    let db = Db::open(&config.database_url, clock.clone(), random.clone()).await.map_err(text)?;
+    let (url, connections) = (&config.database_url, config.database_connections);
+    let db = Db::open_with(url, connections, clock.clone(), random.clone()).await.map_err(text)?;
     let admins = Admins::new(db.clone(), blobs);
     let accounts = Accounts::open(db, admins.clone(), clock, random).await.map_err(text)?;
     Ok((accounts, admins))
@@ -90,9 +91,11 @@ async fn complete(config: &Config, admins: &Admins, accounts: &Accounts) -> Resu
     Ok(())
 }
 
-fn unknown(error: AccountError, what: &str) -> String {
+fn unknown(error: AccountError) -> String {
     match error {
-        AccountError::NoSuchUser(name) => format!("no {what} `{name}`: `stoa admin list` shows who there is"),
+        AccountError::NoSuchUser(name) => {
+            format!("no administrator `{name}`: `stoa admin list` shows who there is")
+        }
         error => error.to_string(),
     }
 }

@@ -48,7 +48,9 @@ pub async fn run(config: Config) -> Result<(), String> {
 
 async fn database(config: &Config) -> Result<String, String> {
     crate::serve::make_data_dir(config)?;
-    let opened = Db::open(&config.database_url, Clock::system(), Random::system()).await;
+    let opened =
+        Db::open_with(&config.database_url, config.database_connections, Clock::system(), Random::system())
+            .await;
     let db = opened.map_err(|error| error.to_string())?;
     db.ping().await.map_err(|error| error.to_string())?;
     Ok(format!("{:?}", db.dialect()).to_lowercase())

@@ -2,6 +2,7 @@
 
 mod crm;
 mod layers;
+mod memory;
 mod parse;
 mod secrets;
 mod sso;
@@ -11,9 +12,11 @@ pub use secrets::Secrets;
 
 use gateway::{Cors, TargetUrl};
 use kit::duration;
+use kit::guests::Guests;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
+use knowledge::IndexSettings;
 use layers::Layers;
 use leads::{CrmSettings, Forms};
 use llm::{ApiKey, VendorSettings, Vendors};
@@ -22,8 +25,9 @@ use portal::SsoSettings;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
-use store::S3Settings;
 use store::admins::is_username;
+use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
+use supervisor::{DefaultModel, GuestLimits};
 
 pub struct Config {
     pub data_dir: PathBuf,
@@ -31,6 +35,7 @@ pub struct Config {
     /// Another language model than the pulled one.
     pub edge_ai_model: Option<PathBuf>,
     pub database_url: String,
+    pub database_connections: u32,
     pub object_store_url: String,
     pub s3: S3Settings,
     pub gateway_listen: String,
@@ -58,7 +63,13 @@ pub struct Config {
     pub sso: Option<SsoSettings>,
     pub max_upload_bytes: u64,
     pub chat_requests_per_minute: u32,
+    pub index: IndexSettings,
     pub vendors: Vendors,
+    pub guests: Guests,
+    pub guest_limits: GuestLimits,
+    /// Who answers for agents where nothing else is said.
+    pub agents: DefaultModel,
+    pub seed_characters: usize,
     pub supervisor_token: Option<String>,
     /// Who works in which phase; the built-in workflow where absent.
     pub workflow: Option<PathBuf>,
@@ -115,6 +126,7 @@ impl Config {
             models_dir: layers.read("models_dir", folder),
             edge_ai_model: layers.read("edge_ai_model", optional_file),
             database_url: layers.read_or("database_url", in_data_dir("sqlite", "stoa.db"), database_url),
+            database_connections: layers.read("database_connections", database_connections),
             object_store_url: layers.read_or(
                 "object_store_url",
                 in_data_dir("file", "objects"),
@@ -150,12 +162,27 @@ impl Config {
             sso: sso::sso(&mut layers, cookie_secure, proxies, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
+            index: IndexSettings {
+                memory: layers.read("index_memory", memory::limit),
+                idle: layers.read("index_idle", duration),
+                patience: layers.read("index_timeout", duration),
+            },
             vendors: Vendors {
                 a: vendor(&mut layers, "a"),
                 b: vendor(&mut layers, "b"),
                 c: vendor(&mut layers, "c"),
                 timeout: layers.read("vendor_timeout", duration),
             },
+            guests: layers.read("guests", |text| text.parse()),
+            guest_limits: GuestLimits {
+                projects_per_hour: layers.read("guest_projects_per_hour", count),
+                projects: layers.read("guest_projects", count),
+                runs_per_address: layers.read("guest_runs_per_address", count),
+                runs: layers.read("guest_runs", count),
+                seed_characters: layers.read("guest_seed_characters", characters),
+            },
+            agents: agents(&mut layers),
+            seed_characters: layers.read("seed_characters", characters),
             supervisor_token: layers.optional("supervisor_token"),
             workflow: layers.read("workflow", optional_file),
             job_lease: layers.read("job_lease", lease),
@@ -204,6 +231,19 @@ fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
     Some(VendorSettings { api_key: api_key?, base_url: base_url?, model, window })
 }
 
+fn agents(layers: &mut Layers) -> DefaultModel {
+    let unknown = |name: &str| format!("`{name}` is not known: one of edge-ai, vendor-a, vendor-b, vendor-c");
+    let provider = layers.read("agent_provider", |name| llm::canonical(name).ok_or_else(|| unknown(name)));
+    let model = layers.optional("agent_model");
+    if model.is_some() && provider == llm::EDGE_AI {
+        layers.fault(
+            "agent_model",
+            "edge-ai has one model, which is EDGE_AI_MODEL: set AGENT_PROVIDER as well",
+        );
+    }
+    DefaultModel { provider, model }
+}
+
 fn window(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1024..=100_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number of tokens: expected 1024 or more"))
@@ -232,10 +272,29 @@ fn requests(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("`{text}` is not a number of requests: expected 1 to 1000000"))
 }
 
+/// 0 allows none.
+fn count(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number <= 1_000_000);
+    number.ok_or_else(|| format!("`{text}` is not a number: expected 0 to 1000000"))
+}
+
+/// More would not fit into the body of a request.
+fn characters(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number of characters: expected 1 to 1000000"))
+}
+
 fn database_url(text: &str) -> Result<String, String> {
     let known = ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
     // Not repeated in the message: it may hold a password.
     known.then(|| text.to_owned()).ok_or("expected `sqlite://PATH` or `postgres://…`".to_owned())
+}
+
+fn database_connections(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (FEWEST_POSTGRES_CONNECTIONS..=1000).contains(number));
+    number.ok_or_else(|| {
+        format!("`{text}` is not a number of connections: expected {FEWEST_POSTGRES_CONNECTIONS} to 1000")
+    })
 }
 
 fn object_store(text: &str) -> Result<String, String> {

@@ -12,8 +12,8 @@ use kit::serve::{Drain, TrustedProxies};
 use kit::token::Tokens;
 use kit::{Clock, Random};
 use knowledge::{
-    CookieSecure, Filters, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared, Spool, Status,
-    Upload, User,
+    CookieSecure, Filters, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
+    Spool, Status, Upload, User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -100,6 +100,8 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         trusted_proxies: TrustedProxies::default(),
         spool_folder: place.to_owned(),
         job_lease: config.job_lease,
+        // Nobody waits for an answer here.
+        index: IndexSettings { patience: Duration::from_secs(3600), ..config.index.clone() },
     };
     Knowledge::open(shared, settings).await.map_err(text)
 }

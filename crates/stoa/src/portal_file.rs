@@ -34,6 +34,8 @@ pub async fn export(config: Config, file: Option<PathBuf>) -> Result<(), String>
 
 async fn open(config: &Config) -> Result<Db, String> {
     crate::serve::make_data_dir(config)?;
-    let opened = Db::open(&config.database_url, Clock::system(), Random::system()).await;
+    let opened =
+        Db::open_with(&config.database_url, config.database_connections, Clock::system(), Random::system())
+            .await;
     opened.map_err(|error| format!("cannot open the database: {error}"))
 }

@@ -103,7 +103,9 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
 impl Process {
     async fn open(config: Config, log: Log) -> Result<Self, String> {
         let (clock, random) = (Clock::system(), Random::system());
-        let db = Db::open(&config.database_url, clock.clone(), random.clone()).await;
+        let db =
+            Db::open_with(&config.database_url, config.database_connections, clock.clone(), random.clone())
+                .await;
         let db = db.map_err(|error| format!("cannot open the database: {error}"))?;
         let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await;
         let blobs = blobs.map_err(|error| format!("cannot open the object store: {error}"))?;
@@ -158,6 +160,7 @@ impl Process {
             core_targets: self.targets(&config.core_targets, "knowledge"),
             token_ttl: config.jwt_ttl,
             environment: config.environment,
+            guests: config.guests,
             upstream_timeout: config.upstream_timeout,
             trusted_proxies: config.trusted_proxies.clone(),
             cors: config.cors.clone(),
@@ -207,6 +210,7 @@ impl Process {
             trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             spool_folder: self.config.data_dir.clone(),
             job_lease: self.config.job_lease,
+            index: self.config.index.clone(),
         };
         let knowledge = Knowledge::open(shared, settings).await;
         let knowledge = knowledge.map_err(|error| format!("cannot start the knowledge service: {error}"))?;
@@ -233,6 +237,10 @@ impl Process {
         };
         let settings = SupervisorSettings {
             workflow,
+            default_model: self.config.agents.clone(),
+            seed_characters: self.config.seed_characters,
+            guests: self.config.guests,
+            guest_limits: self.config.guest_limits.clone(),
             token: self.config.supervisor_token.clone(),
             trusted_proxies: self.config.trusted_proxies.clone().and_loopback(),
             job_lease: self.config.job_lease,
@@ -267,6 +275,7 @@ impl Process {
             peers: peers.collect(),
             leads: leads.iter().map(TargetUrl::to_string).collect(),
             sso: config.sso.clone(),
+            guests: config.guests,
         };
         let portal =
             Portal::open(shared).await.map_err(|error| format!("cannot start the portal: {error}"))?;

@@ -13,7 +13,7 @@ mod standing;
 pub use record::{AdminRecord, is_username};
 pub use standing::Standing;
 
-use crate::{BlobError, Blobs, Db, StoreError, Tx};
+use crate::{BlobError, Blobs, Db, Outage, StoreError, Tx};
 use bytes::Bytes;
 use changes::Change;
 use futures_util::TryStreamExt;
@@ -38,14 +38,22 @@ pub enum AdminsError {
     TooSlow,
 }
 
+impl AdminsError {
+    pub fn outage(&self) -> Option<Outage> {
+        match self {
+            Self::Store(error) => error.outage(),
+            Self::Blob(error) => error.outage(),
+            Self::TooSlow => Some(Outage::Away),
+        }
+    }
+}
+
 impl From<AdminsError> for kit::error::ApiError {
     fn from(error: AdminsError) -> Self {
         match error {
             AdminsError::Store(error) => error.into(),
-            AdminsError::Blob(_) | AdminsError::TooSlow => {
-                tracing::error!(%error, "an administrator's record cannot be read");
-                Self::unavailable("the object store does not answer: try again in a moment")
-            }
+            AdminsError::Blob(error) => error.into(),
+            AdminsError::TooSlow => Self::storage_unavailable(error),
         }
     }
 }

@@ -1,21 +1,29 @@
-//! The database handle: SQLite or PostgreSQL behind sqlx's `Any` driver, and write transactions that wake
-//! up whoever waits for what they wrote.
+//! The database handle: SQLite or PostgreSQL behind sqlx's `Any` driver, its connections, and whether it answers.
 
 use kit::{Clock, Random};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
+use sqlx::{AnyPool, ConnectOptions, Connection};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::migrate::Migration;
+use crate::transaction::Tx;
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
 
-const POSTGRES_CONNECTIONS: u32 = 12;
-const POSTGRES_PATIENCE: Duration = Duration::from_secs(10);
-const PING_PATIENCE: Duration = Duration::from_secs(2);
+/// What one process takes of a PostgreSQL server, unless it is told otherwise.
+pub const POSTGRES_CONNECTIONS: u32 = 20;
+/// One each that listens, reads, writes and loads.
+pub const FEWEST_POSTGRES_CONNECTIONS: u32 = 4;
+const POSTGRES_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most connections of [`Db::bulk`].
+pub(crate) const BULK_CONNECTIONS: u32 = 3;
+const PING_TIMEOUT: Duration = Duration::from_millis(1500);
+/// A writer that was busy for this long without a transaction that began or ended is stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -31,43 +39,76 @@ struct Inner {
     dialect: Dialect,
     readers: AnyPool,
     writers: AnyPool,
+    bulk: AnyPool,
     clock: Clock,
     random: Random,
     hub: Arc<Hub>,
+    writes: Writes,
     _listening: DropGuard,
+}
+
+/// How write transactions fare.
+struct Writes {
+    opened: Instant,
+    /// When one last began or ended, in milliseconds after `opened`.
+    last_activity: AtomicU64,
+    /// The last commit was refused, as on a full disk.
+    failing: AtomicBool,
 }
 
 impl Db {
     /// Opens `sqlite://path` (made if missing) or `postgres://…`, and brings the store's tables up to date.
     pub async fn open(url: &str, clock: Clock, random: Random) -> Result<Db, StoreError> {
+        Self::open_with(url, POSTGRES_CONNECTIONS, clock, random).await
+    }
+
+    /// As [`Db::open`], with at most `connections` to a PostgreSQL server, at least
+    /// [`FEWEST_POSTGRES_CONNECTIONS`]. SQLite takes no notice of it.
+    pub async fn open_with(
+        url: &str,
+        connections: u32,
+        clock: Clock,
+        random: Random,
+    ) -> Result<Db, StoreError> {
         sqlx::any::install_default_drivers();
         let hub = Arc::new(Hub::new(u64::from_le_bytes(random.bytes())));
         let stopped = CancellationToken::new();
         let listening = stopped.clone().drop_guard();
 
-        let (dialect, readers, writers) = match scheme(url)? {
+        let (dialect, readers, writers, bulk) = match scheme(url)? {
             Dialect::Sqlite => {
                 let options = sqlite::prepare_file(url).await?;
                 let (readers, writers) = sqlite::pools(&options).await?;
+                let bulk = sqlite::readers(BULK_CONNECTIONS).connect_lazy_with(options.clone());
                 wake::sqlite::listen(options, hub.clone(), stopped);
-                (Dialect::Sqlite, readers, writers)
+                (Dialect::Sqlite, readers, writers, bulk)
             }
             Dialect::Postgres => {
                 let options = AnyConnectOptions::from_str(url)?;
                 // The pool would try for long and then tell of a timeout; one plain connection tells why.
                 options.connect().await?.close().await?;
-                let pool = || {
-                    let pool = AnyPoolOptions::new().max_connections(POSTGRES_CONNECTIONS);
-                    pool.acquire_timeout(POSTGRES_PATIENCE).connect_with(options.clone())
+                let pool = |connections| {
+                    let pool = AnyPoolOptions::new().max_connections(connections);
+                    pool.acquire_timeout(POSTGRES_TIMEOUT).connect_with(options.clone())
                 };
-                // Apart: writers that wait for each other must not keep anybody from reading.
-                let (readers, writers) = (pool().await?, pool().await?);
+                // Apart: writers that wait for each other must not keep a request from reading. One more listens.
+                let loading = (connections / 4).clamp(1, BULK_CONNECTIONS);
+                let shared = connections.saturating_sub(1 + loading);
+                let (readers, writers) = (pool(shared.div_ceil(2)).await?, pool((shared / 2).max(1)).await?);
+                let bulk = AnyPoolOptions::new().max_connections(loading).connect_lazy_with(options);
                 wake::postgres::listen(url, hub.clone(), stopped).await?;
-                (Dialect::Postgres, readers, writers)
+                (Dialect::Postgres, readers, writers, bulk)
             }
         };
 
-        let db = Db(Arc::new(Inner { dialect, readers, writers, clock, random, hub, _listening: listening }));
+        let writes = Writes {
+            opened: Instant::now(),
+            last_activity: AtomicU64::new(0),
+            failing: AtomicBool::new(false),
+        };
+        let inner =
+            Inner { dialect, readers, writers, bulk, clock, random, hub, writes, _listening: listening };
+        let db = Db(Arc::new(inner));
         db.migrate(schema::SCOPE, schema::MIGRATIONS).await?;
         Ok(db)
     }
@@ -93,16 +134,24 @@ impl Db {
         &self.0.readers
     }
 
+    /// Like [`Db::read`], for work that reads much, in short statements. These connections are few, opened on
+    /// first use, and separate from those that requests wait for.
+    pub fn bulk(&self) -> &AnyPool {
+        &self.0.bulk
+    }
+
     /// Starts a write transaction. SQLite has one at a time in this process: do not begin a second one
     /// while holding the first.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
-        let inner = match self.0.dialect {
-            // An immediate transaction waits its turn here, and never fails later in a change from reading
-            // to writing.
-            Dialect::Sqlite => self.0.writers.begin_with("BEGIN IMMEDIATE").await?,
-            Dialect::Postgres => self.0.writers.begin().await?,
-        };
-        Ok(Tx { db: self.clone(), inner, topics: Vec::new() })
+        Tx::begin(self).await
+    }
+
+    pub(crate) fn writers(&self) -> &AnyPool {
+        &self.0.writers
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.0.hub
     }
 
     /// Waits for commits that wake `topic`, of this process or another. Subscribe first, query then, and no
@@ -116,18 +165,58 @@ impl Db {
         crate::migrate::run(self, scope, migrations).await
     }
 
-    /// Whether the database answers.
+    /// Whether the database answers and can be written to.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        let answer = sqlx::query("SELECT 1").fetch_one(self.read());
-        tokio::time::timeout(PING_PATIENCE, answer).await.map_err(|_| sqlx::Error::PoolTimedOut)??;
-        Ok(())
+        let reading = sqlx::query("SELECT 1").fetch_one(self.read());
+        let (read, written) = tokio::join!(
+            tokio::time::timeout(PING_TIMEOUT, reading),
+            tokio::time::timeout(PING_TIMEOUT, self.try_writer()),
+        );
+        read.map_err(|_| sqlx::Error::PoolTimedOut)??;
+        match written {
+            Ok(written) => written,
+            // Others are writing, one after the other.
+            Err(_) if self.0.writes.idle_for() < STUCK_AFTER => Ok(()),
+            Err(_) => Err(StoreError::Database(sqlx::Error::PoolTimedOut)),
+        }
+    }
+
+    /// Begins a transaction. Only after a commit that failed is anything written, to see whether it works again: a
+    /// commit costs the disk a flush.
+    async fn try_writer(&self) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        if !self.0.writes.failing.load(Ordering::Relaxed) {
+            return tx.rollback().await;
+        }
+        let write = "INSERT INTO rate_windows (key, hits, resets_at) VALUES ('ping', 1, $1)
+            ON CONFLICT (key) DO UPDATE SET resets_at = excluded.resets_at";
+        sqlx::query(write).bind(self.now_ms()).execute(tx.conn()).await?;
+        tx.commit().await
+    }
+
+    /// Called when a transaction has begun or ended.
+    pub(crate) fn note_activity(&self) {
+        let writes = &self.0.writes;
+        writes.last_activity.store(writes.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_commit(&self, succeeded: bool) {
+        self.0.writes.failing.store(!succeeded, Ordering::Relaxed);
     }
 
     /// Waits for running statements and closes every connection. On SQLite this also folds the write-ahead
     /// log into the database file.
     pub async fn close(&self) {
+        self.0.bulk.close().await;
         self.0.readers.close().await;
         self.0.writers.close().await;
+    }
+}
+
+impl Writes {
+    fn idle_for(&self) -> Duration {
+        let last_activity = Duration::from_millis(self.last_activity.load(Ordering::Relaxed));
+        self.opened.elapsed().saturating_sub(last_activity)
     }
 }
 
@@ -143,54 +232,5 @@ fn scheme(url: &str) -> Result<Dialect, StoreError> {
             "the database URL has no scheme: one of sqlite://path, postgres://user:password@host/database"
                 .into(),
         )),
-    }
-}
-
-/// A write transaction. Dropped without [`Tx::commit`], it rolls back and wakes nobody.
-pub struct Tx {
-    db: Db,
-    inner: sqlx::Transaction<'static, sqlx::Any>,
-    topics: Vec<u64>,
-}
-
-impl Tx {
-    pub fn conn(&mut self) -> &mut AnyConnection {
-        &mut self.inner
-    }
-
-    pub fn db(&self) -> &Db {
-        &self.db
-    }
-
-    pub(crate) fn now_ms(&self) -> i64 {
-        self.db.now_ms()
-    }
-
-    /// After the commit, whoever is subscribed to `topic` wakes up, in every process.
-    pub fn wake(&mut self, topic: &str) {
-        let topic = wake::topic_hash(topic);
-        if !self.topics.contains(&topic) {
-            self.topics.push(topic);
-        }
-    }
-
-    pub async fn commit(mut self) -> Result<(), StoreError> {
-        let hub = self.db.0.hub.clone();
-        match self.db.dialect() {
-            Dialect::Sqlite => wake::sqlite::record(&mut self.inner, hub.id(), &self.topics).await?,
-            Dialect::Postgres => wake::postgres::record(&mut self.inner, hub.id(), &self.topics).await?,
-        }
-        let Tx { inner, topics, .. } = self;
-        if topics.is_empty() {
-            return inner.commit().await.map_err(StoreError::Unsure);
-        }
-        // In a task of its own: a caller that is dropped between the commit and the wake-up (a client that
-        // hung up) would leave the others asleep.
-        let committing = tokio::spawn(async move {
-            inner.commit().await?;
-            hub.publish(&topics);
-            Ok::<(), sqlx::Error>(())
-        });
-        committing.await.map_err(|_| StoreError::Stopping)?.map_err(StoreError::Unsure)
     }
 }

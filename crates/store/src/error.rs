@@ -1,4 +1,9 @@
-//! What can go wrong in the database half of the store. Blobs have their own: `blobs::BlobError`.
+//! What can go wrong in the database half of the store, and what a client is told of it. Blobs have errors of their own:
+//! `blobs::BlobError`.
+
+use crate::BlobError;
+use kit::error::ApiError;
+use std::io::ErrorKind;
 
 /// No message holds the database URL: it may carry a password.
 #[derive(Debug, thiserror::Error)]
@@ -47,9 +52,119 @@ impl StoreError {
     }
 }
 
-/// What the database says is for the log, never for the client.
-impl From<StoreError> for kit::error::ApiError {
+/// Why storage cannot be used at the moment, as opposed to a fault of ours or of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outage {
+    /// No space is left.
+    Full,
+    /// Away, busy, or refusing to work: trying later may help.
+    Away,
+}
+
+impl StoreError {
+    pub fn outage(&self) -> Option<Outage> {
+        match self {
+            Self::Database(error) | Self::Unsure(error) => outage_of(error),
+            Self::Stopping => Some(Outage::Away),
+            Self::File { source, .. } => Some(outage_of_io(source)),
+            _ => None,
+        }
+    }
+}
+
+fn outage_of(error: &sqlx::Error) -> Option<Outage> {
+    match error {
+        sqlx::Error::Database(error) => outage_of_code(error.code()?.as_ref()),
+        sqlx::Error::Io(error) => Some(outage_of_io(error)),
+        sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => Some(Outage::Away),
+        _ => None,
+    }
+}
+
+/// By SQLite's result code (a number whose low byte is the kind) or PostgreSQL's SQLSTATE (five characters).
+fn outage_of_code(code: &str) -> Option<Outage> {
+    if code.len() == 5 {
+        return match code {
+            "53100" => Some(Outage::Full),
+            // A server that has become a replica.
+            "25006" => Some(Outage::Away),
+            // Connection exceptions, insufficient resources, operator intervention, system errors, deadlocks.
+            _ if ["08", "53", "57", "58", "40"].contains(&&code[..2]) => Some(Outage::Away),
+            _ => None,
+        };
+    }
+    const BUSY: u32 = 5;
+    const LOCKED: u32 = 6;
+    const READONLY: u32 = 8;
+    const IOERR: u32 = 10;
+    const FULL: u32 = 13;
+    const CANTOPEN: u32 = 14;
+    match code.parse::<u32>().ok()? & 0xFF {
+        FULL => Some(Outage::Full),
+        BUSY | LOCKED | READONLY | IOERR | CANTOPEN => Some(Outage::Away),
+        _ => None,
+    }
+}
+
+pub(crate) fn outage_of_io(error: &std::io::Error) -> Outage {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Outage::Full,
+        _ => Outage::Away,
+    }
+}
+
+/// What the storage says is for the log, never for the client.
+impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        Self::internal(error)
+        Self::from(&error)
+    }
+}
+
+impl From<&StoreError> for ApiError {
+    fn from(error: &StoreError) -> Self {
+        answer(error.outage(), error)
+    }
+}
+
+impl From<BlobError> for ApiError {
+    fn from(error: BlobError) -> Self {
+        answer(error.outage(), error)
+    }
+}
+
+fn answer(outage: Option<Outage>, cause: impl std::fmt::Display) -> ApiError {
+    match outage {
+        Some(Outage::Full) => ApiError::storage_full(cause),
+        Some(Outage::Away) => ApiError::storage_unavailable(cause),
+        None => ApiError::internal(cause),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_of_both_databases_say_what_is_out() {
+        for (code, outage) in [
+            ("13", Some(Outage::Full)),
+            ("5", Some(Outage::Away)),
+            ("261", Some(Outage::Away)),
+            ("778", Some(Outage::Away)),
+            ("2067", None),
+            ("1", None),
+            ("53100", Some(Outage::Full)),
+            ("53300", Some(Outage::Away)),
+            ("57P01", Some(Outage::Away)),
+            ("25006", Some(Outage::Away)),
+            ("23505", None),
+            ("42P01", None),
+        ] {
+            assert_eq!(outage_of_code(code), outage, "{code}");
+        }
     }
 }

@@ -13,10 +13,12 @@ pub mod rate;
 mod schema;
 mod sqlite;
 pub mod throttle;
+mod transaction;
 mod wake;
 
 pub use blobs::{BlobError, Blobs, S3Settings};
-pub use db::{Db, Dialect, Tx};
-pub use error::StoreError;
+pub use db::{Db, Dialect, FEWEST_POSTGRES_CONNECTIONS, POSTGRES_CONNECTIONS};
+pub use error::{Outage, StoreError};
 pub use migrate::Migration;
+pub use transaction::Tx;
 pub use wake::Wakeup;

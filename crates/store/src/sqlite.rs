@@ -36,16 +36,7 @@ pub(crate) async fn prepare_file(url: &str) -> Result<AnyConnectOptions, StoreEr
 /// A few connections that read, and exactly one that writes.
 pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPool), StoreError> {
     let reader_count = std::thread::available_parallelism().map_or(4, |cores| cores.get().clamp(4, 16));
-    let readers = pool(reader_count as u32)
-        .after_connect(|connection, _| {
-            Box::pin(async move {
-                sqlx::raw_sql(CONNECTION_PRAGMAS).execute(&mut *connection).await?;
-                sqlx::raw_sql("PRAGMA query_only = ON").execute(connection).await?;
-                Ok(())
-            })
-        })
-        .connect_with(options.clone())
-        .await?;
+    let readers = readers(reader_count as u32).connect_with(options.clone()).await?;
     let writers = pool(1)
         .after_connect(|connection, _| {
             Box::pin(async move {
@@ -53,9 +44,29 @@ pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPo
                 Ok(())
             })
         })
+        .after_release(|connection, _| {
+            Box::pin(async move {
+                // Waits for a rollback that is under way.
+                connection.ping().await?;
+                // sqlx counts a transaction as open until its COMMIT or ROLLBACK succeeds, and after some failures (a
+                // full disk) SQLite has rolled back by itself, so that neither can: no other would ever begin here.
+                Ok(!connection.is_in_transaction())
+            })
+        })
         .connect_with(options.clone())
         .await?;
     Ok((readers, writers))
+}
+
+/// A pool whose connections refuse to write.
+pub(crate) fn readers(connections: u32) -> AnyPoolOptions {
+    pool(connections).after_connect(|connection, _| {
+        Box::pin(async move {
+            sqlx::raw_sql(CONNECTION_PRAGMAS).execute(&mut *connection).await?;
+            sqlx::raw_sql("PRAGMA query_only = ON").execute(connection).await?;
+            Ok(())
+        })
+    })
 }
 
 fn pool(connections: u32) -> AnyPoolOptions {

@@ -8,7 +8,7 @@ mod board;
 mod step;
 mod turn;
 
-pub use step::KnowledgeSearch;
+pub use step::{KnowledgeSearch, Stepper};
 
 use crate::entry::Entry;
 use crate::halt;
@@ -19,12 +19,11 @@ use crate::words::{Level, RunStatus};
 use crate::workflow::{Phase, Workflow};
 use board::{Board, Place};
 use futures_util::future::BoxFuture;
-use llm::Providers;
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
-use step::{Report, Stepper, Written};
+use step::{Report, Written};
 use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use store::{Db, StoreError, Tx};
 use tokio::sync::mpsc;
@@ -46,14 +45,7 @@ pub struct Runner {
     stepper: Stepper,
 }
 
-pub fn worker(
-    db: Db,
-    workflow: Arc<Workflow>,
-    providers: Arc<Providers>,
-    knowledge: Option<KnowledgeSearch>,
-    lease: Duration,
-) -> Worker {
-    let stepper = Stepper::new(db.clone(), providers, knowledge);
+pub fn worker(db: Db, workflow: Arc<Workflow>, stepper: Stepper, lease: Duration) -> Worker {
     let runner = Arc::new(Runner { db: db.clone(), workflow, stepper });
     Worker { concurrency: RUNS_AT_ONCE, lease, ..Worker::new(db, &[JOB], runner) }
 }

@@ -127,6 +127,7 @@ fn end(entry: &mut Entry<'_>, run: &mut Run, status: RunStatus) {
     run.status = status;
     run.signal = None;
     run.job_id = None;
+    run.guest_address = None;
     run.ended_at = Some(entry.now());
     counter!("supervisor_runs_total", "status" => status.as_str()).increment(1);
     entry.ends(run.clone());

@@ -5,6 +5,7 @@ mod control;
 mod error;
 mod events;
 mod execute;
+mod history;
 mod projects;
 
 use crate::Inner;
@@ -21,10 +22,10 @@ pub fn handler(app: App, health: Health) -> AxumHandler {
     let routes = Router::new()
         .route("/api/projects", get(projects::list).post(projects::create))
         .route("/api/projects/{id}", get(projects::get).delete(projects::remove))
-        .route("/api/projects/{id}/runs", get(projects::runs))
-        .route("/api/hydrate/{id}", get(projects::hydrate))
-        .route("/api/artifacts/{id}", get(projects::artifacts))
-        .route("/api/traces/{id}", get(projects::traces))
+        .route("/api/projects/{id}/runs", get(history::runs))
+        .route("/api/hydrate/{id}", get(history::hydrate))
+        .route("/api/artifacts/{id}", get(history::artifacts))
+        .route("/api/traces/{id}", get(history::traces))
         .route("/api/workflow", get(projects::workflow))
         .route("/api/execute", get(execute::execute).post(execute::execute))
         .route("/api/runs/{id}", get(events::run))

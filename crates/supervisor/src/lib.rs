@@ -5,6 +5,7 @@
 
 mod drive;
 mod entry;
+mod guests;
 mod halt;
 mod http;
 mod projects;
@@ -15,8 +16,11 @@ mod words;
 mod workflow;
 
 pub use drive::KnowledgeSearch;
-pub use workflow::{Faults, Workflow};
+pub use guests::GuestLimits;
+pub use workflow::{DefaultModel, Faults, Workflow};
 
+use drive::Stepper;
+use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Drain, TrustedProxies};
 use kit::token::Tokens;
@@ -33,6 +37,12 @@ pub const OPENAPI: &str = include_str!("../openapi.json");
 
 pub struct SupervisorSettings {
     pub workflow: Workflow,
+    /// Who answers for agents where neither the run nor the workflow says it.
+    pub default_model: DefaultModel,
+    /// Characters of a project's seed, whoever makes it.
+    pub seed_characters: usize,
+    pub guests: Guests,
+    pub guest_limits: GuestLimits,
     /// Lets in whoever has it, from wherever.
     pub token: Option<String>,
     pub trusted_proxies: TrustedProxies,
@@ -64,6 +74,10 @@ pub(crate) struct Inner {
     pub providers: Arc<Providers>,
     pub knowledge: Option<KnowledgeSearch>,
     pub drain: Drain,
+    pub default_model: DefaultModel,
+    pub seed_characters: usize,
+    pub guests: Guests,
+    pub guest_limits: Arc<GuestLimits>,
     pub token: Option<String>,
     pub trusted_proxies: TrustedProxies,
     pub job_lease: Duration,
@@ -72,12 +86,25 @@ pub(crate) struct Inner {
 impl Supervisor {
     pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
         let Shared { db, tokens, admins, providers, knowledge, drain } = shared;
-        let SupervisorSettings { workflow, token, trusted_proxies, job_lease } = settings;
+        let SupervisorSettings {
+            workflow,
+            default_model,
+            seed_characters,
+            guests,
+            guest_limits,
+            token,
+            trusted_proxies,
+            job_lease,
+        } = settings;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
-        let workflow = Arc::new(workflow);
+        let asked = default_model.provider;
+        if providers.pick(asked, None).is_ok_and(|picked| picked.provider() != asked) {
+            tracing::warn!(provider = asked, "agents are answered by edge-ai: the provider has no secret");
+        }
+        let (workflow, guest_limits) = (Arc::new(workflow), Arc::new(guest_limits));
         Ok(Self(Arc::new(Inner {
-            projects: Projects::new(db.clone(), workflow.clone()),
-            runs: Runs::new(db.clone(), workflow.clone()),
+            projects: Projects::new(db.clone(), workflow.clone(), guest_limits.clone()),
+            runs: Runs::new(db.clone(), workflow.clone(), guest_limits.clone()),
             db,
             workflow,
             tokens,
@@ -85,6 +112,10 @@ impl Supervisor {
             providers,
             knowledge,
             drain,
+            default_model,
+            seed_characters,
+            guests,
+            guest_limits,
             token,
             trusted_proxies,
             job_lease,
@@ -93,9 +124,9 @@ impl Supervisor {
 
     /// Carries on runs until the process is asked to stop.
     pub async fn work(self) {
-        let Inner { db, workflow, providers, knowledge, job_lease, drain, .. } = &*self.0;
-        let worker =
-            drive::worker(db.clone(), workflow.clone(), providers.clone(), knowledge.clone(), *job_lease);
+        let Inner { db, workflow, providers, default_model, knowledge, job_lease, drain, .. } = &*self.0;
+        let stepper = Stepper::new(db.clone(), providers.clone(), default_model.clone(), knowledge.clone());
+        let worker = drive::worker(db.clone(), workflow.clone(), stepper, *job_lease);
         worker.run(drain.token()).await;
     }
 

@@ -1,10 +1,12 @@
 //! Projects: made, shown whole, removed.
 
 use crate::entry::Entry;
-use crate::records::{Artifact, Checkpoint, Log, Project, Run, Trace};
+use crate::guests::{Guest, GuestError, GuestLimits};
+use crate::records::{Checkpoint, EXCERPT, Log, Project, Run, Trace};
 use crate::tables;
 use crate::words::{Mark, ProjectStatus, Signal, Word};
 use crate::workflow::Workflow;
+use kit::page::{PAGE_BYTES, first_page};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::{Db, StoreError, events, jobs};
@@ -13,26 +15,42 @@ use store::{Db, StoreError, events, jobs};
 pub struct Projects {
     db: Db,
     workflow: Arc<Workflow>,
+    guest_limits: Arc<GuestLimits>,
 }
 
 impl Projects {
-    pub fn new(db: Db, workflow: Arc<Workflow>) -> Self {
-        Self { db, workflow }
+    pub fn new(db: Db, workflow: Arc<Workflow>, guest_limits: Arc<GuestLimits>) -> Self {
+        Self { db, workflow, guest_limits }
     }
 
-    pub async fn create(&self, name: &str, product_seed: &str) -> Result<Project, StoreError> {
+    /// `guest` is who asks, if that is a guest: they make only so many.
+    pub async fn create(
+        &self,
+        name: &str,
+        product_seed: &str,
+        guest: Option<&Guest>,
+    ) -> Result<Project, GuestError> {
         let now = self.db.clock().now_ms();
+        let (seed_excerpt, seed_length) = Project::excerpt_of(product_seed);
         let project = Project {
             id: self.db.random().uuid_v7(self.db.clock()).to_string(),
             name: name.to_owned(),
-            product_seed: product_seed.to_owned(),
+            seed_excerpt,
+            seed_length,
             current_phase: self.workflow.first().to_owned(),
             status: ProjectStatus::Active,
+            by_guest: guest.is_some(),
             created_at: now,
             updated_at: now,
         };
+        if let Some(guest) = guest {
+            self.guest_limits.count_project(&self.db, guest).await?;
+        }
         let mut tx = self.db.begin().await?;
-        tables::projects::insert(&mut tx, &project).await?;
+        if guest.is_some() {
+            self.guest_limits.check_projects(&mut tx).await?;
+        }
+        tables::projects::insert(&mut tx, &project, product_seed).await?;
         tx.commit().await?;
         Ok(project)
     }
@@ -74,7 +92,8 @@ impl Projects {
         }))
     }
 
-    /// The project with its history: of what grows without end the newest `limit`, log lines older than `before`.
+    /// The project with its history: of what grows without end the newest `limit`, log lines older than `before`, and
+    /// long texts cut.
     pub async fn hydrate(
         &self,
         project: &Project,
@@ -86,17 +105,20 @@ impl Projects {
         let mut logs = tables::logs::page(db, id, before, limit + 1).await?;
         let has_more = logs.len() > limit;
         logs.truncate(limit);
-        let artifacts = tables::artifacts::of_project(db, id, false).await?;
-        let checkpoints = tables::checkpoints::page(db, id, None, limit).await?;
+        let artifacts = tables::artifacts::current_within(db, id, PAGE_BYTES, EXCERPT).await?;
+        let checkpoints = tables::checkpoints::newest(db, id, limit).await?;
         let traces = tables::traces::page(db, id, None, limit).await?;
-        let runs = tables::runs::page(db, id, limit).await?;
-        let next = logs.last().filter(|_| has_more).map(|log| log.id.clone());
+        let runs = tables::runs::page(db, id, None, limit).await?;
+        let shown_logs = shown(&logs, Log::to_json);
+        let has_more = has_more || shown_logs.len() < logs.len();
+        let next = shown_logs.last().filter(|_| has_more).map(|log| log["id"].clone());
+        let product_seed = tables::projects::seed(db, id).await?.unwrap_or_default();
         Ok(json!({
-            "project": project.to_json(),
+            "project": project.to_json(&product_seed),
             "system_state": self.state(project).await?,
             "history": {
-                "logs": shown(&logs, Log::to_json),
-                "artifacts": shown(&artifacts, Artifact::to_json),
+                "logs": shown_logs,
+                "artifacts": shown(&artifacts, |(artifact, is_cut)| artifact.to_cut_json(*is_cut)),
                 "checkpoints": shown(&checkpoints, Checkpoint::to_json),
                 "traces": shown(&traces, Trace::to_json),
                 "runs": shown(&runs, Run::to_json),
@@ -106,6 +128,7 @@ impl Projects {
     }
 }
 
+/// As many as make a page.
 fn shown<T>(records: &[T], show: impl Fn(&T) -> Value) -> Vec<Value> {
-    records.iter().map(show).collect()
+    first_page(records.iter().map(show))
 }

@@ -2,15 +2,23 @@
 
 use crate::words::{Mark, ProjectStatus, RunStatus, Signal, TraceStatus, Word};
 use kit::iso8601;
+use kit::page::excerpt;
 use serde_json::{Value, json};
 
+/// Characters of a long text that are shown where it is not shown whole. Of a seed, they are kept with the project.
+pub const EXCERPT: usize = 300;
+
+/// A project without its seed, of which only the beginning is read with it.
 #[derive(Clone, Debug)]
 pub struct Project {
     pub id: String,
     pub name: String,
-    pub product_seed: String,
+    pub seed_excerpt: String,
+    /// Characters of the whole seed.
+    pub seed_length: i64,
     pub current_phase: String,
     pub status: ProjectStatus,
+    pub by_guest: bool,
     pub created_at: i64,
     pub updated_at: i64,
 }
@@ -21,18 +29,30 @@ impl Project {
         format!("supervisor/{id}")
     }
 
-    pub fn to_json(&self) -> Value {
-        let mut shown = self.to_new_json();
+    /// What is kept of a seed with its project: `seed_excerpt` and `seed_length`.
+    pub fn excerpt_of(product_seed: &str) -> (String, i64) {
+        (excerpt(product_seed, EXCERPT).0.to_owned(), product_seed.chars().count() as i64)
+    }
+
+    /// As a list has it.
+    pub fn to_listed_json(&self) -> Value {
+        let mut shown = self.to_json(&self.seed_excerpt);
+        shown["product_seed_truncated"] = (self.seed_length > EXCERPT as i64).into();
+        shown
+    }
+
+    pub fn to_json(&self, product_seed: &str) -> Value {
+        let mut shown = self.to_new_json(product_seed);
         shown["updated_at"] = iso8601(self.updated_at).into();
         shown
     }
 
     /// As the answer to its creation has it.
-    pub fn to_new_json(&self) -> Value {
+    pub fn to_new_json(&self, product_seed: &str) -> Value {
         json!({
             "id": self.id,
             "name": self.name,
-            "product_seed": self.product_seed,
+            "product_seed": product_seed,
             "current_phase": self.current_phase,
             "status": self.status.as_str(),
             "created_at": iso8601(self.created_at),
@@ -49,8 +69,13 @@ pub struct Run {
     pub signal: Option<Signal>,
     /// Of the signal, or of the error in which it ended.
     pub reason: String,
+    /// Who was asked for when it was started: the agents' own where absent.
+    pub provider: Option<String>,
+    pub model: Option<String>,
     /// The claims of whoever started it, where the gateway has told.
     pub caller: Option<String>,
+    /// Where the guest is who started it, until it ends.
+    pub guest_address: Option<String>,
     /// The job that carries it on, while it runs.
     pub job_id: Option<i64>,
     pub first_event: i64,
@@ -68,6 +93,8 @@ impl Run {
             "phase": self.phase,
             "status": self.status.as_str(),
             "reason": self.reason,
+            "provider": self.provider,
+            "model": self.model,
             "first_event": self.first_event,
             "last_event": self.last_event,
             "created_at": iso8601(self.created_at),
@@ -108,6 +135,13 @@ impl Artifact {
             "edited_by": self.edited_by,
             "created_at": iso8601(self.created_at),
         })
+    }
+
+    /// As a history has it, where `content` may be only its beginning.
+    pub fn to_cut_json(&self, is_cut: bool) -> Value {
+        let mut shown = self.to_json();
+        shown["content_truncated"] = is_cut.into();
+        shown
     }
 }
 
@@ -173,6 +207,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     pub fn to_json(&self) -> Value {
+        let feedback = self.feedback.as_deref().map(|feedback| excerpt(feedback, EXCERPT));
         json!({
             "id": self.id,
             "run_id": self.run_id,
@@ -181,7 +216,8 @@ impl Checkpoint {
             "step": self.step,
             "status": self.mark.as_str(),
             "artifact_id": self.artifact_id,
-            "feedback": self.feedback,
+            "feedback": feedback.map(|(text, _)| text),
+            "feedback_truncated": feedback.is_some_and(|(_, is_cut)| is_cut),
             "decided_by": self.decided_by,
             "created_at": iso8601(self.created_at),
         })

@@ -1,6 +1,7 @@
 //! What people ask of runs: start one, stop it, answer it. What a run does by itself is in `drive`.
 
 use crate::entry::Entry;
+use crate::guests::{Guest, GuestError, GuestLimits};
 use crate::halt::{self, halt};
 use crate::records::{Artifact, Checkpoint, Project, Run};
 use crate::tables;
@@ -27,8 +28,41 @@ pub enum RunError {
     NoProject(String),
     #[error("{0}")]
     Conflict(String),
+    #[error("{0}")]
+    TooMany(String, Duration),
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<GuestError> for RunError {
+    fn from(error: GuestError) -> Self {
+        match error {
+            GuestError::TooMany { message, wait } => Self::TooMany(message, wait),
+            GuestError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// How a phase is to be run.
+#[derive(Default)]
+pub struct Order<'a> {
+    /// The project's current one where absent.
+    pub phase: Option<&'a str>,
+    /// Who is to answer for all agents, and with which model; as the workflow and the settings say where absent.
+    pub provider: Option<&'static str>,
+    pub model: Option<&'a str>,
+    /// The claims of whoever asks.
+    pub caller: Option<String>,
+    /// Whoever asks, if that is a guest.
+    pub guest: Option<&'a Guest>,
+}
+
+impl Order<'_> {
+    /// Whether a run that is open is what was asked for.
+    fn is_met_by(&self, run: &Run) -> bool {
+        self.provider.is_none_or(|provider| run.provider.as_deref() == Some(provider))
+            && self.model.is_none_or(|model| run.model.as_deref() == Some(model))
+    }
 }
 
 /// What a person says to an artifact that waits for approval.
@@ -60,30 +94,32 @@ impl Decision {
 pub struct Runs {
     db: Db,
     workflow: Arc<Workflow>,
+    guest_limits: Arc<GuestLimits>,
 }
 
 impl Runs {
-    pub fn new(db: Db, workflow: Arc<Workflow>) -> Self {
-        Self { db, workflow }
+    pub fn new(db: Db, workflow: Arc<Workflow>, guest_limits: Arc<GuestLimits>) -> Self {
+        Self { db, workflow, guest_limits }
     }
 
     /// The run of a phase, and the event after which whoever asked should be told: the one that is open, the one
-    /// that failed, carried on, or a new one. `caller` are the claims of whoever asks.
-    pub async fn execute(
-        &self,
-        project_id: &str,
-        phase: Option<&str>,
-        caller: Option<String>,
-    ) -> Result<(Run, i64), RunError> {
+    /// that failed, carried on, or a new one.
+    pub async fn execute(&self, project_id: &str, order: Order<'_>) -> Result<(Run, i64), RunError> {
         let mut entry = self.begin(project_id).await?;
         let current = &entry.project.current_phase;
         // The workflow may have changed, and the phase be gone.
         let current = self.workflow.phase(current).map_or(self.workflow.first(), |phase| &phase.name);
-        let phase = phase.unwrap_or(current).to_owned();
+        let phase = order.phase.unwrap_or(current).to_owned();
         self.check_phase(&entry.project, &phase)?;
         let latest = tables::runs::latest_locked(entry.tx(), project_id).await?;
         let (mut run, is_new) = match latest {
             Some(run) if run.last_event.is_none() && run.phase == phase => {
+                if !order.is_met_by(&run) {
+                    return Err(RunError::Conflict(format!(
+                        "phase `{phase}` is {} with another `provider` or `model`: leave them out to join it",
+                        run.status.as_str()
+                    )));
+                }
                 let before = run.first_event - 1;
                 return Ok((run, before));
             }
@@ -96,9 +132,17 @@ impl Runs {
             Some(run) if run.status == RunStatus::Error && run.phase == phase => (run, false),
             _ => (new_run(&mut entry, &phase).await?, true),
         };
+        if let Some(guest) = order.guest {
+            self.guest_limits.check_runs(entry.tx(), guest).await?;
+        }
         let seen = events::last(entry.tx(), &Project::stream(project_id)).await?;
         run.status = RunStatus::Running;
-        run.caller = caller;
+        run.caller = order.caller;
+        run.guest_address = order.guest.map(|guest| guest.address.clone());
+        if order.provider.is_some() || order.model.is_some() {
+            run.provider = order.provider.map(str::to_owned);
+            run.model = order.model.map(str::to_owned);
+        }
         run.last_event = None;
         run.ended_at = None;
         run.reason.clear();
@@ -269,7 +313,10 @@ async fn new_run(entry: &mut Entry<'_>, phase: &str) -> Result<Run, StoreError> 
         status: RunStatus::Running,
         signal: None,
         reason: String::new(),
+        provider: None,
+        model: None,
         caller: None,
+        guest_address: None,
         job_id: None,
         first_event: events::last(entry.tx(), &stream).await? + 1,
         last_event: None,

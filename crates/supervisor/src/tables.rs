@@ -2,6 +2,7 @@
 
 pub mod artifacts;
 pub mod checkpoints;
+pub mod guests;
 pub mod logs;
 pub mod projects;
 pub mod runs;
@@ -11,8 +12,38 @@ use store::Migration;
 
 pub const SCOPE: &str = "supervisor";
 
-pub const MIGRATIONS: &[Migration] =
-    &[Migration::portable(1, "supervisor", include_str!("../migrations/0001_supervisor.sql"))];
+pub const MIGRATIONS: &[Migration] = &[
+    Migration::portable(1, "supervisor", include_str!("../migrations/0001_supervisor.sql")),
+    Migration::portable(2, "guests and models", include_str!("../migrations/0002_guests_and_models.sql")),
+];
 
 /// Greater than every id: where a page that has no beginning begins.
 const AFTER_ALL: &str = "z";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kit::{Clock, Random};
+    use store::Db;
+
+    #[tokio::test]
+    async fn a_project_from_before_its_seed_moved_keeps_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("stoa.db").display());
+        let db = Db::open(&url, Clock::system(), Random::system()).await.unwrap();
+        db.migrate(SCOPE, &MIGRATIONS[..1]).await.unwrap();
+        let mut tx = db.begin().await.unwrap();
+        for (id, seed) in [("a", "ä".repeat(1_000)), ("b", "short".to_owned())] {
+            let insert = sqlx::query("INSERT INTO projects VALUES ($1, 'n', $2, 'prd', 'active', 1, 1)");
+            insert.bind(id).bind(seed).execute(tx.conn()).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+        db.migrate(SCOPE, MIGRATIONS).await.unwrap();
+        for (id, seed, is_cut) in [("a", "ä".repeat(1_000), true), ("b", "short".to_owned(), false)] {
+            assert_eq!(projects::seed(&db, id).await.unwrap(), Some(seed.clone()));
+            let listed = projects::get(&db, id).await.unwrap().unwrap().to_listed_json();
+            assert_eq!(listed["product_seed_truncated"], is_cut);
+            assert!(seed.starts_with(listed["product_seed"].as_str().unwrap()));
+        }
+    }
+}

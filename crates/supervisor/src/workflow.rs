@@ -50,7 +50,8 @@ pub struct Agent {
     /// Agents of this phase or of earlier ones.
     pub inputs: Vec<String>,
     pub output: Output,
-    pub provider: String,
+    /// Who answers; the default where absent.
+    pub provider: Option<&'static str>,
     pub model: Option<String>,
     pub temperature: f32,
     pub max_tokens: usize,
@@ -62,6 +63,29 @@ pub struct Agent {
     pub time_limit: Duration,
     /// Whether it is given passages from the knowledge service.
     pub search: bool,
+}
+
+/// Who answers for agents where neither the run nor the workflow says it.
+#[derive(Clone, Debug)]
+pub struct DefaultModel {
+    pub provider: &'static str,
+    pub model: Option<String>,
+}
+
+impl DefaultModel {
+    /// Who answers for an agent in a run for which this provider and model were asked. A model's name means nothing to
+    /// another provider than the one that it was given for.
+    pub fn of<'a>(
+        &'a self,
+        agent: &'a Agent,
+        (provider, model): (Option<&'a str>, Option<&'a str>),
+    ) -> (&'a str, Option<&'a str>) {
+        let own_provider = agent.provider.unwrap_or(self.provider);
+        let provider = provider.unwrap_or(own_provider);
+        let own = agent.model.as_deref().filter(|_| provider == own_provider);
+        let default = self.model.as_deref().filter(|_| provider == self.provider);
+        (provider, model.or(own).or(default))
+    }
 }
 
 /// What an agent writes: an artifact's type.

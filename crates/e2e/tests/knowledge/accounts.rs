@@ -222,3 +222,30 @@ async fn a_page_of_another_site_cannot_act_with_the_cookie() {
         .header("origin", format!("http://{}", stoa.gateway));
     assert_eq!(reply(through_gateway).await.status, 200);
 }
+
+#[tokio::test]
+async fn users_with_long_goals_come_in_pages() {
+    use sqlx::Connection;
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = Person::admin(&stoa).await;
+    let url = format!("sqlite://{}", stoa.data.path().join("stoa.db").display());
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    let insert = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20)
+        INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login)
+        SELECT 'user-' || n, 'user-' || n, n || '@example.org', 'Somebody', 0, printf('%200000d', n), '', 1, 0 FROM numbers";
+    sqlx::query(insert).execute(&mut connection).await.unwrap();
+    let (mut seen, mut pages, mut query) = (Vec::new(), 0, String::new());
+    loop {
+        let answer = admin.get(&format!("/api/users{query}")).await;
+        assert!(answer.body.len() < 1 << 20, "{}", answer.body.len());
+        pages += 1;
+        let users = answer.json()["users"].clone();
+        seen.extend(users.as_array().unwrap().iter().map(|user| user["id"].to_string()));
+        let Some(link) = answer.header("link").first().map(ToString::to_string) else { break };
+        query = link.trim_start_matches('<').split('>').next().unwrap().to_owned();
+    }
+    assert_eq!((pages, seen.len()), (5, 21));
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 21);
+}

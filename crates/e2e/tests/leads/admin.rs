@@ -124,3 +124,30 @@ async fn what_is_erased_is_nowhere_and_is_not_sent_any_more() {
     let log = stoa.log();
     assert!(!log.contains("zebulon") && !log.contains("Quux") && !log.contains("xyzzy"), "{log}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_leads_come_in_pages_and_are_exported_whole() {
+    let names: Vec<String> = (0..60).map(|number| format!("field{number}")).collect();
+    let fields = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let stoa = Stoa::start_leads(&format!("[forms.a]\nfields = [\"email\", {fields}]\n")).serve();
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        let mut body = json!({ "email": format!("{number}@example.org") });
+        names.iter().for_each(|name| body[name] = json!("x".repeat(10_000)));
+        ids.push(lead(&stoa, "/api/leads/a", body).await);
+    }
+    let (mut seen, mut pages, mut query) = (Vec::new(), 0, "?form=a&limit=1000".to_owned());
+    loop {
+        let answer = as_admin(&stoa, Method::GET, &format!("/api/leads{query}")).await;
+        assert!(answer.body.len() < 1 << 20, "{}", answer.body.len());
+        pages += 1;
+        let leads = answer.json();
+        seen.extend(leads.as_array().unwrap().iter().map(|lead| lead["id"].as_str().unwrap().to_owned()));
+        let Some(link) = answer.header("link").first().map(ToString::to_string) else { break };
+        query = link.trim_start_matches('<').split('>').next().unwrap().to_owned();
+    }
+    ids.reverse();
+    assert_eq!((seen, pages), (ids, 4));
+    let export = as_admin(&stoa, Method::GET, "/api/leads/export?form=a").await;
+    assert_eq!(export.body.trim_end().lines().count(), 5);
+}

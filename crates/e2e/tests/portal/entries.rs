@@ -265,3 +265,34 @@ async fn lists_page_and_stay_fast_with_ten_thousand_entries() {
         assert!(took < Duration::from_millis(200), "{path}: {took:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_entries_come_in_pages_and_search_cuts_them() {
+    let stoa = Stoa::start_portal().serve();
+    let admin = Desk::direct(&stoa, "admin");
+    let before = admin.list("/api/portal/pages").await.len();
+    let body = "ähnlich ".repeat(25_000);
+    for number in 0..50 {
+        admin.make("/api/portal/pages", &json!({ "title": format!("Page {number}"), "body": body })).await;
+    }
+    let guest = Desk::direct(&stoa, "guest");
+    let (mut seen, mut pages, mut query) = (Vec::new(), 0, String::new());
+    loop {
+        let answer = guest.get(&format!("/api/portal/pages{query}")).await;
+        assert!(answer.body.len() <= 8 << 20, "{}", answer.body.len());
+        pages += 1;
+        seen.extend(answer.json().as_array().unwrap().iter().map(|page| page["id"].to_string()));
+        let Some(link) = answer.header("link").first().map(ToString::to_string) else { break };
+        query = link.trim_start_matches('<').split('>').next().unwrap().to_owned();
+    }
+    assert_eq!((pages, seen.len()), (2, before + 50));
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), before + 50);
+
+    let found = guest.get("/api/portal/search?q=page&type=page&limit=100").await;
+    assert!(found.body.len() < 1 << 20, "{}", found.body.len());
+    let result = found.json()["results"][0].clone();
+    assert_eq!(result["itemTruncated"], true);
+    assert_eq!(result["item"]["body"].as_str().unwrap().chars().count(), 1_000);
+}

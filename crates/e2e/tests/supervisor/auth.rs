@@ -73,6 +73,52 @@ async fn an_identity_counts_only_with_the_gateways_signature() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_this_machine_brings_is_verified_and_never_raised() {
+    let vendor = Vendor::start("One word after the other.").await;
+    let workflow = workflow(&[("prd", &["name = \"analyst\""])]);
+    for token_of_settings in ["", "a token for machines"] {
+        let start = Stoa::start_supervisor(&vendor, &workflow);
+        let stoa = start.set("SUPERVISOR_TOKEN", token_of_settings).serve();
+        let studio = Studio::local(&stoa);
+        let status = async |method: Method, path: &str, (name, value): (&str, &str)| {
+            reply(studio.request(method, path).header(name, value)).await.status
+        };
+        let project = format!("/api/projects/{}", studio.project().await);
+        let bearer = |token: String| format!("Bearer {token}");
+        let mut expired = claims("BUILD", "admin");
+        expired["exp"] = (now() - 60).into();
+        let header = serde_json::json!({ "typ": "JWT", "alg": "HS256" });
+        let hs256 = jsonwebtoken::Algorithm::HS256;
+        let forged =
+            sign_as(&header, &claims("BUILD", "admin"), "another secret, as long as the right one", hs256);
+        for credential in [
+            ("authorization", "Bearer nonsense".to_owned()),
+            ("authorization", "Bearer ".to_owned()),
+            ("authorization", format!("Basic {}", token("BUILD", "admin"))),
+            ("authorization", bearer(forged)),
+            ("authorization", bearer(sign_as(&header, &expired, e2e::stoa::JWT_SECRET, hs256))),
+            ("authorization", bearer(identity("admin"))),
+            ("authorization", bearer(token("KV", "admin"))),
+            ("authorization", bearer(token("BUILD", "other"))),
+            ("x-gateway-identity", String::new()),
+            ("cookie", "a=b; service_session=0123456789abcdef".to_owned()),
+            ("cookie", "portal_session=0123456789abcdef".to_owned()),
+            ("x-api-key", "0123456789abcdef".to_owned()),
+        ] {
+            let credential = (credential.0, credential.1.as_str());
+            assert_eq!(status(Method::GET, &project, credential).await, 403, "{credential:?}");
+        }
+        let guest = bearer(token("BUILD", "guest"));
+        assert_eq!(status(Method::GET, &project, ("authorization", &guest)).await, 200);
+        assert_eq!(status(Method::DELETE, &project, ("authorization", &guest)).await, 403);
+        // A cookie of something else is no credential.
+        assert_eq!(status(Method::GET, &project, ("cookie", "theme=dark")).await, 200);
+        let admin = bearer(token("AUTH", "admin"));
+        assert_eq!(status(Method::DELETE, &project, ("authorization", &admin)).await, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn through_the_gateway_everybody_needs_a_token_and_guests_may_not_stop_runs() {
     let (_vendor, stoa) = start().await;
     let anonymous = reply(reqwest::Client::new().get(stoa.url("/build/api/projects"))).await;

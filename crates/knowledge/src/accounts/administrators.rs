@@ -147,7 +147,7 @@ impl Accounts {
                 all.insert(username.to_lowercase(), Administrator { username, role, has_account: false });
             }
         }
-        for user in self.list().await?.into_iter().filter(|user| user.is_admin) {
+        for user in tables::users::administrators(&self.db).await? {
             let key = user.username.to_lowercase();
             let known = all.entry(key).or_insert(Administrator {
                 username: user.username,

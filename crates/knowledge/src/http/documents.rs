@@ -5,8 +5,8 @@ use super::caller::Caller;
 use super::error::Failure;
 use super::ingest::{require_encoder, wants_async};
 use crate::accounts::User;
-use crate::documents::{self, Document, Status};
-use crate::tables;
+use crate::documents::{Document, Status};
+use crate::{removal, tables};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -38,7 +38,7 @@ pub async fn content(
     PathId(id): PathId,
 ) -> Result<Response, Failure> {
     let document = find(&app, &user, &id).await?;
-    let blob = app.blobs.get_stream(&document.object_key).await.map_err(ApiError::internal)?;
+    let blob = app.blobs.get_stream(&document.object_key).await.map_err(ApiError::from)?;
     let Some(blob) = blob else { return Err(ApiError::not_found("the document's file is gone").into()) };
     let mut response = Body::from_stream(blob.bytes).into_response();
     let headers = response.headers_mut();
@@ -60,7 +60,7 @@ pub async fn remove(
 ) -> Result<Json<Value>, Failure> {
     let document = find(&app, &user, &id).await?;
     let mut tx = app.db.begin().await?;
-    if !documents::delete(&mut tx, &document.user_id, &id, &Status::ALL).await? {
+    if !removal::remove_document(&mut tx, &document.user_id, &id, &Status::ALL).await? {
         return Err(no_such(&id).into());
     }
     tx.commit().await?;
@@ -95,7 +95,7 @@ pub async fn purge_errors(
     params: Params,
 ) -> Result<Json<Value>, Failure> {
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let purged = documents::purge_errors(&app.db, &owner.id).await?;
+    let purged = removal::remove_failed(&app.db, &owner.id).await?;
     Ok(Json(json!({ "success": true, "documentsPurged": purged })))
 }
 

@@ -2,13 +2,17 @@
 
 use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
+use crate::indexes::IndexError;
 use crate::ingest::{IngestError, UploadError};
 use crate::search::SearchError;
 use http::StatusCode;
 use kit::error::ApiError;
 use llm::{Cause, ChatError};
 use std::time::Duration;
-use store::StoreError;
+use store::{BlobError, StoreError};
+
+/// A large index takes seconds to read.
+const INDEX_RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// For `?` in handlers: what the store says is never for the client.
 pub struct Failure(pub ApiError);
@@ -27,7 +31,7 @@ impl From<ApiError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self(ApiError::internal(error))
+        Self(error.into())
     }
 }
 
@@ -56,8 +60,7 @@ impl From<UploadError> for Failure {
         Self(match error {
             UploadError::TooLarge(_) => ApiError::too_large(message),
             UploadError::Invalid(_) => ApiError::invalid(message),
-            UploadError::Io(error) if error.kind() == std::io::ErrorKind::StorageFull => disk_full(message),
-            UploadError::Io(_) => ApiError::internal(message),
+            UploadError::Io(error) => BlobError::Io(error).into(),
         })
     }
 }
@@ -66,21 +69,42 @@ impl From<IngestError> for Failure {
     fn from(error: IngestError) -> Self {
         let message = error.to_string();
         Self(match error {
-            IngestError::DiskFull(_) => disk_full(message),
             IngestError::OwnerGone => ApiError::not_found(message),
-            _ => ApiError::internal(message),
+            IngestError::TooSlow => ApiError::storage_unavailable(message),
+            IngestError::Blob(error) => error.into(),
+            IngestError::Store(error) => error.into(),
+            IngestError::Spool(error) => BlobError::Io(error).into(),
         })
+    }
+}
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        let message = error.to_string();
+        let unavailable = |code| {
+            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(INDEX_RETRY_AFTER)
+        };
+        match error {
+            IndexError::Loading { done, passages } => {
+                Self(unavailable("INDEX_LOADING").with("passagesRead", done).with("passages", passages))
+            }
+            // Logged where it happened.
+            IndexError::Failed(_) => Self(unavailable("INDEX_UNAVAILABLE")),
+            IndexError::Store(error) => error.into(),
+        }
     }
 }
 
 impl From<SearchError> for Failure {
     fn from(error: SearchError) -> Self {
         let message = error.to_string();
-        Self(match error {
-            SearchError::NoEncoder => ApiError::unavailable(message),
-            SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)),
-            SearchError::Engine(_) | SearchError::Store(_) => ApiError::internal(message),
-        })
+        match error {
+            SearchError::NoEncoder => ApiError::unavailable(message).into(),
+            SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)).into(),
+            SearchError::Engine(error) => ApiError::internal(error).into(),
+            SearchError::Index(error) => error.into(),
+            SearchError::Store(error) => error.into(),
+        }
     }
 }
 
@@ -94,6 +118,7 @@ impl From<ChatFailure> for Failure {
                 ApiError::unavailable(SearchError::Busy.to_string()).into()
             }
             ChatFailure::Search(error) => error.into(),
+            ChatFailure::Index(error) => error.into(),
             ChatFailure::Store(error) => error.into(),
             ChatFailure::Model(error) => error.into(),
         }
@@ -117,8 +142,4 @@ impl Failure {
         tracing::warn!(%error, "a provider failed");
         error.to_string()
     }
-}
-
-fn disk_full(message: String) -> ApiError {
-    ApiError::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", message)
 }

@@ -3,6 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::error::Failure;
+use crate::indexes::ShownGraph;
 use axum::Json;
 use axum::extract::State;
 use kit::error::ApiError;
@@ -11,12 +12,14 @@ use serde_json::{Value, json};
 
 const DEFAULT_NODES: usize = 500;
 const MOST_NODES: usize = 10_000;
+/// Of all nodes together: a word that every document has would list them all.
+const MOST_DOCUMENT_IDS: usize = 100_000;
 
 /// The strongest nodes and the edges between them.
 pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
     let limit = params.number("limit", DEFAULT_NODES, (1, MOST_NODES))?;
     let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let graph = app.indexes.graph(&owner.id).await?;
+    let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&owner.id).await?;
     let view = match (params.get("around"), params.get("documentId")) {
         (Some(node), _) if graph.find(node).is_none() => {
             return Err(ApiError::not_found(format!("no node `{node}`")).into());
@@ -25,6 +28,7 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
         (None, Some(document)) => graph.of_document(document, limit),
         (None, None) => graph.strongest(limit),
     };
+    let documents = MOST_DOCUMENT_IDS / view.nodes.len().max(1);
     let nodes: Vec<Value> = view
         .nodes
         .iter()
@@ -33,7 +37,8 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
                 "id": node.id,
                 "label": node.label,
                 "type": node.kind.as_str(),
-                "documentIds": node.documents.iter().map(|id| &**id).collect::<Vec<&str>>(),
+                "documentIds": node.documents.iter().take(documents).map(|id| &**id).collect::<Vec<&str>>(),
+                "documentCount": node.documents.len(),
                 "community": node.community,
                 "strength": node.strength,
             })
@@ -52,5 +57,10 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
             })
         })
         .collect();
-    Ok(Json(json!({ "nodes": nodes, "edges": edges })))
+    let mut body = json!({ "nodes": nodes, "edges": edges, "revision": revision });
+    if is_outdated {
+        body["outdated"] = true.into();
+        body["notice"] = "documents have changed since this graph was built: a new one is being built".into();
+    }
+    Ok(Json(body))
 }

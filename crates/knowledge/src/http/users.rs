@@ -5,13 +5,20 @@ use super::caller::Admin;
 use super::error::Failure;
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use kit::error::ApiError;
-use kit::request::PathId;
+use kit::page;
+use kit::request::{Params, PathId};
 use serde_json::{Value, json};
 
-pub async fn list(State(app): State<App>, _: Admin) -> Result<Json<Value>, Failure> {
-    let users: Vec<Value> = app.accounts.list().await?.iter().map(|user| user.to_json()).collect();
-    Ok(Json(json!({ "users": users })))
+const MOST_USERS: usize = 1_000;
+
+pub async fn list(State(app): State<App>, _: Admin, params: Params) -> Result<Response, Failure> {
+    let limit = params.number("limit", MOST_USERS, (1, MOST_USERS))?;
+    let (users, has_more) = app.accounts.page(params.get("after"), limit).await?;
+    let next = users.last().filter(|_| has_more).map(|last| last.id.as_str());
+    let shown: Vec<Value> = users.iter().map(|user| user.to_json()).collect();
+    Ok(page::link_next(Json(json!({ "users": shown })).into_response(), &[], limit, next))
 }
 
 /// With all that the user has.

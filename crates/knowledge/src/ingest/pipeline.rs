@@ -24,13 +24,18 @@ pub enum Fault {
     /// It is the file: trying again would not help.
     File(String),
     Ours(String),
-    /// Nobody wants it any more.
+    /// The storage is full or away: tried again until it is back, however often that is.
+    Outage(String),
+    /// The document was deleted, or its job cancelled.
     Stopped,
 }
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
-        Self::Ours(error.to_string())
+        match error.outage() {
+            Some(_) => Self::Outage(error.to_string()),
+            None => Self::Ours(error.to_string()),
+        }
     }
 }
 
@@ -87,7 +92,7 @@ async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Res
     let bytes = match stored {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Err(Fault::File("the stored file is gone: upload it again".to_owned())),
-        Err(error) => return Err(Fault::Ours(format!("the stored file cannot be read: {error}"))),
+        Err(error) => return Err(Fault::Outage(format!("the stored file cannot be read: {error}"))),
     };
     let (extractor, engine) = (ingest.extractor.clone(), engine.clone());
     let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());

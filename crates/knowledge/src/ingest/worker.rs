@@ -1,8 +1,9 @@
-//! The jobs of the knowledge service: documents to index, files to discard.
+//! The jobs of the knowledge service: documents to index, files to discard, removed users' documents to delete.
 
 use super::pipeline::{Fault, index};
 use super::{Ingest, JOB};
-use crate::documents::{DISCARD, topic};
+use crate::documents::topic;
+use crate::removal::{self, DISCARD, PURGE};
 use crate::tables;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub fn worker(ingest: Ingest, lease: Duration) -> Worker {
     let db = ingest.db.clone();
     // Without an encoder, documents are left to a process that has one.
     let has_encoder = ingest.engine.as_ref().is_some_and(|engine| engine.encoder().is_some());
-    let kinds: &[&str] = if has_encoder { &[JOB, DISCARD] } else { &[DISCARD] };
+    let kinds: &[&str] = if has_encoder { &[JOB, DISCARD, PURGE] } else { &[DISCARD, PURGE] };
     let worker = Worker::new(db, kinds, Arc::new(ingest));
     Worker { concurrency: CONCURRENCY, lease, ..worker }
 }
@@ -30,6 +31,7 @@ impl Handler for Ingest {
         Box::pin(async move {
             match job.kind.as_str() {
                 DISCARD => self.discard(&job).await,
+                PURGE => removal::purge(&self.db, &job, text(&job, "userId")).await,
                 _ => self.index(&job, &stop).await,
             }
         })
@@ -38,7 +40,7 @@ impl Handler for Ingest {
     fn given_up<'a>(&'a self, tx: &'a mut Tx, job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             match job.kind.as_str() {
-                DISCARD => Ok(()),
+                DISCARD | PURGE => Ok(()),
                 _ => {
                     // What went wrong inside is in the log, and not for everybody.
                     let why = format!("indexing failed inside: the log has it under job {}", job.id);
@@ -62,6 +64,7 @@ impl Ingest {
                 jobs::complete(&mut tx, job).await?;
                 Ok(tx.commit().await?)
             }
+            Err(Fault::Outage(why)) => Err(JobError::retry(why)),
             Err(Fault::Ours(why)) => match self.count_failure(&document.id).await? {
                 1..MOST_FAILURES => Err(JobError::retry(why)),
                 _ => Err(JobError::never(why)),

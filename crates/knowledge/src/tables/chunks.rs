@@ -1,7 +1,6 @@
 //! Chunks: the passages of a document with their vectors and mentions.
 
 use crate::documents::{Chunk, Mention};
-use futures_util::TryStreamExt;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
@@ -36,42 +35,119 @@ pub async fn replace(tx: &mut Tx, document_id: &str, chunks: &[Chunk]) -> Result
     Ok(())
 }
 
-/// A document whose chunks have changed.
+/// A document whose chunks have changed at `revision`.
+#[derive(Clone, Debug)]
 pub struct Changed {
     pub document_id: String,
     pub title: String,
     pub encoder: String,
-    pub chunks: Vec<Chunk>,
+    pub chunk_count: i64,
+    pub revision: i64,
 }
 
-/// Hands over the documents whose chunks have changed since a revision, one by one: a user may have more than fits in
-/// memory twice. One statement, so never a mixture of old and new.
+/// The user's documents whose chunks have changed since a revision, in the order of their changes. No two have the
+/// same revision: the last one says where to go on.
 pub async fn changed_since(
     db: &Db,
     user_id: &str,
     revision: i64,
-    mut take: impl FnMut(Changed),
-) -> Result<(), StoreError> {
-    let select =
-        "SELECT documents.id, title, encoder, position, text, headings, page, start, vector, mentions
-        FROM documents JOIN chunks ON chunks.document_id = documents.id
-        WHERE user_id = $1 AND indexed_revision > $2 ORDER BY indexed_revision, documents.id, position";
-    let mut rows = sqlx::query(select).bind(user_id).bind(revision).fetch(db.read());
-    let mut current: Option<Changed> = None;
-    while let Some(row) = rows.try_next().await? {
-        let id: String = row.try_get(0)?;
-        let chunk = chunk_of(&id, &row)?;
-        match &mut current {
-            Some(changed) if changed.document_id == id => changed.chunks.push(chunk),
-            _ => {
-                let (title, encoder) = (row.try_get(1)?, row.try_get(2)?);
-                let next = Changed { document_id: id, title, encoder, chunks: vec![chunk] };
-                current.replace(next).into_iter().for_each(&mut take);
-            }
-        }
+    limit: i64,
+) -> Result<Vec<Changed>, StoreError> {
+    let select = "SELECT id, title, encoder, chunk_count, indexed_revision FROM documents
+        WHERE user_id = $1 AND indexed_revision > $2 ORDER BY indexed_revision LIMIT $3";
+    let query = sqlx::query(select).bind(user_id).bind(revision).bind(limit);
+    let changed = query.fetch_all(db.bulk()).await?;
+    let changed = changed.iter().map(|row| {
+        Ok(Changed {
+            document_id: row.try_get(0)?,
+            title: row.try_get(1)?,
+            encoder: row.try_get(2)?,
+            chunk_count: row.try_get(3)?,
+            revision: row.try_get(4)?,
+        })
+    });
+    changed.collect()
+}
+
+/// How many chunks the documents have that [`changed_since`] lists.
+pub async fn count_changed_since(db: &Db, user_id: &str, revision: i64) -> Result<i64, StoreError> {
+    // A sum of BIGINT is NUMERIC in PostgreSQL, which the driver cannot read.
+    let select = "SELECT CAST(COALESCE(SUM(chunk_count), 0) AS BIGINT) FROM documents
+        WHERE user_id = $1 AND indexed_revision > $2";
+    Ok(sqlx::query(select).bind(user_id).bind(revision).fetch_one(db.bulk()).await?.try_get(0)?)
+}
+
+/// What [`page`] reads of each chunk.
+pub trait FromChunk: Sized + Send + 'static {
+    const COLUMNS: &'static str;
+
+    fn from_row(document_id: &str, row: &AnyRow) -> Result<Self, StoreError>;
+}
+
+impl FromChunk for Chunk {
+    const COLUMNS: &'static str = COLUMNS;
+
+    fn from_row(document_id: &str, row: &AnyRow) -> Result<Self, StoreError> {
+        chunk_of(document_id, row)
     }
-    current.into_iter().for_each(take);
-    Ok(())
+}
+
+/// What a chunk names.
+pub struct Mentions {
+    pub position: i64,
+    pub mentions: Vec<Mention>,
+}
+
+impl FromChunk for Mentions {
+    const COLUMNS: &'static str = "position, mentions";
+
+    fn from_row(document_id: &str, row: &AnyRow) -> Result<Self, StoreError> {
+        let mentions = parse(document_id, &row.try_get::<String, _>("mentions")?)?;
+        Ok(Self { position: row.try_get("position")?, mentions })
+    }
+}
+
+/// A row of [`page`]: a chunk, and the revision at which its document's chunks were written.
+pub struct PageRow<T> {
+    pub document_id: String,
+    pub revision: i64,
+    pub chunk: T,
+}
+
+/// At most `limit` chunks of these documents from a position on, by document and position.
+pub async fn page<T: FromChunk>(
+    db: &Db,
+    documents: &[&str],
+    from: i64,
+    limit: i64,
+) -> Result<Vec<PageRow<T>>, StoreError> {
+    let places: Vec<String> = (3..documents.len() + 3).map(|number| format!("${number}")).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT chunks.document_id, documents.indexed_revision, {} FROM chunks
+         JOIN documents ON documents.id = chunks.document_id
+         WHERE chunks.document_id IN ({}) AND position >= $1 ORDER BY chunks.document_id, position LIMIT $2",
+        T::COLUMNS,
+        places.join(", ")
+    ));
+    let query = sqlx::query(select).bind(from).bind(limit);
+    let query = documents.iter().fold(query, |query, id| query.bind(*id));
+    let rows = query.fetch_all(db.bulk()).await?;
+    // Parsing a page takes longer than other tasks of this thread should wait.
+    let parsing = tokio::task::spawn_blocking(move || rows.iter().map(page_row).collect());
+    parsing.await.map_err(|_| StoreError::Stopping)?
+}
+
+fn page_row<T: FromChunk>(row: &AnyRow) -> Result<PageRow<T>, StoreError> {
+    let document_id: String = row.try_get(0)?;
+    Ok(PageRow { revision: row.try_get(1)?, chunk: T::from_row(&document_id, row)?, document_id })
+}
+
+/// Deletes at most `limit` chunks of a document, and returns how many.
+pub async fn delete_some(tx: &mut Tx, document_id: &str, limit: i64) -> Result<i64, StoreError> {
+    let delete = "DELETE FROM chunks WHERE document_id = $1 AND position IN
+        (SELECT position FROM chunks WHERE document_id = $1 ORDER BY position LIMIT $2)";
+    let query = sqlx::query(delete).bind(document_id).bind(limit);
+    Ok(i64::try_from(query.execute(tx.conn()).await?.rows_affected()).unwrap_or(i64::MAX))
 }
 
 /// In their order; empty where the document is gone. One statement, so never a mixture of old and new.
@@ -127,23 +203,6 @@ fn shown_of(row: &AnyRow) -> Result<Shown, StoreError> {
         start: row.try_get(6)?,
         document_id,
     })
-}
-
-/// Document, position and mentions of every chunk that a user has.
-pub async fn mentions_of_user(
-    db: &Db,
-    user_id: &str,
-) -> Result<Vec<(String, i64, Vec<Mention>)>, StoreError> {
-    let select = "SELECT chunks.document_id, chunks.position, chunks.mentions FROM documents
-        JOIN chunks ON chunks.document_id = documents.id
-        WHERE documents.user_id = $1 ORDER BY chunks.document_id, chunks.position";
-    let rows = sqlx::query(select).bind(user_id).fetch_all(db.read()).await?;
-    let mentions = rows.iter().map(|row| {
-        let document: String = row.try_get(0)?;
-        let mentions = parse(&document, &row.try_get::<String, _>(2)?)?;
-        Ok((document, row.try_get(1)?, mentions))
-    });
-    mentions.collect()
 }
 
 fn chunk_of(document_id: &str, row: &AnyRow) -> Result<Chunk, StoreError> {

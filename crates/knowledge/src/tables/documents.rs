@@ -22,7 +22,10 @@ pub async fn insert(tx: &mut Tx, document: &Document, revision: i64) -> Result<(
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Document>, StoreError> {
-    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM documents WHERE id = $1"));
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents
+         WHERE id = $1 AND EXISTS (SELECT 1 FROM users WHERE users.id = user_id AND removed = 0)"
+    ));
     let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
     row.as_ref().map(document_of).transpose()
 }
@@ -44,12 +47,6 @@ pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<
     rows.iter().map(document_of).collect()
 }
 
-/// As [`ids_of_user`], within a transaction that has locked the user.
-pub async fn ids_in(tx: &mut Tx, user_id: &str) -> Result<Vec<String>, StoreError> {
-    let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
-    rows.fetch_all(tx.conn()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
-}
-
 pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreError> {
     let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
     rows.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
@@ -59,7 +56,7 @@ pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreErr
 pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     let select =
         "SELECT removal, COALESCE((SELECT MAX(indexed_revision) FROM documents WHERE user_id = $1), 0)
-        FROM users WHERE id = $1";
+        FROM users WHERE id = $1 AND removed = 0";
     let row = sqlx::query(select).bind(user_id).fetch_optional(db.read()).await?;
     row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
@@ -153,25 +150,71 @@ pub async fn set_error(
     Ok(())
 }
 
-/// With its chunks, where its status is one of these. Returned is the object's key, and the job that works on it.
-pub async fn delete(
+/// A document that is to be deleted.
+pub struct Doomed {
+    pub id: String,
+    pub object_key: String,
+    pub job_id: Option<i64>,
+    pub chunk_count: i64,
+}
+
+const DOOMED_COLUMNS: &str = "id, object_key, job_id, chunk_count";
+
+/// A document of this user, where its status is one of these.
+pub async fn find_doomed(
     tx: &mut Tx,
+    user_id: &str,
     id: &str,
     statuses: &[Status],
-) -> Result<Option<(String, Option<i64>)>, StoreError> {
+) -> Result<Option<Doomed>, StoreError> {
     let names: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.as_str())).collect();
-    let delete = AssertSqlSafe(format!(
-        "DELETE FROM documents WHERE id = $1 AND status IN ({}) RETURNING object_key, job_id",
+    let select = AssertSqlSafe(format!(
+        "SELECT {DOOMED_COLUMNS} FROM documents WHERE id = $1 AND user_id = $2 AND status IN ({})",
         names.join(", ")
     ));
-    let row = sqlx::query(delete).bind(id).fetch_optional(tx.conn()).await?;
-    row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
+    let row = sqlx::query(select).bind(id).bind(user_id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(doomed_of).transpose()
+}
+
+/// Some documents of a user, in no order.
+pub async fn some_doomed(tx: &mut Tx, user_id: &str, limit: i64) -> Result<Vec<Doomed>, StoreError> {
+    let select = AssertSqlSafe(format!("SELECT {DOOMED_COLUMNS} FROM documents WHERE user_id = $1 LIMIT $2"));
+    let rows = sqlx::query(select).bind(user_id).bind(limit).fetch_all(tx.conn()).await?;
+    rows.iter().map(doomed_of).collect()
+}
+
+/// Gives a document to another user, without its file and its job.
+pub async fn set_aside(tx: &mut Tx, id: &str, user_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE documents SET user_id = $2, object_key = '', job_id = NULL WHERE id = $1";
+    sqlx::query(update).bind(id).bind(user_id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn set_chunk_count(tx: &mut Tx, id: &str, chunk_count: i64) -> Result<(), StoreError> {
+    let update = "UPDATE documents SET chunk_count = $2 WHERE id = $1";
+    sqlx::query(update).bind(id).bind(chunk_count).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// With its chunks.
+pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM documents WHERE id = $1").bind(id).execute(tx.conn()).await?;
+    Ok(())
 }
 
 pub async fn has_object(db: &Db, user_id: &str, object_key: &str) -> Result<bool, StoreError> {
     let select = "SELECT 1 FROM documents WHERE user_id = $1 AND object_key = $2";
     let row = sqlx::query(select).bind(user_id).bind(object_key).fetch_optional(db.read()).await?;
     Ok(row.is_some())
+}
+
+fn doomed_of(row: &AnyRow) -> Result<Doomed, StoreError> {
+    Ok(Doomed {
+        id: row.try_get(0)?,
+        object_key: row.try_get(1)?,
+        job_id: row.try_get(2)?,
+        chunk_count: row.try_get(3)?,
+    })
 }
 
 fn json(metadata: &Metadata) -> String {

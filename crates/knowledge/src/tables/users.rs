@@ -8,6 +8,9 @@ use store::{Db, StoreError, Tx};
 const COLUMNS: &str = "users.id, users.username, users.email, users.name, users.is_admin, users.goals, \
                        users.goals_summary, users.created_at, users.last_login, users.record_generation";
 
+/// What a user measures beside the goals.
+const OTHER_BYTES: usize = 2_000;
+
 pub async fn insert(tx: &mut Tx, user: &User) -> Result<(), StoreError> {
     let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,
             record_generation)
@@ -48,21 +51,43 @@ pub async fn verifier_in(tx: &mut Tx, name: &str) -> Result<Option<String>, Stor
 pub async fn find_by_login_name(db: &Db, name: &str) -> Result<Option<(User, String)>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {COLUMNS}, login_names.verifier FROM login_names
-         JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1"
+         JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1 AND users.removed = 0"
     ));
     let row = sqlx::query(select).bind(name).fetch_optional(db.read()).await?;
     row.map(|row| Ok((user_of(&row)?, row.try_get("verifier")?))).transpose()
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<User>, StoreError> {
-    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM users WHERE id = $1"));
+    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM users WHERE id = $1 AND removed = 0"));
     let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
     row.as_ref().map(user_of).transpose()
 }
 
-pub async fn list(db: &Db) -> Result<Vec<User>, StoreError> {
-    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM users ORDER BY created_at, id"));
-    sqlx::query(select).fetch_all(db.read()).await?.iter().map(user_of).collect()
+/// The oldest first: those who came after the user `after`.
+pub async fn page(db: &Db, after: Option<&str>, limit: usize) -> Result<Vec<User>, StoreError> {
+    select_page(db, COLUMNS, after, limit).await?.iter().map(user_of).collect()
+}
+
+/// What each user of [`page`] measures, about.
+pub async fn sizes(db: &Db, after: Option<&str>, limit: usize) -> Result<Vec<usize>, StoreError> {
+    let rows = select_page(db, "CAST(octet_length(goals) AS BIGINT)", after, limit).await?;
+    rows.iter().map(|row| Ok(row.try_get::<i64, _>(0)? as usize + OTHER_BYTES)).collect()
+}
+
+async fn select_page(
+    db: &Db,
+    columns: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<AnyRow>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {columns} FROM users
+         WHERE removed = 0
+           AND ($1 = '' OR (created_at, id) > (SELECT created_at, id FROM users WHERE id = $1))
+         ORDER BY created_at, id LIMIT $2"
+    ));
+    let query = sqlx::query(select).bind(after.unwrap_or("")).bind(limit as i64);
+    Ok(query.fetch_all(db.read()).await?)
 }
 
 pub async fn set_last_login(tx: &mut Tx, id: &str, at: i64) -> Result<(), StoreError> {
@@ -91,11 +116,19 @@ pub struct Administrator {
     pub has_password: bool,
 }
 
+const SELECT_ADMINISTRATORS: &str = "SELECT username,
+        (SELECT COUNT(*) FROM login_names WHERE user_id = users.id AND verifier <> '')
+    FROM users WHERE is_admin = 1";
+
+pub async fn administrators(db: &Db) -> Result<Vec<Administrator>, StoreError> {
+    administrators_of(&sqlx::query(SELECT_ADMINISTRATORS).fetch_all(db.read()).await?)
+}
+
 pub async fn administrators_in(tx: &mut Tx) -> Result<Vec<Administrator>, StoreError> {
-    let select = "SELECT username,
-            (SELECT COUNT(*) FROM login_names WHERE user_id = users.id AND verifier <> '')
-        FROM users WHERE is_admin = 1";
-    let rows = sqlx::query(select).fetch_all(tx.conn()).await?;
+    administrators_of(&sqlx::query(SELECT_ADMINISTRATORS).fetch_all(tx.conn()).await?)
+}
+
+fn administrators_of(rows: &[AnyRow]) -> Result<Vec<Administrator>, StoreError> {
     let administrators = rows.iter().map(|row| {
         Ok(Administrator { username: row.try_get(0)?, has_password: row.try_get::<i64, _>(1)? > 0 })
     });
@@ -104,21 +137,48 @@ pub async fn administrators_in(tx: &mut Tx) -> Result<Vec<Administrator>, StoreE
 
 /// Locked to the end of `tx`, as it is then.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<User>, StoreError> {
-    let update =
-        AssertSqlSafe(format!("UPDATE users SET revision = revision WHERE id = $1 RETURNING {COLUMNS}"));
+    let update = AssertSqlSafe(format!(
+        "UPDATE users SET revision = revision WHERE id = $1 AND removed = 0
+             RETURNING {COLUMNS}"
+    ));
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.as_ref().map(user_of).transpose()
 }
 
-/// With all that hangs on the user: names, sessions, documents, chunks.
-pub async fn delete(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
-    let delete = sqlx::query("DELETE FROM users WHERE id = $1").bind(id);
-    Ok(delete.execute(tx.conn()).await?.rows_affected() == 1)
+/// Makes a user invisible: who it was is erased, and its names and sessions are deleted. Its documents are still there.
+/// False where there is no such user.
+pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
+    let update =
+        "UPDATE users SET removed = 1, username = '', email = '', name = '', is_admin = 0, goals = '',
+            goals_summary = '', revision = revision + 1, removal = revision + 1
+        WHERE id = $1 AND removed = 0";
+    if sqlx::query(update).bind(id).execute(tx.conn()).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    for delete in ["DELETE FROM login_names WHERE user_id = $1", "DELETE FROM sessions WHERE user_id = $1"] {
+        sqlx::query(delete).bind(id).execute(tx.conn()).await?;
+    }
+    Ok(true)
+}
+
+/// A removed user that never was, to own a document that is being deleted.
+pub async fn insert_removed(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,
+            removed)
+        VALUES ($1, '', '', '', 0, '', '', 0, 0, 1)";
+    sqlx::query(insert).bind(id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Deletes the row of a removed user.
+pub async fn delete_removed(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM users WHERE id = $1 AND removed <> 0").bind(id).execute(tx.conn()).await?;
+    Ok(())
 }
 
 /// Locked to the end of `tx`, so that revisions become visible in their order. None where the user is gone.
 pub async fn next_revision(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreError> {
-    let update = "UPDATE users SET revision = revision + 1 WHERE id = $1 RETURNING revision";
+    let update = "UPDATE users SET revision = revision + 1 WHERE id = $1 AND removed = 0 RETURNING revision";
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
@@ -136,8 +196,9 @@ pub struct Revisions {
     pub removal: i64,
 }
 
+/// Zero where the user is gone.
 pub async fn revisions(db: &Db, id: &str) -> Result<Revisions, StoreError> {
-    let select = "SELECT revision, removal FROM users WHERE id = $1";
+    let select = "SELECT revision, removal FROM users WHERE id = $1 AND removed = 0";
     let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
     let revisions = row.map(|row| Ok(Revisions { last: row.try_get(0)?, removal: row.try_get(1)? }));
     revisions.unwrap_or(Ok(Revisions::default()))

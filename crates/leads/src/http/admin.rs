@@ -7,10 +7,11 @@ use crate::tables::{self, leads::Filter};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, header};
 use kit::error::ApiError;
+use kit::page::{self, PAGE_BYTES};
 use kit::request::{Params, PathId};
 use serde_json::{Value, json};
+use store::StoreError;
 
 const USUAL: usize = 100;
 const MOST: usize = 1_000;
@@ -18,20 +19,25 @@ const MOST: usize = 1_000;
 pub async fn list(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
     let limit = params.number("limit", USUAL, (1, MOST))?;
     let filter = filter(&params)?;
-    let leads = tables::leads::page(&app.db, &filter, params.get("after"), limit).await?;
-    let next = leads.last().filter(|_| leads.len() == limit).map(|last| last.id.clone());
-    let mut response = (Json(leads.iter().map(Lead::to_json).collect::<Vec<Value>>())).into_response();
-    if let Some(after) = next {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        for name in ["form", "status", "email"] {
-            query.extend_pairs(params.get(name).map(|value| (name, value)));
-        }
-        query.append_pair("limit", &limit.to_string()).append_pair("after", &after);
-        // Relative: a proxy may have a prefix before our path.
-        let link = HeaderValue::from_str(&format!("<?{}>; rel=\"next\"", query.finish()));
-        response.headers_mut().insert(header::LINK, link.map_err(ApiError::internal)?);
-    }
-    Ok(response)
+    let (leads, has_more) = fitting_page(&app, &filter, params.get("after"), limit).await?;
+    let next = leads.last().filter(|_| has_more).map(|last| last.id.as_str());
+    let response = Json(leads.iter().map(Lead::to_json).collect::<Vec<Value>>()).into_response();
+    let filters = ["form", "status", "email"].map(|name| (name, params.get(name)));
+    Ok(page::link_next(response, &filters, limit, next))
+}
+
+/// At most `limit` leads, and at most a page of bytes; and whether more follow. A lead may be as long as the body of a
+/// request.
+pub async fn fitting_page(
+    app: &App,
+    filter: &Filter,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<(Vec<Lead>, bool), StoreError> {
+    let sizes = tables::leads::sizes(&app.db, filter, before, limit + 1).await?;
+    let fitting = page::fitting(sizes.iter().copied(), limit, PAGE_BYTES);
+    let leads = tables::leads::page(&app.db, filter, before, fitting).await?;
+    Ok((leads, sizes.len() > fitting))
 }
 
 pub fn filter(params: &Params) -> Result<Filter, ApiError> {

@@ -10,7 +10,7 @@ impl From<OutboxError> for ApiError {
         match error {
             OutboxError::NoLead(_) => Self::not_found(message),
             OutboxError::NotRetryable { .. } => Self::conflict(message),
-            OutboxError::Store(error) => Self::internal(error),
+            OutboxError::Store(error) => error.into(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `GET /api/leads/export`: leads as CSV, read and sent a page at a time.
 
 use super::App;
-use super::admin::filter;
+use super::admin::{filter, fitting_page};
 use super::caller::Admin;
 use crate::csv::Table;
-use crate::tables::{self, leads::Filter};
+use crate::tables::leads::Filter;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -51,10 +51,10 @@ async fn next(mut place: Place) -> Result<Option<(String, Place)>, StoreError> {
         At::After(before) => before,
         At::End => return Ok(None),
     };
-    let leads = tables::leads::page(&place.app.db, &place.filter, before.as_deref(), PAGE).await?;
+    let (leads, has_more) = fitting_page(&place.app, &place.filter, before.as_deref(), PAGE).await?;
     let lines = leads.iter().map(|lead| place.table.line(lead)).collect();
     place.at = match leads.last() {
-        Some(last) if leads.len() == PAGE => At::After(Some(last.id.clone())),
+        Some(last) if has_more => At::After(Some(last.id.clone())),
         _ => At::End,
     };
     Ok(Some((lines, place)))

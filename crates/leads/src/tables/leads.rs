@@ -10,6 +10,9 @@ use store::{Db, StoreError, Tx};
 const COLUMNS: &str = "id, form, status, email, fields, consent, address, sequence_key, idempotency_key, content_digest, \
                        attempts, error, created_at, updated_at, forwarded_at";
 
+/// What a lead measures beside its fields and its consent.
+const OTHER_BYTES: usize = 1_000;
+
 /// False where the same lead is there already.
 pub async fn insert(tx: &mut Tx, lead: &Lead) -> Result<bool, StoreError> {
     let sql = format!(
@@ -119,6 +122,28 @@ pub async fn page(
     before: Option<&str>,
     limit: usize,
 ) -> Result<Vec<Lead>, StoreError> {
+    select(db, COLUMNS, filter, before, limit).await?.iter().map(lead_of).collect()
+}
+
+/// What each lead of [`page`] measures, about.
+pub async fn sizes(
+    db: &Db,
+    filter: &Filter,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<usize>, StoreError> {
+    let size = "CAST(octet_length(fields) + COALESCE(octet_length(consent), 0) AS BIGINT)";
+    let rows = select(db, size, filter, before, limit).await?;
+    rows.iter().map(|row| Ok(row.try_get::<i64, _>(0)? as usize + OTHER_BYTES)).collect()
+}
+
+async fn select(
+    db: &Db,
+    columns: &str,
+    filter: &Filter,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<AnyRow>, StoreError> {
     let given = [
         ("form", filter.form.as_deref()),
         ("status", filter.status.map(Status::as_str)),
@@ -128,12 +153,12 @@ pub async fn page(
         given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let conditions: String =
         given.iter().zip(3..).map(|((name, _), place)| format!(" AND {name} = ${place}")).collect();
-    let sql = format!("SELECT {COLUMNS} FROM leads WHERE id < $1{conditions} ORDER BY id DESC LIMIT $2");
+    let sql = format!("SELECT {columns} FROM leads WHERE id < $1{conditions} ORDER BY id DESC LIMIT $2");
     let mut query = sqlx::query(AssertSqlSafe(sql)).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
     for (_, value) in given {
         query = query.bind(value);
     }
-    query.fetch_all(db.read()).await?.iter().map(lead_of).collect()
+    Ok(query.fetch_all(db.read()).await?)
 }
 
 fn lead_of(row: &AnyRow) -> Result<Lead, StoreError> {

@@ -38,6 +38,8 @@ impl FromRequestParts<App> for Caller {
                 "the token is for another route: KV, CORE or AUTH open this one",
             ));
         }
+        // Those whom the provider has let in as guests are known by name, and not meant.
+        app.guests.check_entry(&claims)?;
         Ok(Self(claims))
     }
 }
@@ -51,7 +53,7 @@ async fn of_session(parts: &Parts, app: &App) -> Result<Claims, ApiError> {
     if !parts.method.is_safe() && is_of_another_site(&parts.headers) {
         return Err(ApiError::forbidden("a page of another site may not change anything here"));
     }
-    let claims = sso.session(token).await.map_err(ApiError::internal)?;
+    let claims = sso.session(token).await?;
     claims.ok_or_else(|| ApiError::forbidden("the session has ended: sign in again"))
 }
 

@@ -7,11 +7,14 @@ use crate::shelf::{Item, etag};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use kit::error::ApiError;
 use kit::headers;
+use kit::page::{self, STREAMED_BYTES};
 use kit::request::{JsonObject, Params, PathId};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 const USUAL: usize = 1_000;
 const MOST: usize = 10_000;
@@ -40,18 +43,12 @@ pub async fn list(
             ))
         })?,
     };
-    let page = &all[begin..(begin + limit).min(all.len())];
-    let values: Vec<&Map<String, Value>> = page.iter().map(|item| &item.value).collect();
-    let mut response = tagged(Json(values).into_response(), &tag);
-    let has_more = begin + limit < all.len();
-    if let Some(last) = page.last().filter(|_| has_more) {
-        // Relative: the gateway has a prefix before our path.
-        let link = format!("<?limit={limit}&after={}>; rel=\"next\"", last.cursor());
-        if let Ok(link) = HeaderValue::from_str(&link) {
-            response.headers_mut().insert(header::LINK, link);
-        }
-    }
-    Ok(response)
+    let rest = &all[begin..];
+    let fitting = page::fitting(rest.iter().map(|item| item.bytes), limit, STREAMED_BYTES);
+    let items: Vec<Arc<Item>> = rest[..fitting].to_vec();
+    let next = items.last().filter(|_| fitting < rest.len()).map(|last| last.cursor());
+    let rows = stream::iter(items.into_iter().map(Ok::<_, ApiError>));
+    Ok(page::link_next(tagged(page::stream_rows(rows), &tag), &[], limit, next.as_deref()))
 }
 
 pub async fn get(

@@ -17,7 +17,7 @@ impl From<ShelfError> for ApiError {
             ShelfError::Stale(..) => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "PRECONDITION_FAILED", message)
             }
-            ShelfError::Store(error) => Self::internal(error),
+            ShelfError::Store(error) => error.into(),
         }
     }
 }

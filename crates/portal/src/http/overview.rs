@@ -4,16 +4,19 @@ use super::App;
 use super::caller::Caller;
 use crate::kinds::KINDS;
 use crate::search::{Question, shown};
-use crate::shelf::TEAM;
+use crate::shelf::{Item, TEAM};
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use kit::error::ApiError;
+use kit::page::{self, PAGE_BYTES};
 use kit::request::Params;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 const USUAL_RESULTS: usize = 20;
 const MOST_RESULTS: usize = 100;
+const MOST_TEAMS: usize = 1_000;
 const DATABASE_PATIENCE: Duration = Duration::from_millis(500);
 const LONGEST_QUESTION: usize = 1_000;
 
@@ -66,8 +69,16 @@ pub async fn status(State(app): State<App>) -> Result<Json<Value>, ApiError> {
     })))
 }
 
-pub async fn org_matrix(State(app): State<App>, _: Caller) -> Result<Json<Value>, ApiError> {
+/// In the order of their names; `after` is the last one of the page before.
+pub async fn org_matrix(State(app): State<App>, _: Caller, params: Params) -> Result<Response, ApiError> {
+    let limit = params.number("limit", MOST_TEAMS, (1, MOST_TEAMS))?;
     let snapshot = app.shelf.now().await?;
-    let teams: Vec<&Map<String, Value>> = snapshot.teams.iter().map(|team| &team.value).collect();
-    Ok(Json(json!({ "teams": teams })))
+    let begin = params
+        .get("after")
+        .map_or(0, |after| snapshot.teams.partition_point(|team| team.id.as_str() <= after));
+    let rest = &snapshot.teams[begin..];
+    let fitting = page::fitting(rest.iter().map(|team| team.bytes), limit, PAGE_BYTES);
+    let teams: Vec<&Item> = rest[..fitting].iter().map(|team| &**team).collect();
+    let next = teams.last().filter(|_| fitting < rest.len()).map(|last| last.id.as_str());
+    Ok(page::link_next(Json(json!({ "teams": teams })).into_response(), &[], limit, next))
 }

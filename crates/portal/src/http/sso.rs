@@ -68,7 +68,7 @@ pub async fn logout(State(app): State<App>, headers: HeaderMap) -> Result<Respon
         return Err(ApiError::forbidden("a page of another site may not sign you out"));
     }
     if let Some(token) = cookie(&headers, SESSION) {
-        sso.end(token).await.map_err(ApiError::internal)?;
+        sso.end(token).await?;
     }
     let session = set_cookie(sso, &base(sso, &headers)?, SESSION, "", "/", Duration::ZERO);
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, session)])).into_response())
@@ -128,7 +128,7 @@ fn refused(error: SsoError) -> ApiError {
         SsoError::NotAllowed => (StatusCode::FORBIDDEN, "SSO_NOT_ALLOWED"),
         SsoError::Provider(_) => (StatusCode::BAD_GATEWAY, "SSO_PROVIDER_FAILED"),
         SsoError::TooMany(_) => (StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS"),
-        SsoError::Store(error) => return ApiError::internal(error),
+        SsoError::Store(error) => return error.into(),
     };
     metrics::counter!("portal_sign_ins_total", "outcome" => "refused").increment(1);
     tracing::warn!(code, detail = error.detail(), "a sign-in was refused");

@@ -2,6 +2,7 @@
 
 use crate::kinds::{KINDS, Kind};
 use crate::search::{Lexicon, Question, Terms};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -15,6 +16,8 @@ pub struct Item {
     pub value: Map<String, Value>,
     /// Changes with every write.
     pub version: i64,
+    /// What it measures as JSON.
+    pub bytes: usize,
     made: i64,
     terms: Terms,
 }
@@ -28,6 +31,13 @@ impl Item {
     /// Its place in the order of its kind.
     pub fn cursor(&self) -> String {
         format!("{}{CURSOR_JOINT}{}", self.made, self.id)
+    }
+}
+
+/// As it is shown.
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
     }
 }
 
@@ -109,7 +119,8 @@ impl Snapshot {
     pub(super) fn item(&self, id: String, value: Map<String, Value>, version: i64) -> Item {
         let made = value.get("createdAt").and_then(Value::as_i64).unwrap_or(0);
         let terms = self.lexicon.write().unwrap_or_else(PoisonError::into_inner).read(&value);
-        Item { id, value, version, made, terms }
+        let bytes = serde_json::to_string(&value).map_or(0, |text| text.len());
+        Item { id, value, version, bytes, made, terms }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether an administrator's token is still good, without asking the database and the object store each time.
 
-use super::changes::Change;
+use super::changes::{self, Change};
 use super::{AdminRecord, Admins, AdminsError, is_username};
 use kit::error::ApiError;
 use kit::token::Verified;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const FRESH_MS: i64 = 2_000;
 /// What is younger is used once more while it is read again.
 const STALE_MS: i64 = 5_000;
-/// What is younger is used if it cannot be read again.
+/// What is younger is used if the database does not answer.
 const OUTAGE_MS: i64 = 60_000;
 /// How far the clocks of two processes may be apart.
 const CLOCK_SKEW_MS: i64 = 6_000;
@@ -50,6 +50,7 @@ impl Standing {
 
 pub(super) struct Known {
     standing: Standing,
+    change: Option<Change>,
     read_ms: i64,
     is_being_read: AtomicBool,
 }
@@ -120,7 +121,7 @@ impl Admins {
             }
             age => match self.look(name).await {
                 Err(error) if age < OUTAGE_MS => {
-                    tracing::warn!(%error, "an administrator's record cannot be read: the last one is used");
+                    tracing::warn!(%error, "an administrator cannot be looked up: what is known is used");
                     Ok(known)
                 }
                 looked => looked,
@@ -130,15 +131,36 @@ impl Admins {
 
     async fn look(&self, name: &str) -> Result<Arc<Known>, AdminsError> {
         let read_ms = self.0.db.now_ms();
-        let (record, change) = self.look_up(name).await?;
-        let standing = Standing::new(record.as_ref(), change.as_ref());
-        let known = Arc::new(Known { standing, read_ms, is_being_read: AtomicBool::new(false) });
+        let (standing, change) = match self.look_up(name).await {
+            Ok((record, change)) => (Standing::new(record.as_ref(), change.as_ref()), change),
+            Err(AdminsError::Store(error)) => return Err(error.into()),
+            Err(error) => self.unchanged(name, error).await?,
+        };
+        let is_being_read = AtomicBool::new(false);
+        let known = Arc::new(Known { standing, change, read_ms, is_being_read });
         let mut all = self.lock();
         if all.len() >= MAX_KNOWN {
             all.clear();
         }
         all.insert(name.to_owned(), known.clone());
         Ok(known)
+    }
+
+    /// The standing that is known, while the object store does not answer: good as long as the database has no change.
+    async fn unchanged(
+        &self,
+        name: &str,
+        error: AdminsError,
+    ) -> Result<(Standing, Option<Change>), AdminsError> {
+        let known = self.lock().get(name).cloned();
+        let change = changes::get(&self.0.db, &name.to_lowercase()).await?;
+        match known.filter(|known| known.change == change) {
+            Some(known) => {
+                tracing::warn!(%error, "an administrator's record cannot be read: the last one is used");
+                Ok((known.standing.clone(), change))
+            }
+            None => Err(error),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Known>>> {

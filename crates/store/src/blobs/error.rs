@@ -1,5 +1,7 @@
 //! What can go wrong with blobs.
 
+use crate::error::{Outage, outage_of_io};
+
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     #[error("{0}")]
@@ -22,4 +24,27 @@ pub enum BlobError {
 
     #[error("the process is stopping")]
     Stopping,
+}
+
+impl BlobError {
+    pub fn outage(&self) -> Option<Outage> {
+        match self {
+            Self::Io(error) => Some(outage_of_io(error)),
+            Self::ObjectStore(error) => outage_of(error),
+            Self::Stopping => Some(Outage::Away),
+            Self::Url(_) | Self::InvalidKey(_) | Self::TooLarge { .. } | Self::Source(_) => None,
+        }
+    }
+}
+
+fn outage_of(error: &object_store::Error) -> Option<Outage> {
+    match error {
+        object_store::Error::InvalidPath { .. } | object_store::Error::NotSupported { .. } => None,
+        // A folder's reads come through here as well, with the system's error below.
+        error => Some(io_cause(error).map_or(Outage::Away, outage_of_io)),
+    }
+}
+
+fn io_cause<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a std::io::Error> {
+    std::iter::successors(Some(error), |error| error.source()).find_map(|error| error.downcast_ref())
 }

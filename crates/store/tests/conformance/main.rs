@@ -6,6 +6,7 @@ mod blobs;
 mod db;
 mod engine;
 mod events;
+mod faults;
 mod jobs;
 mod kv;
 mod migrate;

@@ -11,8 +11,9 @@ pub use knowledge::KnowledgeSearch;
 use super::board::Feedback;
 use crate::records::{Artifact, Run};
 use crate::tables;
-use crate::workflow::Agent;
+use crate::workflow::{Agent, DefaultModel};
 use futures_util::StreamExt;
+use kit::page::excerpt;
 use llm::{Cause, Chat, Model, Piece, Providers, Usage};
 use prompt::Material;
 use std::sync::Arc;
@@ -29,12 +30,15 @@ const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 const MOST_UNFINISHED: i64 = 99;
 const MOST_BYTES_TO_A_TOKEN: usize = 16;
 const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+/// Characters of what a provider says of a failure.
+const LONGEST_MESSAGE: usize = 2_000;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 pub struct Stepper {
     db: Db,
     providers: Arc<Providers>,
+    default_model: DefaultModel,
     knowledge: Option<KnowledgeSearch>,
     edge_turns: Arc<Semaphore>,
 }
@@ -77,15 +81,22 @@ impl From<StoreError> for Failure {
 }
 
 impl Stepper {
-    pub fn new(db: Db, providers: Arc<Providers>, knowledge: Option<KnowledgeSearch>) -> Self {
-        Self { db, providers, knowledge, edge_turns: Arc::new(Semaphore::new(EDGE_AT_ONCE)) }
+    pub fn new(
+        db: Db,
+        providers: Arc<Providers>,
+        default_model: DefaultModel,
+        knowledge: Option<KnowledgeSearch>,
+    ) -> Self {
+        let edge_turns = Arc::new(Semaphore::new(EDGE_AT_ONCE));
+        Self { db, providers, default_model, knowledge, edge_turns }
     }
 
-    /// The model that answers for an agent.
-    pub fn model(&self, agent: &Agent) -> Model {
-        let picked = self.providers.pick(&agent.provider, agent.model.as_deref());
-        // The workflow's providers were checked when it was read.
-        picked.unwrap_or_else(|_| self.providers.edge().clone())
+    /// The model that answers for an agent in a run.
+    pub fn model(&self, agent: &Agent, run: &Run) -> Model {
+        let asked = (run.provider.as_deref(), run.model.as_deref());
+        let (provider, model) = self.default_model.of(agent, asked);
+        // All providers were checked when they came in.
+        self.providers.pick(provider, model).unwrap_or_else(|_| self.providers.edge().clone())
     }
 
     /// Tries as often as the agent may. `own_inputs` are artifacts of this run.
@@ -102,7 +113,7 @@ impl Stepper {
         let mut tried = 0;
         loop {
             // Waiting for a turn is not part of the try.
-            let turn = match self.model(agent).provider() {
+            let turn = match self.model(agent, run).provider() {
                 llm::EDGE_AI => self.edge_turns.acquire().await.ok(),
                 _ => None,
             };
@@ -113,7 +124,7 @@ impl Stepper {
                 {
                     say(trouble).await;
                 }
-                self.ask(place, agent, &material, tried, &reports).await
+                self.ask(place, agent, &self.model(agent, run), &material, tried, &reports).await
             };
             let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
                 Ok(Ok(written)) => return Ok(written),
@@ -124,8 +135,8 @@ impl Stepper {
             };
             let tries = agent.retries + 1;
             tried += 1;
-            // PostgreSQL takes no NUL, and a vendor may say one.
-            let message = failure.message.replace('\0', "");
+            // PostgreSQL takes no NUL, and a vendor may say one. What it says may be a whole page of HTML.
+            let message = excerpt(&failure.message, LONGEST_MESSAGE).0.replace('\0', "");
             if failure.is_final || tried >= tries {
                 return Err(message);
             }
@@ -147,6 +158,7 @@ impl Stepper {
     ) -> Result<(Material, Option<String>), Failure> {
         let gone = || Failure { message: "the project is gone".into(), is_final: true, wait: None };
         let project = tables::projects::get(&self.db, &run.project_id).await?.ok_or_else(gone)?;
+        let product_seed = tables::projects::seed(&self.db, &run.project_id).await?.ok_or_else(gone)?;
         let mut inputs = Vec::new();
         for name in &agent.inputs {
             let missing = || Failure {
@@ -159,10 +171,12 @@ impl Stepper {
         let (mut passages, mut trouble) = (Vec::new(), None);
         if agent.search {
             match &self.knowledge {
-                Some(knowledge) => match knowledge.search(&project, run.caller.as_deref()).await {
-                    Ok(found) => passages = found,
-                    Err(why) => trouble = Some(format!("it works without the documents: {why}")),
-                },
+                Some(knowledge) => {
+                    match knowledge.search(&project.name, &product_seed, run.caller.as_deref()).await {
+                        Ok(found) => passages = found,
+                        Err(why) => trouble = Some(format!("it works without the documents: {why}")),
+                    }
+                }
                 None => {
                     trouble = Some("it works without the documents: no knowledge service is known".into())
                 }
@@ -173,7 +187,7 @@ impl Stepper {
             None => None,
         };
         let feedback = feedback.map(|feedback| (rejected.unwrap_or_default(), feedback.text.clone()));
-        Ok((Material { project, inputs, passages, feedback }, trouble))
+        Ok((Material { name: project.name, product_seed, inputs, passages, feedback }, trouble))
     }
 
     /// The artifact of this run, or else the project's current one.
@@ -191,17 +205,17 @@ impl Stepper {
         &self,
         place: usize,
         agent: &Agent,
+        model: &Model,
         material: &Material,
         tried: u32,
         reports: &mpsc::Sender<Report>,
     ) -> Result<Written, Failure> {
-        let model = self.model(agent);
         let mut teller = Teller { place, told: 0, at: Instant::now(), reports };
         if !model.can_write() {
-            return sketch::write(agent, material, &model, tried, &mut teller).await;
+            return sketch::write(agent, material, model, tried, &mut teller).await;
         }
         let chat = Chat {
-            messages: prompt::messages(agent, material, &model),
+            messages: prompt::messages(agent, material, model),
             max_tokens: agent.max_tokens,
             temperature: agent.temperature,
             stop: Vec::new(),
@@ -212,8 +226,8 @@ impl Stepper {
             tries: 1,
         };
         // Four bytes to a token, which is near enough.
-        let (text, usage) = answer(&model, chat, &mut teller, agent.max_tokens / 25).await?;
-        written(agent, &model, &text, usage)
+        let (text, usage) = answer(model, chat, &mut teller, agent.max_tokens / 25).await?;
+        written(agent, model, &text, usage)
     }
 }
 

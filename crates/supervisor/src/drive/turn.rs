@@ -130,7 +130,7 @@ impl Drive<'_> {
 
     async fn start(&self, entry: &mut Entry<'_>, board: &mut Board, place: usize) -> Result<(), StoreError> {
         let agent = &self.phase.agents[place];
-        let model = self.runner.stepper.model(agent);
+        let model = self.runner.stepper.model(agent, &self.run);
         let trace = self.new_trace(entry, place, model.provider(), model.model());
         tables::traces::insert(entry.tx(), &trace).await?;
         entry.event("agent_start", json!({ "agent": agent.name, "phase": self.run.phase }));

@@ -1,38 +1,70 @@
 //! Who calls: a handler's signature says whom it lets in.
 //!
-//! Through the gateway comes its signed identity. Without one, only this machine is let in, and no web page that its
-//! browser shows, or whoever has the token.
+//! Through the gateway comes its signed identity. Without one, a bearer token is verified. With neither, only this machine
+//! is let in, and no web page that its browser shows.
 
 use super::App;
+use crate::guests::Guest;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header;
 use http::request::Parts;
+use http::{HeaderMap, header};
 use kit::error::ApiError;
-use kit::headers::{self, IDENTITY, bearer};
+use kit::guests::{Guests, is_guest};
+use kit::headers::{self, IDENTITY, bearer, cookie};
 use kit::serve::{RequestContext, hides_its_client};
 use kit::sse;
-use kit::token::Claims;
+use kit::token::{Claims, Route, Verified};
+use std::net::{IpAddr, Ipv4Addr};
 
-/// Somebody who may read, create and execute.
+/// Of the knowledge service and of the portal. A browser sends a cookie to every port of a host.
+const SESSION_COOKIES: [&str; 2] = ["service_session", "portal_session"];
+const API_KEY: &str = "x-api-key";
+
+/// Somebody who may read.
 pub struct Caller {
-    /// As the gateway has it; none for whoever came without it.
+    /// As the gateway has it, or a token; none for whoever came without.
     pub claims: Option<Claims>,
+    /// The caller, if that is a guest.
+    pub guest: Option<Guest>,
 }
+
+/// Somebody who may also create and execute.
+pub struct Maker(pub Caller);
 
 /// Somebody who may also interrupt, resume, cancel and delete.
 pub struct Admin(pub Caller);
 
 impl Caller {
-    fn is_admin(&self) -> bool {
-        self.claims.as_ref().is_none_or(|claims| claims.has_scope("admin"))
+    /// This machine, or who has the token of the settings.
+    const LOCAL: Self = Self { claims: None, guest: None };
+
+    async fn verified(verified: Verified, parts: &Parts, app: &App) -> Result<Self, ApiError> {
+        app.admins.check(&verified).await?;
+        let claims = verified.claims;
+        if !claims.has_scope("admin") && !claims.has_scope("guest") {
+            return Err(ApiError::forbidden("the token has neither of the scopes admin and guest"));
+        }
+        app.guests.check_entry(&claims)?;
+        let guest = is_guest(&claims).then(|| Guest::at(client(parts, app)));
+        Ok(Self { claims: Some(claims), guest })
     }
 
     /// By whom a decision was made.
     pub fn name(&self) -> &str {
         self.claims.as_ref().map_or("local", |claims| &claims.project_id)
+    }
+
+    /// Refuses a guest, if those may only read.
+    pub fn check_may_make(&self, app: &App) -> Result<(), ApiError> {
+        match self.guest {
+            Some(_) if app.guests != Guests::Full => {
+                Err(ApiError::forbidden("guests may only read here: sign in"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -40,31 +72,58 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        if parts.headers.contains_key(IDENTITY) {
-            let identity = headers::text(&parts.headers, IDENTITY);
-            let verified = app.tokens.verify_identity(identity.unwrap_or_default());
+        let headers = &parts.headers;
+        if headers.contains_key(IDENTITY) {
+            let identity = headers::text(headers, IDENTITY).unwrap_or_default();
+            let verified = app.tokens.verify_identity(identity);
             let verified =
                 verified.map_err(|_| ApiError::forbidden("the gateway's identity does not verify"))?;
-            app.admins.check(&verified).await?;
-            return Ok(Self { claims: Some(verified.claims) });
+            return Self::verified(verified, parts, app).await;
         }
-        if let Some((token, given)) = app.token.as_deref().zip(bearer(&parts.headers)) {
-            let equal = verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok();
-            return if equal {
-                Ok(Self { claims: None })
-            } else {
-                Err(ApiError::forbidden("the token is wrong"))
-            };
+        if headers.contains_key(header::AUTHORIZATION) {
+            return of_bearer(parts, app).await;
         }
-        let context = parts.extensions.get::<RequestContext>();
-        let proxies = &app.trusted_proxies;
-        let client = context.map(|context| proxies.client(&context.connection, &parts.headers));
-        if hides_its_client(&parts.headers) || !client.is_some_and(|ip| ip.is_loopback()) {
-            return Err(ApiError::unauthorized("come through the gateway, or with the token as bearer"));
+        if hides_its_client(headers) || !client(parts, app).is_loopback() {
+            return Err(ApiError::unauthorized("come through the gateway, or with a token as bearer"));
         }
+        refuse_sessions(headers)?;
         refuse_pages(parts)?;
-        Ok(Self { claims: None })
+        Ok(Self::LOCAL)
     }
+}
+
+/// The token of the settings, or a gateway token: what does not verify is refused, also from this machine.
+async fn of_bearer(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+    let is_one = parts.headers.get_all(header::AUTHORIZATION).iter().count() == 1;
+    let given = bearer(&parts.headers).filter(|_| is_one).unwrap_or_default();
+    let is_given = |token: &String| verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok();
+    if app.token.as_ref().is_some_and(is_given) {
+        return Ok(Caller::LOCAL);
+    }
+    let verified = app.tokens.verify(given);
+    let verified = verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?;
+    if verified.claims.route == Route::Kv {
+        return Err(ApiError::forbidden("the token is for another route: BUILD, CORE or AUTH open this one"));
+    }
+    Caller::verified(verified, parts, app).await
+}
+
+/// Sessions of the other services mean nothing here. Whoever brings one is somebody there, and not this machine.
+fn refuse_sessions(headers: &HeaderMap) -> Result<(), ApiError> {
+    let has_session = SESSION_COOKIES.iter().any(|name| cookie(headers, name).is_some());
+    if has_session || headers.contains_key(API_KEY) {
+        return Err(ApiError::forbidden(
+            "sessions are not taken here: come through the gateway with a token",
+        ));
+    }
+    Ok(())
+}
+
+/// Where the caller is, as far as trusted proxies say.
+fn client(parts: &Parts, app: &App) -> IpAddr {
+    let context = parts.extensions.get::<RequestContext>();
+    let nowhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    context.map_or(nowhere, |context| app.trusted_proxies.client(&context.connection, &parts.headers))
 }
 
 /// A page of anywhere can make a browser of this machine ask: the browser then says so in `Origin` or `Sec-Fetch-Site`,
@@ -105,15 +164,24 @@ pub async fn end_streams(State(app): State<App>, request: Request, next: Next) -
     }
 }
 
+impl FromRequestParts<App> for Maker {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        caller.check_may_make(app)?;
+        Ok(Self(caller))
+    }
+}
+
 impl FromRequestParts<App> for Admin {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        if caller.is_admin() {
-            Ok(Self(caller))
-        } else {
-            Err(ApiError::forbidden("this needs the scope `admin`"))
+        match caller.guest {
+            None => Ok(Self(caller)),
+            Some(_) => Err(ApiError::forbidden("this needs the scope `admin`")),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Domain errors as answers.
 
+use crate::guests::GuestError;
 use crate::runs::RunError;
 use kit::error::ApiError;
 
@@ -10,7 +11,14 @@ impl From<RunError> for ApiError {
             RunError::Invalid(_) => Self::invalid(message),
             RunError::NoProject(_) => Self::not_found(message),
             RunError::Conflict(_) => Self::conflict(message),
-            RunError::Store(error) => Self::internal(error),
+            RunError::TooMany(_, wait) => Self::too_many_requests(message, wait),
+            RunError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<GuestError> for ApiError {
+    fn from(error: GuestError) -> Self {
+        RunError::from(error).into()
     }
 }

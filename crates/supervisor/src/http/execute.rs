@@ -5,6 +5,7 @@ use super::caller::Caller;
 use super::events::{last_event_id, no_more, stream};
 use super::projects::find;
 use crate::records::Project;
+use crate::runs::Order;
 use crate::tables;
 use crate::words::Word;
 use axum::Json;
@@ -19,6 +20,8 @@ use kit::request::{Params, read_whole};
 use kit::token::Claims;
 use serde_json::{Map, Value, json};
 use store::events;
+
+const LONGEST_MODEL: usize = 200;
 
 pub async fn execute(
     State(app): State<App>,
@@ -48,13 +51,19 @@ pub async fn execute(
     if let Some(seen) = last_event_id(&parts.headers, &params)? {
         return follow_on(&app, project_id, phase, seen).await;
     }
+    // A browser's `EventSource` starts a run by GET, so this is asked here and not of the method.
+    caller.check_may_make(&app)?;
+    let (provider, model) = chosen_model(&app, &caller, &body, &params)?;
     // Without the generation: a new password is no reason for the run's searches to fail.
-    let caller = caller.claims.map(|claims| Claims { generation: None, ..claims });
-    let caller = caller.and_then(|claims| serde_json::to_string(&claims).ok());
-    let (run, after) = app.runs.execute(project_id, phase, caller).await?;
+    let claims = caller.claims.clone().map(|claims| Claims { generation: None, ..claims });
+    let claims = claims.and_then(|claims| serde_json::to_string(&claims).ok());
+    let order = Order { phase, provider, model, caller: claims, guest: caller.guest.as_ref() };
+    let (run, after) = app.runs.execute(project_id, order).await?;
     if prefers_no_stream(&parts.headers) {
-        let told =
-            json!({ "success": true, "runId": run.id, "phase": run.phase, "status": run.status.as_str() });
+        let told = json!({
+            "success": true, "runId": run.id, "phase": run.phase, "status": run.status.as_str(),
+            "provider": run.provider, "model": run.model,
+        });
         return Ok((StatusCode::ACCEPTED, Json(told)).into_response());
     }
     Ok(stream(&app, run, after))
@@ -87,6 +96,31 @@ async fn follow_on(
     }
 }
 
+/// Who is to answer for the agents of this run, where the request says so.
+fn chosen_model<'a>(
+    app: &App,
+    caller: &Caller,
+    body: &'a Map<String, Value>,
+    params: &'a Params,
+) -> Result<(Option<&'static str>, Option<&'a str>), ApiError> {
+    let provider = agreed("provider", [fields::text(body, "provider")?, params.get("provider"), None])?;
+    let model = agreed("model", [fields::text(body, "model")?, params.get("model"), None])?;
+    if model.is_some_and(|model| model.chars().count() > LONGEST_MODEL || model.contains(char::is_control)) {
+        return Err(ApiError::invalid(format!(
+            "`model` is not a line of at most {LONGEST_MODEL} characters"
+        )));
+    }
+    let picked = provider.map(|provider| app.providers.pick(provider, model)).transpose();
+    let picked = picked.map_err(|unknown| ApiError::invalid(unknown.to_string()))?;
+    let costs_nothing = picked.as_ref().is_some_and(|picked| picked.provider() == llm::EDGE_AI);
+    if caller.guest.is_some() && (provider.is_some() || model.is_some()) && !costs_nothing {
+        return Err(ApiError::forbidden(
+            "guests do not choose who answers: leave `provider` and `model` out, or name edge-ai",
+        ));
+    }
+    Ok((provider.and_then(llm::canonical), model))
+}
+
 fn body_fields(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
     if body.iter().all(u8::is_ascii_whitespace) {
         return Ok(Map::new());
@@ -105,7 +139,7 @@ fn agreed<'a>(name: &str, places: [Option<&'a str>; 3]) -> Result<Option<&'a str
     match given.all(|other| other == first) {
         true => Ok(Some(first)),
         false => Err(ApiError::invalid(format!(
-            "`{name}` is given more than once and not the same: body, query and `X-Project-ID` have to agree"
+            "`{name}` is given more than once and not the same: body, query and header have to agree"
         ))),
     }
 }

@@ -1,48 +1,49 @@
-//! Projects and all that is kept of them.
+//! Projects: listed, made, shown, removed; and the workflow that they go through.
 
 use super::App;
-use super::caller::{Admin, Caller};
-use crate::records::{Artifact, Project, Run, Trace};
+use super::caller::{Admin, Caller, Maker};
+use crate::records::Project;
 use crate::tables;
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http::StatusCode;
 use kit::error::ApiError;
 use kit::fields::text;
+use kit::page;
 use kit::request::{JsonObject, Params, PathId};
 use serde_json::{Value, json};
 
 const LONGEST_NAME: usize = 200;
-const LONGEST_SEED: usize = 100_000;
 const MOST_PROJECTS: usize = 1_000;
-const USUAL_HISTORY: usize = 100;
-const MOST_HISTORY: usize = 1_000;
-const MOST_TRACES: usize = 10_000;
 
+/// Of a long seed only the beginning is shown.
 pub async fn list(State(app): State<App>, _: Caller, params: Params) -> Result<Response, ApiError> {
     let limit = params.number("limit", MOST_PROJECTS, (1, MOST_PROJECTS))?;
-    let projects = tables::projects::page(&app.db, params.get("after"), limit).await?;
-    let next = projects.last().filter(|_| projects.len() == limit).map(|last| last.id.clone());
-    let shown: Vec<Value> = projects.iter().map(Project::to_json).collect();
-    let mut response = Json(shown).into_response();
-    // Relative: the gateway has a prefix before our path.
-    let link = next.map(|id| format!("<?limit={limit}&after={id}>; rel=\"next\""));
-    if let Some(link) = link.and_then(|link| HeaderValue::from_str(&link).ok()) {
-        response.headers_mut().insert(header::LINK, link);
-    }
-    Ok(response)
+    let db = &app.db;
+    let read = |before: Option<String>, rows| async move {
+        tables::projects::page(db, before.as_deref(), rows).await
+    };
+    page::read_page(limit, params.get("after"), read, |project: &Project| {
+        (&project.id, project.to_listed_json())
+    })
+    .await
 }
 
 pub async fn create(
     State(app): State<App>,
-    _: Caller,
+    Maker(caller): Maker,
     body: JsonObject,
 ) -> Result<(StatusCode, Json<Value>), ApiError> {
     let name = field(&body, "name", LONGEST_NAME)?;
-    let seed = field(&body, "product_seed", LONGEST_SEED)?;
-    let project = app.projects.create(name.trim(), seed).await?;
-    Ok((StatusCode::CREATED, Json(project.to_new_json())))
+    let seed = field(&body, "product_seed", app.seed_characters)?;
+    let of_guests = app.guest_limits.seed_characters;
+    if caller.guest.is_some() && seed.chars().count() > of_guests {
+        let message = format!("`product_seed` is too long: at most {of_guests} characters for guests");
+        return Err(ApiError::invalid(message));
+    }
+    let project = app.projects.create(name.trim(), seed, caller.guest.as_ref()).await?;
+    Ok((StatusCode::CREATED, Json(project.to_new_json(seed))))
 }
 
 fn field<'a>(body: &'a JsonObject, name: &str, longest: usize) -> Result<&'a str, ApiError> {
@@ -56,7 +57,9 @@ fn field<'a>(body: &'a JsonObject, name: &str, longest: usize) -> Result<&'a str
 }
 
 pub async fn get(State(app): State<App>, _: Caller, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
-    Ok(Json(find(&app, &id).await?.to_json()))
+    let project = find(&app, &id).await?;
+    let seed = tables::projects::seed(&app.db, &id).await?.ok_or_else(|| no_project(&id))?;
+    Ok(Json(project.to_json(&seed)))
 }
 
 pub async fn remove(State(app): State<App>, _: Admin, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
@@ -66,67 +69,14 @@ pub async fn remove(State(app): State<App>, _: Admin, PathId(id): PathId) -> Res
     }
 }
 
-pub async fn hydrate(
-    State(app): State<App>,
-    _: Caller,
-    PathId(id): PathId,
-    params: Params,
-) -> Result<Json<Value>, ApiError> {
-    let limit = params.number("limit", USUAL_HISTORY, (1, MOST_HISTORY))?;
-    let project = find(&app, &id).await?;
-    Ok(Json(app.projects.hydrate(&project, params.get("before"), limit).await?))
-}
-
-pub async fn artifacts(
-    State(app): State<App>,
-    _: Caller,
-    PathId(id): PathId,
-    params: Params,
-) -> Result<Json<Vec<Value>>, ApiError> {
-    let all_versions = match params.get("versions") {
-        None | Some("current") => false,
-        Some("all") => true,
-        Some(other) => {
-            return Err(ApiError::invalid(format!("`versions` is `{other}`: one of current, all")));
-        }
-    };
-    find(&app, &id).await?;
-    let artifacts = tables::artifacts::of_project(&app.db, &id, all_versions).await?;
-    let wanted = |artifact: &&Artifact| params.get("phase").is_none_or(|phase| artifact.phase == phase);
-    Ok(Json(artifacts.iter().filter(wanted).map(Artifact::to_json).collect()))
-}
-
-pub async fn traces(
-    State(app): State<App>,
-    _: Caller,
-    PathId(id): PathId,
-    params: Params,
-) -> Result<Json<Vec<Value>>, ApiError> {
-    let limit = params.number("limit", MOST_TRACES, (1, MOST_TRACES))?;
-    find(&app, &id).await?;
-    let traces = tables::traces::page(&app.db, &id, params.get("before"), limit).await?;
-    Ok(Json(traces.iter().map(Trace::to_json).collect()))
-}
-
-pub async fn runs(
-    State(app): State<App>,
-    _: Caller,
-    PathId(id): PathId,
-    params: Params,
-) -> Result<Json<Vec<Value>>, ApiError> {
-    let limit = params.number("limit", USUAL_HISTORY, (1, MOST_HISTORY))?;
-    find(&app, &id).await?;
-    let runs = tables::runs::page(&app.db, &id, limit).await?;
-    Ok(Json(runs.iter().map(Run::to_json).collect()))
-}
-
 /// The phases and who works in them: what a page needs to draw them.
 pub async fn workflow(State(app): State<App>, _: Caller) -> Json<Value> {
     let phases = app.workflow.phases.iter().map(|phase| {
         let agents = phase.agents.iter().map(|agent| {
+            let (provider, model) = app.default_model.of(agent, (None, None));
             json!({
                 "name": agent.name, "inputs": agent.inputs, "output": agent.output.as_str(),
-                "provider": agent.provider, "model": agent.model, "approval": agent.approval, "search": agent.search,
+                "provider": provider, "model": model, "approval": agent.approval, "search": agent.search,
             })
         });
         json!({ "name": phase.name, "agents": agents.collect::<Vec<Value>>() })

@@ -48,13 +48,49 @@ pub async fn current(db: &Db, project_id: &str, agent: &str) -> Result<Option<Ar
     row.as_ref().map(artifact_of).transpose()
 }
 
-/// In the order of their making: the current ones, or all versions.
-pub async fn of_project(db: &Db, project_id: &str, all_versions: bool) -> Result<Vec<Artifact>, StoreError> {
+/// Which artifacts of a project somebody wants to see.
+pub struct Filter<'a> {
+    pub all_versions: bool,
+    pub phase: Option<&'a str>,
+    /// Those made after this one.
+    pub after: Option<&'a str>,
+}
+
+/// The ids of a project's artifacts and the bytes of their contents, in the order of their making.
+pub async fn sizes(
+    db: &Db,
+    project_id: &str,
+    filter: Filter<'_>,
+    limit: usize,
+) -> Result<Vec<(String, usize)>, StoreError> {
+    let select = "SELECT id, CAST(octet_length(content) AS BIGINT) FROM artifacts
+        WHERE project_id = $1 AND superseded <= $2 AND ($3 = '' OR phase = $3) AND id > $4 ORDER BY id LIMIT $5";
+    let query = sqlx::query(select).bind(project_id).bind(i64::from(filter.all_versions));
+    let query = query.bind(filter.phase.unwrap_or("")).bind(filter.after.unwrap_or("")).bind(limit as i64);
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get::<i64, _>(1)? as usize))).collect()
+}
+
+/// The current artifacts, in the order of their making. Contents are whole up to `bytes` of them all; of those that
+/// follow only the first `excerpt` characters are read, and true is returned with them.
+pub async fn current_within(
+    db: &Db,
+    project_id: &str,
+    bytes: usize,
+    excerpt: usize,
+) -> Result<Vec<(Artifact, bool)>, StoreError> {
     let sql = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM artifacts WHERE project_id = $1 AND superseded <= $2 ORDER BY id"
+        "SELECT {COLUMNS}, CAST(is_cut AS BIGINT) AS is_cut FROM (
+             SELECT id, project_id, run_id, phase, agent, type, version, superseded, edited_by, created_at,
+                 CASE WHEN total > $2 THEN substr(content, 1, CAST($3 AS INTEGER)) ELSE content END AS content,
+                 CASE WHEN total > $2 AND length(content) > $3 THEN 1 ELSE 0 END AS is_cut
+             FROM (SELECT {COLUMNS}, SUM(octet_length(content)) OVER (ORDER BY id) AS total FROM artifacts
+                 WHERE project_id = $1 AND superseded = 0) AS summed
+         ) AS shown ORDER BY id"
     ));
-    let rows = sqlx::query(sql).bind(project_id).bind(i64::from(all_versions)).fetch_all(db.read()).await?;
-    rows.iter().map(artifact_of).collect()
+    let query = sqlx::query(sql).bind(project_id).bind(bytes as i64).bind(excerpt as i64);
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((artifact_of(row)?, row.try_get::<i64, _>("is_cut")? != 0))).collect()
 }
 
 fn artifact_of(row: &AnyRow) -> Result<Artifact, StoreError> {

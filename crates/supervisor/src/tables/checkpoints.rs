@@ -1,7 +1,6 @@
 //! Checkpoints, and the approvals among them.
 
-use super::AFTER_ALL;
-use crate::records::Checkpoint;
+use crate::records::{Checkpoint, EXCERPT};
 use crate::words::{Mark, Word};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
@@ -43,18 +42,14 @@ pub async fn of_run_locked(tx: &mut Tx, run_id: &str) -> Result<Vec<Checkpoint>,
     rows.iter().map(checkpoint_of).collect()
 }
 
-/// The newest first: those older than `before`.
-pub async fn page(
-    db: &Db,
-    project_id: &str,
-    before: Option<&str>,
-    limit: usize,
-) -> Result<Vec<Checkpoint>, StoreError> {
+/// The newest first. Of a long feedback, only as many characters are read as tell that it is long.
+pub async fn newest(db: &Db, project_id: &str, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
+    let columns = COLUMNS.replace("feedback", &format!("substr(feedback, 1, {}) AS feedback", EXCERPT + 1));
     let sql = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM checkpoints WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        "SELECT {columns} FROM checkpoints WHERE project_id = $1 ORDER BY id DESC LIMIT $2"
     ));
-    let query = sqlx::query(sql).bind(project_id).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
-    query.fetch_all(db.read()).await?.iter().map(checkpoint_of).collect()
+    let rows = sqlx::query(sql).bind(project_id).bind(limit as i64).fetch_all(db.read()).await?;
+    rows.iter().map(checkpoint_of).collect()
 }
 
 fn checkpoint_of(row: &AnyRow) -> Result<Checkpoint, StoreError> {

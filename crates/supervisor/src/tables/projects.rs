@@ -7,14 +7,24 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str = "id, name, product_seed, current_phase, status, created_at, updated_at";
+const COLUMNS: &str =
+    "id, name, seed_excerpt, seed_length, current_phase, status, by_guest, created_at, updated_at";
 
-pub async fn insert(tx: &mut Tx, project: &Project) -> Result<(), StoreError> {
-    let sql = AssertSqlSafe(format!("INSERT INTO projects ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)"));
-    let query = sqlx::query(sql).bind(&project.id).bind(&project.name).bind(&project.product_seed);
-    let query = query.bind(&project.current_phase).bind(project.status.as_str());
+pub async fn insert(tx: &mut Tx, project: &Project, product_seed: &str) -> Result<(), StoreError> {
+    let sql = format!("INSERT INTO projects ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(&project.id).bind(&project.name);
+    let query = query.bind(&project.seed_excerpt).bind(project.seed_length).bind(&project.current_phase);
+    let query = query.bind(project.status.as_str()).bind(i64::from(project.by_guest));
     query.bind(project.created_at).bind(project.updated_at).execute(tx.conn()).await?;
+    let insert = sqlx::query("INSERT INTO seeds (project_id, product_seed) VALUES ($1, $2)");
+    insert.bind(&project.id).bind(product_seed).execute(tx.conn()).await?;
     Ok(())
+}
+
+/// The whole seed of a project. None if the project is gone.
+pub async fn seed(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
+    let query = sqlx::query("SELECT product_seed FROM seeds WHERE project_id = $1").bind(id);
+    Ok(query.fetch_optional(db.read()).await?.map(|row| row.try_get(0)).transpose()?)
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Project>, StoreError> {
@@ -61,9 +71,11 @@ fn project_of(row: &AnyRow) -> Result<Project, StoreError> {
     Ok(Project {
         id: row.try_get("id")?,
         name: row.try_get("name")?,
-        product_seed: row.try_get("product_seed")?,
+        seed_excerpt: row.try_get("seed_excerpt")?,
+        seed_length: row.try_get("seed_length")?,
         current_phase: row.try_get("current_phase")?,
         status: Word::parse(&row.try_get::<String, _>("status")?)?,
+        by_guest: row.try_get::<i64, _>("by_guest")? != 0,
         created_at: row.try_get("created_at")?,
         updated_at: row.try_get("updated_at")?,
     })

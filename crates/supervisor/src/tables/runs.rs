@@ -6,15 +6,17 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str = "id, project_id, phase, status, signal, reason, caller, job_id, first_event, last_event, \
-                       created_at, ended_at";
+const COLUMNS: &str = "id, project_id, phase, status, signal, reason, provider, model, caller, guest_address, job_id, \
+                       first_event, last_event, created_at, ended_at";
 
 pub async fn insert(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
-    let sql =
-        format!("INSERT INTO runs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)");
+    let sql = format!(
+        "INSERT INTO runs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+    );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&run.id).bind(&run.project_id).bind(&run.phase);
     let query = query.bind(run.status.as_str()).bind(run.signal.map(Word::as_str)).bind(&run.reason);
-    let query = query.bind(&run.caller).bind(run.job_id).bind(run.first_event).bind(run.last_event);
+    let query = query.bind(&run.provider).bind(&run.model).bind(&run.caller).bind(&run.guest_address);
+    let query = query.bind(run.job_id).bind(run.first_event).bind(run.last_event);
     query.bind(run.created_at).bind(run.ended_at).execute(tx.conn()).await?;
     Ok(())
 }
@@ -23,10 +25,11 @@ pub async fn insert(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
 pub async fn update(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
     let update =
         "UPDATE runs SET status = $2, signal = $3, reason = $4, caller = $5, job_id = $6, last_event = $7,
-        ended_at = $8 WHERE id = $1";
+        ended_at = $8, provider = $9, model = $10, guest_address = $11 WHERE id = $1";
     let query = sqlx::query(update).bind(&run.id).bind(run.status.as_str());
     let query = query.bind(run.signal.map(Word::as_str)).bind(&run.reason).bind(&run.caller).bind(run.job_id);
-    query.bind(run.last_event).bind(run.ended_at).execute(tx.conn()).await?;
+    let query = query.bind(run.last_event).bind(run.ended_at).bind(&run.provider).bind(&run.model);
+    query.bind(&run.guest_address).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -70,13 +73,20 @@ pub async fn after_event(db: &Db, project_id: &str, event: i64) -> Result<Option
     row.as_ref().map(run_of).transpose()
 }
 
-/// The newest first.
-pub async fn page(db: &Db, project_id: &str, limit: usize) -> Result<Vec<Run>, StoreError> {
+/// The newest first: those older than the run `before`.
+pub async fn page(
+    db: &Db,
+    project_id: &str,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Run>, StoreError> {
     let sql = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM runs WHERE project_id = $1 ORDER BY first_event DESC LIMIT $2"
+        "SELECT {COLUMNS} FROM runs WHERE project_id = $1
+         AND ($2 = '' OR first_event < (SELECT first_event FROM runs WHERE id = $2))
+         ORDER BY first_event DESC LIMIT $3"
     ));
-    let rows = sqlx::query(sql).bind(project_id).bind(limit as i64).fetch_all(db.read()).await?;
-    rows.iter().map(run_of).collect()
+    let query = sqlx::query(sql).bind(project_id).bind(before.unwrap_or("")).bind(limit as i64);
+    query.fetch_all(db.read()).await?.iter().map(run_of).collect()
 }
 
 /// Whether a phase has ever been completed.
@@ -95,7 +105,10 @@ fn run_of(row: &AnyRow) -> Result<Run, StoreError> {
         status: Word::parse(&row.try_get::<String, _>("status")?)?,
         signal: signal.as_deref().map(<Signal as Word>::parse).transpose()?,
         reason: row.try_get("reason")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
         caller: row.try_get("caller")?,
+        guest_address: row.try_get("guest_address")?,
         job_id: row.try_get("job_id")?,
         first_event: row.try_get("first_event")?,
         last_event: row.try_get("last_event")?,

@@ -201,7 +201,7 @@ impl Finder<'_> {
             prompt: self.prompt(&raw.prompt, prompt),
             inputs: raw.inputs.iter().map(|input| input.get_ref().clone()).collect(),
             output: self.value(raw.output.as_ref(), Output::Markdown, |text| output(text)),
-            provider: self.value(raw.provider.as_ref(), llm::EDGE_AI.to_owned(), |name| provider(name)),
+            provider: self.value(raw.provider.as_ref(), None, |name| provider(name).map(Some)),
             model: raw.model.as_ref().map(|model| model.get_ref().clone()),
             temperature: self.value(raw.temperature.as_ref(), DEFAULT_TEMPERATURE, |number| {
                 within(*number, 0.0, 1.0, "temperature")
@@ -265,9 +265,9 @@ fn output(text: &str) -> Result<Output, String> {
     found.ok_or_else(|| format!("unknown output `{text}`: one of markdown, json, code"))
 }
 
-fn provider(name: &str) -> Result<String, String> {
+fn provider(name: &str) -> Result<&'static str, String> {
     let wrong = || format!("unknown provider `{name}`: one of edge-ai, vendor-a, vendor-b, vendor-c");
-    llm::canonical(name).map(str::to_owned).ok_or_else(wrong)
+    llm::canonical(name).ok_or_else(wrong)
 }
 
 fn within<T: PartialOrd + Display>(number: T, least: T, most: T, name: &str) -> Result<T, String> {
@@ -279,6 +279,7 @@ fn within<T: PartialOrd + Display>(number: T, least: T, most: T, name: &str) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::DefaultModel;
     use super::*;
 
     fn faults(text: &str) -> Vec<String> {
@@ -315,14 +316,33 @@ mod tests {
         );
         let workflow = parse(&text, |_| Ok("Do it.".to_owned())).unwrap();
         let (x, y) = (&workflow.phases[0].agents[0], &workflow.phases[0].agents[1]);
-        assert_eq!(
-            (x.output, x.provider.as_str(), x.retries, x.approval),
-            (Output::Markdown, "edge-ai", 2, false)
-        );
+        assert_eq!((x.output, x.provider, x.retries, x.approval), (Output::Markdown, None, 2, false));
         assert_eq!(
             (y.output, y.time_limit, y.inputs.as_slice()),
             (Output::Json, Duration::from_secs(3), ["x".to_owned()].as_slice())
         );
+    }
+
+    #[test]
+    fn a_run_is_asked_before_the_workflow_and_the_workflow_before_the_default() {
+        let lines = ["", "provider = \"gemini\"\nmodel = \"m-c\"", "model = \"m-own\""];
+        let agents: Vec<String> =
+            lines.iter().zip(["x", "y", "z"]).map(|(lines, name)| agent(name, lines)).collect();
+        let workflow = parse(&format!("{PHASE}{}", agents.concat()), |_| Ok("Do it.".to_owned())).unwrap();
+        let [x, y, z] = &workflow.phases[0].agents[..] else { panic!("three agents") };
+        let default = DefaultModel { provider: llm::VENDOR_B, model: Some("m-b".to_owned()) };
+        for (agent, asked, expected) in [
+            (x, (None, None), ("vendor-b", Some("m-b"))),
+            (y, (None, None), ("vendor-c", Some("m-c"))),
+            (z, (None, None), ("vendor-b", Some("m-own"))),
+            (x, (Some("vendor-a"), None), ("vendor-a", None)),
+            (y, (Some("vendor-a"), Some("m-a")), ("vendor-a", Some("m-a"))),
+            (y, (Some("vendor-c"), None), ("vendor-c", Some("m-c"))),
+            (y, (Some("vendor-b"), None), ("vendor-b", Some("m-b"))),
+            (y, (None, Some("m")), ("vendor-c", Some("m"))),
+        ] {
+            assert_eq!(default.of(agent, asked), expected, "{} {asked:?}", agent.name);
+        }
     }
 
     #[test]

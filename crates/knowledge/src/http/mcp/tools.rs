@@ -24,6 +24,9 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 
+/// Documents that are listed with a node: a word that all of them have would list them all.
+const MOST_DOCUMENT_IDS: usize = 100;
+
 type Arguments = Map<String, Value>;
 
 #[derive(Clone)]
@@ -124,7 +127,7 @@ impl Tools {
     async fn graph_neighbors(&self, arguments: &Arguments) -> Result<Given, Failure> {
         let name = required(arguments, "node")?;
         let limit = whole(arguments, "limit", "limit", MOST_NEIGHBOURS)?.unwrap_or(DEFAULT_NEIGHBOURS);
-        let graph = self.app.indexes.graph(&self.user.id).await?;
+        let graph = self.app.indexes.graph(&self.user.id).await?.graph;
         let unknown =
             || ApiError::not_found(format!("no `node` `{name}` in the graph: no document names it"));
         let node = graph.find_named(name).ok_or_else(unknown)?;
@@ -217,7 +220,8 @@ fn shown(node: &Node, strength: f32) -> Value {
         "label": node.label,
         "type": node.kind.as_str(),
         "strength": strength,
-        "documentIds": node.documents.iter().map(|id| &**id).collect::<Vec<&str>>(),
+        "documentIds": node.documents.iter().take(MOST_DOCUMENT_IDS).map(|id| &**id).collect::<Vec<&str>>(),
+        "documentCount": node.documents.len(),
     })
 }
 

@@ -1,6 +1,5 @@
 //! The knowledge service's search as an agent's tool: over HTTP, as whoever started the run.
 
-use crate::records::Project;
 use kit::headers::IDENTITY;
 use kit::token::{Claims, Tokens};
 use serde_json::Value;
@@ -37,15 +36,19 @@ impl KnowledgeSearch {
     }
 
     /// Passages about a project among the documents of `caller`, whose claims these are; or why there are none.
-    pub async fn search(&self, project: &Project, caller: Option<&str>) -> Result<Vec<Passage>, String> {
+    pub async fn search(
+        &self,
+        name: &str,
+        product_seed: &str,
+        caller: Option<&str>,
+    ) -> Result<Vec<Passage>, String> {
         let claims: Option<Claims> = caller.and_then(|claims| serde_json::from_str(claims).ok());
         let claims = claims.ok_or("whoever started the run is unknown to the knowledge service")?;
         if !claims.has_scope("admin") {
             return Err("guests have no documents".to_owned());
         }
         let identity = self.tokens.issue_identity(&claims).map_err(|error| error.to_string())?;
-        let question: String =
-            format!("{} {}", project.name, project.product_seed).chars().take(QUESTION_CHARACTERS).collect();
+        let question: String = format!("{name} {product_seed}").chars().take(QUESTION_CHARACTERS).collect();
         let mut why = String::new();
         for url in self.urls.iter() {
             match self.ask(url, &identity, &question).await {

@@ -1,7 +1,7 @@
 //! What an agent is told, fitted to what its model can read.
 
 use super::knowledge::Passage;
-use crate::records::{Artifact, Project};
+use crate::records::Artifact;
 use crate::workflow::{Agent, Output};
 use llm::{Message, Model};
 
@@ -11,7 +11,9 @@ const SHORTENED: &str = "[shortened here]";
 const JSON_RULE: &str = "\nAnswer with one JSON value and nothing else: no text before or after it.";
 
 pub struct Material {
-    pub project: Project,
+    /// Of the project.
+    pub name: String,
+    pub product_seed: String,
     pub inputs: Vec<Artifact>,
     pub passages: Vec<Passage>,
     /// The rejected text, and what a person said to it.
@@ -33,9 +35,8 @@ pub fn messages(agent: &Agent, material: &Material, model: &Model) -> Vec<Messag
 type Section = (String, String);
 
 fn sections(material: &Material) -> Vec<Section> {
-    let project = &material.project;
     let mut sections =
-        vec![(format!("# Project: {}", one_line(&project.name)), project.product_seed.clone())];
+        vec![(format!("# Project: {}", one_line(&material.name)), material.product_seed.clone())];
     if let Some((rejected, feedback)) = &material.feedback {
         sections.push(("# The last version, which was rejected".to_owned(), rejected.clone()));
         let feedback = if feedback.trim().is_empty() { "None was given." } else { feedback };

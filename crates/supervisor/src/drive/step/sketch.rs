@@ -55,7 +55,7 @@ pub async fn write(
         let mut line = None;
         for (seed, temperature) in (tried * 10..).zip(TEMPERATURES) {
             let chat = Chat {
-                messages: turns(&material.project.product_seed, &section),
+                messages: turns(&material.product_seed, &section),
                 max_tokens: LINE_TOKENS,
                 temperature,
                 stop: vec!["\n".to_owned()],
@@ -107,7 +107,7 @@ fn sections(prompt: &str) -> Vec<Section> {
 
 /// What is said of the project, sentence by sentence: its seed, and what was found in documents.
 fn known(material: &Material) -> Vec<String> {
-    let seed = sentences(&material.project.product_seed).into_iter();
+    let seed = sentences(&material.product_seed).into_iter();
     let found = material.passages.iter().flat_map(|passage| {
         let first = sentences(&passage.text).into_iter().next();
         first.map(|sentence| format!("{sentence} (from \"{}\")", passage.title))

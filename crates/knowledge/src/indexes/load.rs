@@ -1,0 +1,116 @@
+//! Brings an owner's index up to date with the database.
+
+use super::Indexes;
+use super::changes::{Changes, Whole};
+use super::owner::{Owner, State};
+use crate::documents::Chunk;
+use crate::tables;
+use graph::Kind;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+use store::StoreError;
+
+/// Reads what has changed since the index was last brought up to date. What was read before a failure stays, and the
+/// next attempt goes on from there.
+pub async fn load(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), StoreError> {
+    let since = owner.state().read_to;
+    let passages = tables::chunks::count_changed_since(&indexes.db, &owner.user_id, since).await?;
+    let passages = passages.unsigned_abs();
+    owner.load_progress.begin(passages);
+    let turn = indexes.turn(&owner, passages, passages * indexes.bytes_per_passage()).await?;
+    let started = Instant::now();
+    let read = read_changes(&indexes, &owner).await;
+    let measured = owner.clone();
+    change(&indexes, &owner, move |state| measured.memory.index.store(state.index.bytes() as u64, Relaxed))
+        .await?;
+    turn.end(started.elapsed());
+    indexes.cache.trim(&owner);
+    metrics::histogram!("knowledge_index_load_seconds").record(started.elapsed());
+    read
+}
+
+async fn read_changes(indexes: &Indexes, owner: &Arc<Owner>) -> Result<(), StoreError> {
+    // First of all: what changes from here on has a higher revision, and is read the next time at the latest.
+    let now = tables::users::revisions(&indexes.db, &owner.user_id).await?;
+    let (read_to, removals_to) = {
+        let state = owner.state();
+        (state.read_to, state.removals_to)
+    };
+    let mut changes = Changes::since(&indexes.db, &owner.user_id, read_to);
+    while let Some(documents) = changes.next::<Chunk>().await? {
+        let (encoder, reading) = (indexes.encoder.clone(), owner.clone());
+        change(indexes, owner, move |state| {
+            for document in documents {
+                reading.load_progress.add(document.chunks.len() as u64);
+                put(state, document, encoder.as_deref());
+            }
+        })
+        .await?;
+    }
+    if now.removal > removals_to {
+        let alive = tables::documents::ids_of_user(&indexes.db, &owner.user_id).await?;
+        change(indexes, owner, move |state| remove_all_but(state, &alive.into_iter().collect())).await?;
+    }
+    let published = owner.clone();
+    change(indexes, owner, move |state| {
+        state.removals_to = now.removal;
+        state.read_to = state.read_to.max(now.last);
+        published.set_revision(now.last);
+    })
+    .await
+}
+
+/// Changes the index in a thread of its own: a page of passages takes longer than tasks should wait.
+async fn change(
+    indexes: &Indexes,
+    owner: &Arc<Owner>,
+    change: impl FnOnce(&mut State) + Send + 'static,
+) -> Result<(), StoreError> {
+    let changed = owner.clone();
+    let changing = tokio::task::spawn_blocking(move || change(&mut changed.state_mut()));
+    changing.await.map_err(|_| {
+        owner.forget_index(indexes.cache.dimension());
+        StoreError::Stopping
+    })
+}
+
+fn put(state: &mut State, Whole { document, chunks }: Whole<Chunk>, encoder: Option<&str>) {
+    let is_current = encoder.is_none_or(|own| own == document.encoder);
+    let mentions: Vec<Vec<retrieval::Mention<'_>>> =
+        chunks.iter().map(|chunk| names(chunk).collect()).collect();
+    let passages: Vec<retrieval::Passage<'_>> = chunks
+        .iter()
+        .zip(&mentions)
+        .map(|(chunk, mentions)| retrieval::Passage {
+            title: &document.title,
+            headings: &chunk.headings,
+            text: &chunk.text,
+            vector: if is_current { &chunk.vector } else { &[] },
+            mentions,
+        })
+        .collect();
+    state.index.put(&document.document_id, &passages);
+    match is_current {
+        true => state.outdated.remove(&document.document_id),
+        false => state.outdated.insert(document.document_id.clone()),
+    };
+    state.read_to = document.revision;
+    state.documents.insert(document.document_id);
+}
+
+/// What a search follows from passage to passage. Concepts connect too many passages to be useful as a hop.
+fn names(chunk: &Chunk) -> impl Iterator<Item = retrieval::Mention<'_>> {
+    let names = chunk.mentions.iter().filter(|mention| mention.kind != Kind::Concept.as_str());
+    names.map(|mention| retrieval::Mention { key: &mention.key, defines: mention.defines })
+}
+
+fn remove_all_but(state: &mut State, alive: &HashSet<String>) {
+    let gone: Vec<String> = state.documents.difference(alive).cloned().collect();
+    for document in gone {
+        state.index.remove(&document);
+        state.outdated.remove(&document);
+        state.documents.remove(&document);
+    }
+}
