@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod eval;
 mod folder_lock;
+mod housekeeping;
 mod models;
 mod password;
 mod portal_file;

@@ -21,16 +21,12 @@ use portal::{Peer, Portal};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
-use std::time::Duration;
 use store::admins::Admins;
 use store::{Blobs, Db};
 use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-
-const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
-const KEEP_ENDED_JOBS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Everything that services share.
 struct Process {
@@ -91,7 +87,7 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<(), String> {
     }
     process.start_ops(metrics).await?;
 
-    tokio::spawn(keep_house(process.db.clone()));
+    tokio::spawn(crate::housekeeping::keep_house(process.db.clone()));
     // After all addresses are taken, since a start that fails then would lose the password; before anything answers, since
     // the first request may be a sign-in.
     let password = process.first_administrator().await;
@@ -359,19 +355,6 @@ impl Process {
         self.db.close().await;
         tracing::info!("stopped");
         self.log.flush();
-    }
-}
-
-/// Forgets what nobody asks for any more: jobs that ended yesterday, rate windows that have passed.
-async fn keep_house(db: Db) {
-    let mut every = tokio::time::interval(HOUSEKEEPING);
-    loop {
-        every.tick().await;
-        let jobs = store::jobs::prune(&db, KEEP_ENDED_JOBS).await;
-        let windows = store::rate::prune(&db).await;
-        if let Some(error) = jobs.err().or(windows.err()) {
-            tracing::warn!(%error, "cannot remove what is over");
-        }
     }
 }
 

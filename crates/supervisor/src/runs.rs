@@ -1,12 +1,17 @@
 //! What people ask of runs: start one, stop it, answer it. What a run does by itself is in `drive`.
 
+mod decision;
+
+pub use decision::Decision;
+
 use crate::entry::Entry;
 use crate::guests::{Guest, GuestError, GuestLimits};
 use crate::halt::{self, halt};
-use crate::records::{Artifact, Checkpoint, Project, Run};
+use crate::records::{Checkpoint, Project, Run};
 use crate::tables;
 use crate::words::{Level, Mark, ProjectStatus, RunStatus, Signal, Word};
-use crate::workflow::{Output, Workflow};
+use crate::workflow::Workflow;
+use decision::{decide, not_waiting, which_one};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,31 +67,6 @@ impl Order<'_> {
     fn is_met_by(&self, run: &Run) -> bool {
         self.provider.is_none_or(|provider| run.provider.as_deref() == Some(provider))
             && self.model.is_none_or(|model| run.model.as_deref() == Some(model))
-    }
-}
-
-/// What a person says to an artifact that waits for approval.
-pub enum Decision {
-    Approve,
-    Edit { content: String },
-    Reject { feedback: String },
-}
-
-impl Decision {
-    fn mark(&self) -> Mark {
-        match self {
-            Self::Approve => Mark::Approved,
-            Self::Edit { .. } => Mark::Edited,
-            Self::Reject { .. } => Mark::Rejected,
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Edit { .. } => "edit",
-            Self::Reject { .. } => "reject",
-        }
     }
 }
 
@@ -337,79 +317,4 @@ async fn open_run(entry: &mut Entry<'_>) -> Result<Run, RunError> {
         let status = entry.project.status.as_str();
         RunError::Conflict(format!("the project is `{status}`: it has no run"))
     })
-}
-
-fn not_waiting(approval_id: &str) -> RunError {
-    RunError::Conflict(format!(
-        "approval `{approval_id}` does not wait: it has been answered, or is none of this run"
-    ))
-}
-
-fn which_one(waiting: &[Checkpoint]) -> RunError {
-    let named = waiting.iter().map(|checkpoint| {
-        format!("`{}` ({})", checkpoint.id, checkpoint.agent.as_deref().unwrap_or_default())
-    });
-    let named: Vec<String> = named.collect();
-    RunError::Conflict(format!(
-        "{} artifacts wait: `approvalId` has to say which, {}",
-        waiting.len(),
-        named.join(" or ")
-    ))
-}
-
-/// Answers an approval; the id of the artifact that an edit has made.
-async fn decide(
-    entry: &mut Entry<'_>,
-    mut approval: Checkpoint,
-    decision: Decision,
-    by: &str,
-) -> Result<Option<String>, RunError> {
-    approval.mark = decision.mark();
-    approval.decided_by = Some(by.to_owned());
-    let mut edited = None;
-    let name = decision.name();
-    match decision {
-        Decision::Approve => {}
-        Decision::Edit { content } => {
-            let id = insert_edited(entry, &approval, content, by).await?;
-            approval.artifact_id = Some(id.clone());
-            edited = Some(id);
-        }
-        Decision::Reject { feedback } => {
-            // Its artifact stays until there is another.
-            approval.feedback = Some(feedback);
-        }
-    }
-    if !tables::checkpoints::decide(entry.tx(), &approval).await? {
-        return Err(not_waiting(&approval.id));
-    }
-    let message = format!("{by} decided: {name}");
-    entry.log(Level::Info, &approval.phase, approval.agent.as_deref(), message);
-    Ok(edited)
-}
-
-/// The agent's artifact as a person has written it: a version of its own.
-async fn insert_edited(
-    entry: &mut Entry<'_>,
-    approval: &Checkpoint,
-    content: String,
-    by: &str,
-) -> Result<String, RunError> {
-    let id = approval.artifact_id.clone().unwrap_or_default();
-    let old = tables::artifacts::get_locked(entry.tx(), &id).await?;
-    let old = old.ok_or_else(|| RunError::Conflict("the artifact is gone".into()))?;
-    if old.kind == Output::Json.as_str()
-        && let Err(fault) = kit::json::parse::<serde_json::Value>(content.as_bytes())
-    {
-        return Err(RunError::Invalid(format!("`content` is not JSON, as this artifact is: {fault}")));
-    }
-    let mut artifact = Artifact {
-        id: entry.new_id(),
-        content,
-        edited_by: Some(by.to_owned()),
-        created_at: entry.now(),
-        ..old
-    };
-    tables::artifacts::insert(entry.tx(), &mut artifact).await?;
-    Ok(artifact.id)
 }
