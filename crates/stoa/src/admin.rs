@@ -25,13 +25,13 @@ pub async fn password(config: Config, username: String) -> Result<(), String> {
     let password = password::read()?;
     let (accounts, _) = open(&config).await?;
     let changed = accounts.reset_administrator(&username, &password).await;
-    let username = changed.map_err(|error| unknown(error))?;
+    let username = changed.map_err(unknown)?;
     say(&format!("changed the password of administrator {username}"))
 }
 
 pub async fn remove(config: Config, username: String) -> Result<(), String> {
     let (accounts, _) = open(&config).await?;
-    accounts.remove_administrator(&username).await.map_err(|error| unknown(error))?;
+    accounts.remove_administrator(&username).await.map_err(unknown)?;
     say(&format!("removed administrator {username}"))
 }
 

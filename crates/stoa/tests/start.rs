@@ -1,6 +1,7 @@
 //! How the program is started and stopped: what scripts and people depend on.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use e2e::person::login_digest;
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
 use e2e::{Stoa, Upstream};
@@ -158,12 +159,12 @@ fn a_password_at_a_terminal_is_asked_twice_and_not_shown() {
 async fn the_first_request_can_be_a_sign_in() {
     for _ in 0..3 {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let start = Stoa::start().set("GATEWAY_LISTEN", free);
+        let start = Stoa::start().set("KNOWLEDGE_LISTEN", free);
         let mut child = start.command(&["serve", "--only", "gateway,knowledge"]).spawn().unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        let body = json!({ "username": "admin", "password": "password" });
+        let body = json!({ "username": "admin", "password": login_digest("admin", "password") });
         let status = loop {
-            let url = format!("http://{free}/auth/login");
+            let url = format!("http://{free}/api/auth/login");
             match reqwest::Client::new().post(url).json(&body).send().await {
                 Ok(answer) => break answer.status(),
                 Err(error) => assert!(std::time::Instant::now() < deadline, "{error}"),

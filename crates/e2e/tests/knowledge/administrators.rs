@@ -1,6 +1,6 @@
 //! An administrator has one account, whichever service changes it: passwords, removal, tokens, and kills in between.
 
-mod records;
+mod left_behind;
 
 use e2e::person::login_digest;
 use e2e::postgres::Postgres;
@@ -10,7 +10,6 @@ use e2e::tokens::{claims, now, sign, sign_as, verified};
 use e2e::{Form, Person, Reply, Stoa, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::Connection;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -117,14 +116,6 @@ async fn change_password(person: &Person, current: &str, new: &str) -> Reply {
 
 fn record_file(stoa: &Stoa, name: &str) -> PathBuf {
     stoa.data.path().join(format!("objects/auth/admins/{name}.json"))
-}
-
-/// Changes the database as no program would: to what a killed or an older one has left.
-async fn in_database(stoa: &Stoa, sql: &str) {
-    let url = format!("sqlite://{}", stoa.data.path().join("stoa.db").display());
-    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
-    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
 }
 
 #[tokio::test]
@@ -281,4 +272,26 @@ async fn the_last_administrator_stays_on_postgres() {
     let other =
         Stoa::start().only("gateway,knowledge").set("DATABASE_URL", &database).data(&one.data).serve();
     last_one_stays(&one, &other).await;
+}
+
+fn digest_of(text: &str) -> String {
+    login_digest(text, "")
+}
+
+#[tokio::test]
+async fn an_administrator_who_signs_up_is_one_at_the_gateway_too() {
+    let stoa = Stoa::start().only(ALL).serve();
+    let person = Person::admin(&stoa).await;
+    let form = |username: &str| {
+        let form = Form::new().text("name", "Eve").text("email", &format!("{username}@example.org"));
+        form.text("username", username).text("password", "correct horse").text("isAdmin", "true")
+    };
+    assert_eq!(person.submit("/api/signup", form("eve")).await.status, 200);
+    all_open(&stoa, &gateway_token(&stoa, "eve", "correct horse").await).await;
+    // Nobody takes the name of an administrator whom only the gateway knows.
+    let record =
+        json!({ "username": "ops", "salt": "pepper", "hash": digest_of("pepperx"), "role": "owner" });
+    std::fs::write(record_file(&stoa, "ops"), record.to_string()).unwrap();
+    let taken = person.submit("/api/signup", form("ops")).await;
+    assert!(taken.status == 400 && taken.body.contains("`ops` is taken"), "{taken:?}");
 }

@@ -1,6 +1,23 @@
-//! Records that a killed process, another tool or an earlier version left.
+//! What others have left behind: processes that were killed, other tools, and older versions.
 
-use super::*;
+use super::{
+    ALL, SOON, admin, all_close_soon, all_open, change_password, create, digest_of, gateway_login,
+    gateway_token, let_in, record_file,
+};
+use e2e::tokens::{claims, now, sign};
+use e2e::{Person, Stoa, reply};
+use reqwest::Method;
+use serde_json::json;
+use sqlx::Connection;
+use std::time::{Duration, Instant};
+
+/// Changes the database as no program would: to what a killed or an older one has left.
+async fn in_database(stoa: &Stoa, sql: &str) {
+    let url = format!("sqlite://{}", stoa.data.path().join("stoa.db").display());
+    let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
 
 #[tokio::test]
 async fn a_change_that_was_killed_before_the_record_was_written_holds_and_is_finished() {
@@ -125,10 +142,6 @@ async fn what_another_tool_does_to_a_record_holds_too() {
     all_open(&stoa, &gateway_token(&stoa, "ops", "correct horse").await).await;
 }
 
-fn digest_of(text: &str) -> String {
-    login_digest(text, "")
-}
-
 #[tokio::test]
 async fn accounts_and_tokens_from_before_keep_working_and_can_be_revoked() {
     let stoa = Stoa::start().only(ALL).serve();
@@ -168,22 +181,4 @@ async fn accounts_and_tokens_from_before_keep_working_and_can_be_revoked() {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
-}
-
-#[tokio::test]
-async fn an_administrator_who_signs_up_is_one_at_the_gateway_too() {
-    let stoa = Stoa::start().only(ALL).serve();
-    let person = Person::admin(&stoa).await;
-    let form = |username: &str| {
-        let form = Form::new().text("name", "Eve").text("email", &format!("{username}@example.org"));
-        form.text("username", username).text("password", "correct horse").text("isAdmin", "true")
-    };
-    assert_eq!(person.submit("/api/signup", form("eve")).await.status, 200);
-    all_open(&stoa, &gateway_token(&stoa, "eve", "correct horse").await).await;
-    // Nobody takes the name of an administrator whom only the gateway knows.
-    let record =
-        json!({ "username": "ops", "salt": "pepper", "hash": digest_of("pepperx"), "role": "owner" });
-    std::fs::write(record_file(&stoa, "ops"), record.to_string()).unwrap();
-    let taken = person.submit("/api/signup", form("ops")).await;
-    assert!(taken.status == 400 && taken.body.contains("`ops` is taken"), "{taken:?}");
 }
