@@ -267,10 +267,12 @@ async fn two_processes_on_postgres_and_s3_agree_on_an_administrator() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_administrator_stays_on_postgres() {
     let database = Postgres::shared().await.database().await;
-    let start = Stoa::start().only("gateway,knowledge").set("DATABASE_URL", &database);
-    let one = start.serve();
-    let other =
-        Stoa::start().only("gateway,knowledge").set("DATABASE_URL", &database).data(&one.data).serve();
+    let objects = tempfile::tempdir().unwrap();
+    let start = || {
+        let start = Stoa::start().only("gateway,knowledge").set("DATABASE_URL", &database);
+        start.set("OBJECT_STORE_URL", format!("file://{}", objects.path().display())).serve()
+    };
+    let (one, other) = (start(), start());
     last_one_stays(&one, &other).await;
 }
 
