@@ -4,7 +4,7 @@ use super::RunError;
 use crate::entry::Entry;
 use crate::records::{Artifact, Checkpoint};
 use crate::tables;
-use crate::words::{Level, Mark, Word};
+use crate::words::{Level, Mark};
 use crate::workflow::Output;
 
 /// What a person says to an artifact that waits for approval.
