@@ -33,7 +33,7 @@ async fn requests_are_answered_while_many_cold_indexes_are_read() {
     let mut searches = Vec::new();
     for name in ["ann", "bob", "cid", "dan", "eve", "fay"] {
         let person = admin.invite(&stoa, name).await;
-        add_documents(&database_of(&stoa), &person.id, 2, 1_250).await;
+        add_documents(&database_of(&stoa), &person.id, 2, 4_000).await;
         searches.push(person);
     }
     let searches: Vec<_> = searches
@@ -50,7 +50,7 @@ async fn requests_are_answered_while_many_cold_indexes_are_read() {
     for search in searches {
         assert_eq!(search.await.unwrap(), 200);
     }
-    assert!(slowest < Duration::from_secs(2), "a request took {slowest:?}");
+    assert!(slowest < Duration::from_secs(1), "a request took {slowest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,15 +89,18 @@ async fn the_last_graph_is_shown_while_a_new_one_is_built() {
     let admin = Person::admin(&stoa).await;
     let ids = add_documents(&database_of(&stoa), &admin.id, 10, 1_000).await;
     let (first, progress) = until_ready(&admin, "/api/graph", Duration::from_secs(120)).await;
-    let first = first.json();
     assert!(!progress.is_empty(), "the first build is waited for");
-    assert_eq!((&first["revision"], &first["outdated"]), (&10.into(), &serde_json::Value::Null));
+    assert_eq!(first.header("x-graph-revision"), ["10"]);
+    let first = first.json();
+    assert!(first["outdated"].is_null(), "{}", first["notice"]);
 
     add_documents(&database_of(&stoa), &admin.id, 1, 10).await;
     let asked = Instant::now();
-    let last = admin.get("/api/graph").await.json();
+    let last = admin.get("/api/graph").await;
     let took = asked.elapsed();
-    assert_eq!((&last["revision"], &last["outdated"]), (&10.into(), &true.into()), "{}", last["notice"]);
+    assert_eq!(last.header("x-graph-revision"), ["10"]);
+    let last = last.json();
+    assert_eq!(last["outdated"], true);
     assert_eq!(last["nodes"], first["nodes"]);
     assert!(took < Duration::from_secs(2), "the last graph is there already, but took {took:?}");
 
@@ -111,9 +114,9 @@ async fn the_last_graph_is_shown_while_a_new_one_is_built() {
 
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
-        let graph = admin.get("/api/graph").await.json();
-        if graph["revision"] == 12 {
-            assert!(graph["outdated"].is_null(), "{}", graph["notice"]);
+        let graph = admin.get("/api/graph").await;
+        if graph.header("x-graph-revision") == ["12"] {
+            assert!(graph.json()["outdated"].is_null(), "{}", graph.json()["notice"]);
             break;
         }
         assert!(Instant::now() < deadline, "no new graph");

@@ -6,6 +6,8 @@ use super::error::Failure;
 use crate::indexes::ShownGraph;
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, HeaderValue};
 use kit::error::ApiError;
 use kit::request::Params;
 use serde_json::{Value, json};
@@ -15,8 +17,11 @@ const MOST_NODES: usize = 10_000;
 /// Of all nodes together: a word that every document has would list them all.
 const MOST_DOCUMENT_IDS: usize = 100_000;
 
+/// Says which changes to the documents are in the graph. Not in the body, which depends on the documents alone.
+const REVISION: HeaderName = HeaderName::from_static("x-graph-revision");
+
 /// The strongest nodes and the edges between them.
-pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Json<Value>, Failure> {
+pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Failure> {
     let limit = params.number("limit", DEFAULT_NODES, (1, MOST_NODES))?;
     let owner = caller.acting_for(&app, params.get("userId")).await?;
     let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&owner.id).await?;
@@ -57,10 +62,10 @@ pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Re
             })
         })
         .collect();
-    let mut body = json!({ "nodes": nodes, "edges": edges, "revision": revision });
+    let mut body = json!({ "nodes": nodes, "edges": edges });
     if is_outdated {
         body["outdated"] = true.into();
         body["notice"] = "documents have changed since this graph was built: a new one is being built".into();
     }
-    Ok(Json(body))
+    Ok(([(REVISION, HeaderValue::from(revision))], Json(body)).into_response())
 }

@@ -51,9 +51,10 @@ pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<
     rows.iter().map(document_of).collect()
 }
 
+/// All of them, to see which are gone.
 pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreError> {
     let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
-    rows.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    rows.fetch_all(db.bulk()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// The revision at which the user's chunks last changed, or one of them went.
