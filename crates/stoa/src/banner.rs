@@ -27,7 +27,7 @@ pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<
     if let Some(password) = generated_password {
         writeln!(out, "\n  {:<14} {}", "administrator", config.admin_username)?;
         writeln!(out, "  {:<14} {password}", "password")?;
-        writeln!(out, "  {:<14} shown this once; to set another: stoa admin create NAME", "")?;
+        writeln!(out, "  {:<14} shown this once; to set another: stoa admin password NAME", "")?;
     }
     writeln!(out)?;
     out.flush()
