@@ -67,7 +67,7 @@ impl Cors {
         response
     }
 
-    /// Lets a page of `origin` read the answer. A cache is told that others get other headers, whoever asked first.
+    /// Lets a page of `origin` read the answer. A cache is told that other origins get other headers.
     pub fn open(&self, response: &mut Response<GatewayBody>, origin: Option<HeaderValue>) {
         let headers = response.headers_mut();
         if !self.origins.is_empty() {

@@ -306,7 +306,7 @@ async fn respond<H: Handler>(
         }
     };
     response.headers_mut().insert(&X_REQUEST_ID, request_id.into_header());
-    // Also on what a target behind the gateway answered: nobody is to guess that its text is a page.
+    // Also on what a target behind the gateway answered: no browser may guess that its text is a page.
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         connection.upgrade();

@@ -269,7 +269,7 @@ impl Accounts {
     }
 
     /// At most `limit` users and at most a page of bytes, the oldest first, after the user `after`; and whether more
-    /// follow. Somebody's goals may be long.
+    /// follow. A user's goals may be long.
     pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<(Vec<User>, bool), StoreError> {
         let sizes = tables::users::sizes(&self.db, after, limit + 1).await?;
         let fitting = page::fitting(sizes.iter().copied(), limit, PAGE_BYTES);

@@ -28,7 +28,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// Large loads and builds at the same time; further ones wait in their order.
 const LARGE_AT_ONCE: usize = 2;
-/// More passages are a large load. Fewer take milliseconds, and wait for nobody.
+/// More passages are a large load. Fewer take milliseconds, and do not wait for their turn.
 const LARGE: u64 = 1_000;
 /// What a passage takes in an index besides its vector, and in a graph while that is built: about, to make room beforehand.
 const TEXT_BYTES_PER_PASSAGE: u64 = 2_000;
@@ -176,7 +176,7 @@ impl Indexes {
         TEXT_BYTES_PER_PASSAGE + 5 * self.cache.dimension() as u64
     }
 
-    /// Lets those go that nobody uses any more, for as long as the process runs.
+    /// Evicts those that are not used any more, for as long as the process runs.
     pub async fn evict_idle(&self) {
         let pause = (self.settings.idle / 4).clamp(Duration::from_millis(100), Duration::from_secs(60));
         loop {

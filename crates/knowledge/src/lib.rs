@@ -134,7 +134,7 @@ impl Knowledge {
         })))
     }
 
-    /// Indexes documents, and evicts indexes that nobody uses, until the process is asked to stop.
+    /// Indexes documents, and evicts indexes that are not used, until the process is asked to stop.
     pub async fn work(self) {
         let shutdown = self.0.drain.token();
         let worker = ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease);

@@ -68,11 +68,11 @@ pub async fn remove_failed(db: &Db, user_id: &str) -> Result<usize, StoreError> 
 }
 
 async fn set_aside(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), StoreError> {
-    let nobody = tx.db().random().uuid_v4().to_string();
-    users::insert_removed(tx, &nobody).await?;
+    let removed = tx.db().random().uuid_v4().to_string();
+    users::insert_removed(tx, &removed).await?;
     forget(tx, user_id, document).await?;
-    documents::set_aside(tx, &document.id, &nobody).await?;
-    enqueue_purge(tx, &nobody).await
+    documents::set_aside(tx, &document.id, &removed).await?;
+    enqueue_purge(tx, &removed).await
 }
 
 async fn delete(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), StoreError> {

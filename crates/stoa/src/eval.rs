@@ -100,7 +100,7 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         cookie_secure: CookieSecure::Auto,
         spool_folder: place.to_owned(),
         job_lease: config.job_lease,
-        // Nobody waits for an answer here.
+        // No client waits for an answer here.
         index: IndexSettings { patience: Duration::from_secs(3600), ..config.index.clone() },
     };
     Knowledge::open(shared, settings).await.map_err(text)

@@ -3,7 +3,7 @@
 //!
 //! An account is in two places: its record here, and its row with the knowledge service. A change is written to the
 //! database first, in the transaction that changes the row ([`put`], [`remove`]), and to the object store then
-//! ([`Admins::finish`]). Whoever reads a record finishes what is pending before. So a change holds in both places from
+//! ([`Admins::finish`]). Every reader of a record first finishes what is pending. So a change holds in both places from
 //! its commit on, also if the process is killed between the two writes.
 
 mod changes;

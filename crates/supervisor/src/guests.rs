@@ -1,6 +1,6 @@
 //! What guests may cost: how many projects they make and keep, and how many of their runs are at work.
 //!
-//! Anybody can be a guest, so all that they make is counted: by the address that they come from, and in total.
+//! Every client can be a guest, so all that they make is counted: by the address that they come from, and in total.
 
 use crate::tables;
 use std::net::{IpAddr, Ipv6Addr};
@@ -40,7 +40,7 @@ pub enum GuestError {
 }
 
 impl Guest {
-    /// In IPv6, whoever has one address has the 2⁶⁴ of its network.
+    /// A client with one IPv6 address has the 2⁶⁴ of its network.
     pub fn at(ip: IpAddr) -> Self {
         let address = match ip.to_canonical() {
             IpAddr::V4(ip) => ip.to_string(),

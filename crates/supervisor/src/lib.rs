@@ -42,7 +42,7 @@ pub struct SupervisorSettings {
     pub workflow: Workflow,
     /// Who answers for agents where neither the run nor the workflow says it.
     pub default_model: DefaultModel,
-    /// Characters of a project's seed, whoever makes it.
+    /// Most characters of any project's seed.
     pub seed_characters: usize,
     pub guests: Guests,
     pub guest_limits: GuestLimits,

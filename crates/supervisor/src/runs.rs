@@ -56,9 +56,9 @@ pub struct Order<'a> {
     /// Who is to answer for all agents, and with which model; as the workflow and the settings say where absent.
     pub provider: Option<&'static str>,
     pub model: Option<&'a str>,
-    /// The claims of whoever asks.
+    /// The caller's claims.
     pub caller: Option<String>,
-    /// Whoever asks, if that is a guest.
+    /// The caller, if that is a guest.
     pub guest: Option<&'a Guest>,
 }
 

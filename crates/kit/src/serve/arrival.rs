@@ -1,7 +1,7 @@
 //! For whom a request asks, where a proxy stands between: what a worker believes of it.
 //!
 //! The gateway vouches for what it forwards, in a signed header, wherever it runs. Others are believed only if
-//! `TRUSTED_PROXIES` names them, on this machine as well. What nobody vouches for is removed, so that behind this door
+//! `TRUSTED_PROXIES` names them, on this machine as well. What is not vouched for is removed, so that behind this door
 //! the `X-Forwarded-*` headers are true or absent.
 
 use super::{Connection, TrustedProxies};
@@ -66,7 +66,7 @@ impl Connection {
     }
 }
 
-/// Whom a worker believes. The empty one believes nobody.
+/// Which proxies a worker believes; none by default.
 #[derive(Clone, Default)]
 pub struct Door {
     proxies: TrustedProxies,
@@ -78,7 +78,7 @@ pub struct Door {
 pub struct Arrival {
     /// The nearest address that is not a proxy of ours.
     pub client: IpAddr,
-    /// The request says that somebody asks for another, whether that is believed or not.
+    /// The request says that it was forwarded, whether that is believed or not.
     pub is_forwarded: bool,
 }
 

@@ -4,7 +4,7 @@
 
 /// Whether this is `host` or `host:port`: a name, an IPv4 address, or an IPv6 address in brackets.
 ///
-/// A comma is legal in a name, but nobody has one, and it would make a list of hosts look like a host.
+/// A comma is legal in a name, but not in use, and it would make a list of hosts look like a host.
 pub fn is_host(text: &[u8]) -> bool {
     let (host, port) = match text.strip_prefix(b"[") {
         Some(rest) => match rest.iter().position(|byte| *byte == b']') {

@@ -68,7 +68,7 @@ fn is_counted(peer: IpAddr, uncounted: &TrustedProxies) -> bool {
     !peer.to_canonical().is_loopback() && !uncounted.contains(peer)
 }
 
-/// The address that a limit is about: whoever has one of IPv6 has all of its network.
+/// The address that a limit counts: a client with one IPv6 address has all of its network.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(ip) => {

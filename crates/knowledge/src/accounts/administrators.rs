@@ -41,7 +41,7 @@ impl NewRecord {
 }
 
 impl Accounts {
-    /// The administrator of this name, whom the gateway has identified. Made at the first call where nobody has the
+    /// The administrator of this name, whom the gateway has identified. Made at the first call if no user has the
     /// name yet, unless it is that of a removed one; without a password, signing in is by the gateway only.
     pub async fn identified(&self, username: &str) -> Result<User, AccountError> {
         match self.account(username).await? {
@@ -94,7 +94,7 @@ impl Accounts {
         }
     }
 
-    /// False if somebody has the name.
+    /// False if a user has the name.
     async fn create_administrator(&self, username: &str, password: &str) -> Result<bool, AccountError> {
         let mut user = self.new_administrator(username);
         let verifier = self.passwords.verifier(username, password).await?;
@@ -192,7 +192,7 @@ impl Accounts {
         Ok(Some(NewRecord { record, is_first, others }))
     }
 
-    /// Brings a committed change to the gateway's record. If that fails, whoever needs the record does it.
+    /// Brings a committed change to the gateway's record. If that fails, the next reader of the record does it.
     pub(super) async fn finish(&self, user: &User) {
         for name in user.login_names() {
             if let Err(error) = self.admins.finish(&name).await {
@@ -235,7 +235,7 @@ impl Accounts {
             return Ok(user);
         }
         drop(tx);
-        // Somebody else made the same at the same time.
+        // Another request made the same at the same time.
         let made = self.account(username).await?.filter(|user| user.is_admin);
         made.ok_or_else(|| AccountError::NoSuchUser(username.to_owned()))
     }

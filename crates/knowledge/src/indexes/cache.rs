@@ -1,7 +1,7 @@
 //! Which users' indexes and graphs stay in memory.
 //!
 //! All of them together have a limit. A large load gets its room first: the least recently used go, but what
-//! took long to read stays for a while. Those that nobody uses are evicted after a time in any case.
+//! took long to read stays for a while. Those that are not used are evicted after a time in any case.
 //! A search keeps what it works on, also when that is evicted meanwhile.
 
 use super::owner::{Memory, Owner};
@@ -105,7 +105,7 @@ impl Cache {
         (taken <= most).then_some(evicted)
     }
 
-    /// Not while something is read for it. That it waits for its turn does not count: whoever has the turn may be
+    /// Not while something is read for it. That it waits for its turn does not count: the load that has the turn may be
     /// waiting for its room.
     fn may_go(&self, owner: &Owner) -> bool {
         let Memory { reserved, stays_until, .. } = &owner.memory;
@@ -132,7 +132,7 @@ impl Cache {
         self.report();
     }
 
-    /// Lets those go that nobody has used for so long.
+    /// Evicts those that were not used for so long.
     pub fn evict_idle(&self, idle: Duration) {
         let mut owners = self.lock();
         let since = self.now().saturating_sub(idle.as_millis() as u64);

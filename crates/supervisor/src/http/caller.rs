@@ -23,15 +23,15 @@ use std::net::{IpAddr, Ipv4Addr};
 const SESSION_COOKIES: [&str; 2] = ["service_session", "portal_session"];
 const API_KEY: &str = "x-api-key";
 
-/// Somebody who may read.
+/// A caller who may read.
 pub struct Caller {
-    /// As the gateway has it, or a token; none for whoever came without.
+    /// As the gateway has it, or a token; none for a caller without either.
     pub claims: Option<Claims>,
     /// The caller, if that is a guest.
     pub guest: Option<Guest>,
 }
 
-/// Somebody who may also create and execute.
+/// A caller who may also create and execute.
 pub struct Maker(pub Caller);
 
 /// Somebody who may also interrupt, resume, cancel and delete.
@@ -110,7 +110,7 @@ async fn of_bearer(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
     Caller::verified(verified, parts, app).await
 }
 
-/// Sessions of the other services mean nothing here. Whoever brings one is somebody there, and not this machine.
+/// Sessions of the other services mean nothing here. A caller who brings one is a user of them, not this machine.
 fn refuse_sessions(headers: &HeaderMap) -> Result<(), ApiError> {
     let has_session = SESSION_COOKIES.iter().any(|name| cookie(headers, name).is_some());
     if has_session || headers.contains_key(API_KEY) {

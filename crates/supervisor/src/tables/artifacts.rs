@@ -48,7 +48,7 @@ pub async fn current(db: &Db, project_id: &str, agent: &str) -> Result<Option<Ar
     row.as_ref().map(artifact_of).transpose()
 }
 
-/// Which artifacts of a project somebody wants to see.
+/// Which artifacts of a project are asked for.
 pub struct Filter<'a> {
     pub all_versions: bool,
     pub phase: Option<&'a str>,
