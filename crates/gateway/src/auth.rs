@@ -2,12 +2,13 @@
 
 use crate::body::GatewayBody;
 use crate::error::{GatewayError, json_response};
+use base::Clock;
+use base::token::{Claims, Route, Tokens};
 use http::{Method, Request, Response, StatusCode};
 use kit::guests::Guests;
+use kit::json;
 use kit::serve::RequestBody;
-use kit::token::{Claims, Route, Tokens};
 use kit::unknown_fields::UnknownFields;
-use kit::{Clock, json};
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;

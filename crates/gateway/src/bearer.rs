@@ -2,10 +2,10 @@
 //! for `store::admins` to say.
 
 use crate::error::GatewayError;
+use base::Clock;
+use base::token::{IDENTITY_TTL, InvalidToken, Route, Tokens, Verified};
 use http::{HeaderMap, HeaderValue, header};
-use kit::Clock;
 use kit::guests::{Guests, is_guest};
-use kit::token::{IDENTITY_TTL, InvalidToken, Route, Tokens, Verified};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -115,7 +115,7 @@ fn is_session_token(authorization: &HeaderValue) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::token::Claims;
+    use base::token::Claims;
     use std::time::Duration;
 
     fn bearers() -> (Bearers, Clock, HeaderMap) {

@@ -1,12 +1,12 @@
 //! The gateway's error record, field by field as the contract has it.
 
 use crate::body::GatewayBody;
+use base::token::Route;
+use base::{Clock, iso8601};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use kit::error::{STORAGE_FULL, STORAGE_UNAVAILABLE, STORAGE_WAIT};
 use kit::guests::GUESTS_ARE_OFF;
 use kit::serve::{BodyFault, Refusal, RequestId};
-use kit::token::Route;
-use kit::{Clock, iso8601};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::time::Duration;

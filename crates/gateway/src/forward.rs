@@ -1,14 +1,15 @@
 //! What a request looks like on the other side: which headers stay, go and are added. Pure.
 
+use base::token::Forwarded;
+use base::token::Route;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Request, Uri};
 use kit::headers::{is_forwarded_https, text};
 use kit::serve::{
-    Connection, Forwarded, RequestId, TrustedProxies, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST,
-    X_FORWARDED_PROTO, X_REQUEST_ID, hyphenated, is_forwarding,
+    Connection, RequestId, TrustedProxies, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO,
+    X_REQUEST_ID, hyphenated, is_forwarding,
 };
-use kit::token::Route;
 
 const X_GATEWAY_ROUTE: &str = "x-gateway-route";
 const X_GATEWAY_IDENTITY: &str = "x-gateway-identity";

@@ -18,15 +18,15 @@ pub use cors::Cors;
 pub use upstream::TargetUrl;
 
 use auth::Auth;
+use base::Clock;
+use base::token::{Route, Tokens};
 use bearer::Bearers;
 use body::GatewayBody;
 use error::GatewayError;
 use forward::Introduction;
 use http::{Method, Request, Response};
-use kit::Clock;
 use kit::guests::Guests;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
-use kit::token::{Route, Tokens};
 use kit::unknown_fields::KnownFields;
 use path::Place;
 use proxy::Proxy;
@@ -147,7 +147,7 @@ impl Inner {
             return Err(GatewayError::revoked_token(route));
         }
         let told = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
-        let vouched = context.connection.introduce(told, &self.auth.tokens);
+        let vouched = context.connection.signed_forwarded.get(told, &self.auth.tokens, self.clock.now_ms());
         let introduction = Introduction {
             route,
             identity: caller.as_ref().map(|caller| &caller.identity),

@@ -1,6 +1,6 @@
 //! Which route a path belongs to. Pure: decided on the decoded path, forwarded byte for byte.
 
-use kit::token::Route;
+use base::token::Route;
 use std::borrow::Cow;
 
 /// Prefix and route, as the contract lists them.

@@ -5,11 +5,11 @@ use crate::error::GatewayError;
 use crate::forward::{self, BodyFraming, Introduction, Place};
 use crate::tunnel::Upgrade;
 use crate::upstream::{ExchangeError, Lease, ResponseHead, UpstreamBody, Upstreams};
+use base::token::Route;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body::Body;
 use kit::serve::{Drain, RequestBody};
-use kit::token::Route;
 use std::time::Duration;
 
 pub struct Proxy {

@@ -10,7 +10,7 @@ pub use connection::ExchangeError;
 pub use response::ResponseHead;
 pub use target::{Lease, Target, TargetUrl};
 
-use kit::Clock;
+use base::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,7 @@
 //! What guests may do. A guest has a token without the scope `admin`, and everybody can get one.
 
 use crate::error::ApiError;
-use crate::token::Claims;
+use base::token::Claims;
 use std::str::FromStr;
 
 pub const GUESTS_ARE_OFF: &str = "guests are not let in here: sign in";

@@ -10,6 +10,13 @@ pub fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<&str
     headers.get(name)?.to_str().ok()
 }
 
+/// The text of a header that is there once.
+pub fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
 /// The token of `Authorization: Bearer`.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = text(headers, header::AUTHORIZATION)?.split_once(' ')?;

@@ -3,7 +3,7 @@
 //! A request never waits for a terminal or a disk; when the reader of our standard error falls 8 MiB behind,
 //! lines are dropped and counted rather than kept.
 
-use crate::clock::iso8601;
+use base::iso8601;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};

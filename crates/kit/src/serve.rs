@@ -22,8 +22,8 @@ mod wire;
 mod workers;
 
 pub use arrival::{
-    Arrival, Door, Forwarded, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, hyphenated,
-    is_forwarding,
+    Arrival, Door, SignedForwarded, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, forwarded,
+    hyphenated, is_forwarding, sign_forwarded,
 };
 pub use axum_handler::{AxumHandler, keep_private};
 pub use body::{BodyFault, BodyWatch, RequestBody};
@@ -41,7 +41,7 @@ pub use workers::{Workers, worker_index};
 
 use crate::log::Log;
 use crate::metrics::ServiceMetrics;
-use crate::{Clock, Random};
+use base::{Clock, Random};
 use bytes::Bytes;
 use connection::Ending;
 use futures_util::FutureExt;

@@ -23,12 +23,12 @@ pub use source::Source;
 
 use crate::indexes::{IndexError, Indexes};
 use crate::search::{Filters, Question, Search, SearchError};
+use base::Random;
 use citations::Citations;
 use context::Parts;
 use evidence::Sentence;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use grounding::Grounding;
-use kit::Random;
 use lens::Lens;
 use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
 use retrieval::Mode;

@@ -27,14 +27,14 @@ pub use passwords::login_digest;
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
 
+use base::token::Tokens;
+use base::{Clock, Random};
 use chat::Chats;
 use indexes::Indexes;
 use inference::Engine;
 use ingest::{Duplicates, Ingest};
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
-use kit::token::Tokens;
-use kit::{Clock, Random};
 use llm::{DefaultModel, Providers};
 use search::Search;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use aws_lc_rs::{constant_time, digest};
-use kit::{Random, hex};
+use base::{Random, hex};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 

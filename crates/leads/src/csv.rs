@@ -2,7 +2,7 @@
 
 use crate::forms::Forms;
 use crate::records::Lead;
-use kit::iso8601;
+use base::iso8601;
 use std::collections::BTreeMap;
 
 const FIXED: [&str; 11] = [

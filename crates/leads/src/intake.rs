@@ -177,5 +177,5 @@ fn digest_text<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
         bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
         bytes.extend_from_slice(part.as_bytes());
     }
-    kit::hex(digest(&SHA256, &bytes).as_ref())
+    base::hex(digest(&SHA256, &bytes).as_ref())
 }

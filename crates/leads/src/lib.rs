@@ -16,9 +16,9 @@ mod tables;
 pub use forms::Forms;
 pub use forward::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
+use base::token::Tokens;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
-use kit::token::Tokens;
 use outbox::Outbox;
 use std::sync::Arc;
 use std::time::Duration;

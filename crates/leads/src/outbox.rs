@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::forms::Forms;
     use crate::intake::{Submission, read};
-    use kit::{Clock, Random};
+    use base::{Clock, Random};
     use std::net::Ipv4Addr;
     use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! What is kept of a lead, and how it is shown.
 
-use kit::iso8601;
+use base::iso8601;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

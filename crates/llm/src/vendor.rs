@@ -19,9 +19,9 @@ pub use openai::OpenAi;
 pub use settings::{ApiKey, BaseUrl, VendorSettings, Vendors};
 
 use crate::{Cause, Chat, ChatError, ChatModel, Piece, Reply};
+use base::Random;
 use exchange::Exchange;
 use futures_util::stream;
-use kit::Random;
 use question::Question;
 use refusal::Refused;
 use reqwest::header::HeaderMap;

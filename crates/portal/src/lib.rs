@@ -17,10 +17,10 @@ pub use sso::{SsoSettings, check_provider};
 pub use status::Peer;
 pub use transfer::Fault;
 
+use base::token::Tokens;
 use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door};
-use kit::token::Tokens;
 use shelf::Shelf;
 use sso::Sso;
 use status::Status;

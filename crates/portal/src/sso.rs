@@ -10,9 +10,9 @@ mod rules;
 pub use records::{ATTEMPT_LASTS, SESSION_LASTS};
 
 use crate::kinds::is_local_path;
-use kit::Clock;
+use base::Clock;
+use base::token::{Claims, Route};
 use kit::headers::CookieSecure;
-use kit::token::{Claims, Route};
 use provider::Provider;
 use records::{Attempt, Records};
 use rules::Rules;

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::password;
-use kit::{Clock, Random};
+use base::{Clock, Random};
 use knowledge::{AccountError, Accounts};
 use std::io::Write;
 use store::admins::{Admins, is_username};

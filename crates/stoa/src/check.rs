@@ -1,8 +1,8 @@
 //! `stoa check`: reaches every dependency, one line each.
 
 use crate::config::Config;
+use base::{Clock, Random};
 use gateway::TargetUrl;
-use kit::{Clock, Random};
 use std::io::Write;
 use store::{Blobs, Db};
 

@@ -12,8 +12,8 @@ mod typos;
 pub use layers::settings;
 pub use secrets::Secrets;
 
+use base::duration;
 use gateway::{Cors, TargetUrl};
-use kit::duration;
 use kit::guests::Guests;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;

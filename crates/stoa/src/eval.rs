@@ -8,9 +8,9 @@ pub use answers::run as run_answers;
 use crate::config::Config;
 use crate::models;
 use crate::serve::extractor;
+use base::token::Tokens;
+use base::{Clock, Random};
 use kit::serve::Drain;
-use kit::token::Tokens;
-use kit::{Clock, Random};
 use knowledge::{
     CookieSecure, Filters, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
     Spool, Status, Upload, User,

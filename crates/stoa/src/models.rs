@@ -242,7 +242,7 @@ fn sha256(path: &Path) -> io::Result<String> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(kit::hex(context.finish().as_ref())),
+            0 => return Ok(base::hex(context.finish().as_ref())),
             read => context.update(&buffer[..read]),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::say;
-use kit::{Clock, Random};
+use base::{Clock, Random};
 use std::io::Write;
 use std::path::PathBuf;
 use store::Db;

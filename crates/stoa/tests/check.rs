@@ -57,7 +57,7 @@ fn add_migrations(database: &Path) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let url = format!("sqlite://{}", database.display());
-        let db = Db::open(&url, kit::Clock::system(), kit::Random::system()).await.unwrap();
+        let db = Db::open(&url, base::Clock::system(), base::Random::system()).await.unwrap();
         for Schema { scope, migrations } in SCHEMAS {
             let known = migrations.iter().map(|known| Migration { ..*known });
             let all: Vec<Migration> = known.chain([Migration::portable(99, "later", "")]).collect();

@@ -48,16 +48,6 @@ impl AdminsError {
     }
 }
 
-impl From<AdminsError> for kit::error::ApiError {
-    fn from(error: AdminsError) -> Self {
-        match error {
-            AdminsError::Store(error) => error.into(),
-            AdminsError::Blob(error) => error.into(),
-            AdminsError::TooSlow => Self::storage_unavailable(error),
-        }
-    }
-}
-
 /// A handle that clones cheaply.
 #[derive(Clone)]
 pub struct Admins(Arc<Inner>);

@@ -1,6 +1,6 @@
 //! The database handle: SQLite or PostgreSQL behind sqlx's `Any` driver, its connections, and whether it answers.
 
-use kit::{Clock, Random};
+use base::{Clock, Random};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyPool, ConnectOptions, Connection};
 use std::str::FromStr;

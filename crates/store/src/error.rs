@@ -1,8 +1,6 @@
-//! What can go wrong in the database half of the store, and what a client is told of it. Blobs have errors of their own:
+//! What can go wrong in the database half of the store, and whether trying later may help. Blobs have errors of their own:
 //! `blobs::BlobError`.
 
-use crate::BlobError;
-use kit::error::ApiError;
 use std::io::ErrorKind;
 
 /// No message holds the database URL: it may carry a password.
@@ -114,33 +112,6 @@ pub(crate) fn outage_of_io(error: &std::io::Error) -> Outage {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Outage::Full,
         _ => Outage::Away,
-    }
-}
-
-/// What the storage says is for the log, never for the client.
-impl From<StoreError> for ApiError {
-    fn from(error: StoreError) -> Self {
-        Self::from(&error)
-    }
-}
-
-impl From<&StoreError> for ApiError {
-    fn from(error: &StoreError) -> Self {
-        answer(error.outage(), error)
-    }
-}
-
-impl From<BlobError> for ApiError {
-    fn from(error: BlobError) -> Self {
-        answer(error.outage(), error)
-    }
-}
-
-fn answer(outage: Option<Outage>, cause: impl std::fmt::Display) -> ApiError {
-    match outage {
-        Some(Outage::Full) => ApiError::storage_full(cause),
-        Some(Outage::Away) => ApiError::storage_unavailable(cause),
-        None => ApiError::internal(cause),
     }
 }
 

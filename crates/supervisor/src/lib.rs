@@ -19,11 +19,11 @@ pub use drive::KnowledgeSearch;
 pub use guests::GuestLimits;
 pub use workflow::{Faults, Workflow};
 
+use base::token::Tokens;
 use drive::Stepper;
 use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
-use kit::token::Tokens;
 use llm::{DefaultModel, Providers};
 use projects::Projects;
 use runs::Runs;

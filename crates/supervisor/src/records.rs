@@ -1,7 +1,7 @@
 //! What the service keeps of a project, and how each of it is shown.
 
 use crate::words::{Mark, ProjectStatus, RunStatus, Signal, TraceStatus, Word};
-use kit::iso8601;
+use base::iso8601;
 use kit::page::excerpt;
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ const AFTER_ALL: &str = "z";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::{Clock, Random};
+    use base::{Clock, Random};
     use store::Db;
 
     #[tokio::test]

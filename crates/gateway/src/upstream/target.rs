@@ -1,8 +1,8 @@
 //! One target: its address, its idle connections, its passive health.
 
 use super::connection::UpstreamConnection;
+use base::Clock;
 use http::uri::{Authority, Uri};
-use kit::Clock;
 use kit::serve::worker_index;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

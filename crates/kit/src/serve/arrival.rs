@@ -4,14 +4,13 @@
 //! `TRUSTED_PROXIES` names them, on this machine as well. What is not vouched for is removed, so that behind this door
 //! the `X-Forwarded-*` headers are true or absent.
 
-use super::{Connection, TrustedProxies};
+use super::TrustedProxies;
 use crate::headers::{self, is_forwarded_https};
-use crate::token::{IDENTITY_TTL, Tokens};
+use base::token::{Forwarded, IDENTITY_TTL, Tokens};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whose request the gateway forwards, in its own signed words.
 pub const VOUCHED: HeaderName = HeaderName::from_static("x-gateway-forwarded");
@@ -22,47 +21,34 @@ pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-p
 /// A signed header is used for half its life, so that a worker has the other half to read it.
 const USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
 
-/// What a proxy tells of the client's own request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forwarded {
-    #[serde(rename = "for")]
-    pub client: IpAddr,
-    #[serde(rename = "https")]
-    pub is_https: bool,
-    /// As the client asked for it; empty if it did not say.
-    pub host: String,
+/// What is told of a request whose headers have passed a [`Door`], or came from a proxy that is believed.
+pub fn forwarded(client: IpAddr, headers: &HeaderMap) -> Forwarded {
+    let host = headers::text(headers, X_FORWARDED_HOST).or_else(|| headers::text(headers, header::HOST));
+    let host = host.unwrap_or_default().to_owned();
+    Forwarded { client, is_https: is_forwarded_https(headers), host }
 }
 
-impl Forwarded {
-    /// Of a request whose headers have passed a [`Door`], or came from a proxy that is believed.
-    pub fn of(client: IpAddr, headers: &HeaderMap) -> Self {
-        let host = headers::text(headers, X_FORWARDED_HOST).or_else(|| headers::text(headers, header::HOST));
-        let host = host.unwrap_or_default().to_owned();
-        Self { client, is_https: is_forwarded_https(headers), host }
-    }
-
-    pub fn signed(&self, tokens: &Tokens) -> Option<HeaderValue> {
-        HeaderValue::try_from(tokens.issue_forwarded(self).ok()?).ok()
-    }
+pub fn sign_forwarded(forwarded: &Forwarded, tokens: &Tokens) -> Option<HeaderValue> {
+    HeaderValue::try_from(tokens.issue_forwarded(forwarded).ok()?).ok()
 }
 
 /// The last signed header of a connection, and when it was made: most connections carry one client's requests.
-pub(super) type Introduced = Option<(Forwarded, HeaderValue, i64)>;
+#[derive(Default)]
+pub struct SignedForwarded(Mutex<Option<(Forwarded, HeaderValue, i64)>>);
 
-impl Connection {
-    /// `forwarded`, signed for a worker.
-    pub fn introduce(&self, forwarded: Forwarded, tokens: &Tokens) -> Option<HeaderValue> {
-        let now = self.serving.clock.now_ms();
-        let mut introduced = self.introduced.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((last, signed, made)) = &*introduced
-            && *last == forwarded
+impl SignedForwarded {
+    /// Returns `forwarded`, signed for a worker.
+    pub fn get(&self, forwarded: Forwarded, tokens: &Tokens, now: i64) -> Option<HeaderValue> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((signed, header, made)) = &*last
+            && *signed == forwarded
             && (0..USE_MS).contains(&(now - made))
         {
-            return Some(signed.clone());
+            return Some(header.clone());
         }
-        let signed = forwarded.signed(tokens)?;
-        *introduced = Some((forwarded, signed.clone(), now));
-        Some(signed)
+        let header = sign_forwarded(&forwarded, tokens)?;
+        *last = Some((forwarded, header.clone(), now));
+        Some(header)
     }
 }
 
@@ -92,7 +78,7 @@ impl Door {
         let is_forwarded = headers.keys().any(|name| name == VOUCHED || names_client(name));
         if let Some(vouched) = self.vouched(headers) {
             remove_forwarding(headers);
-            vouched.write(headers);
+            write(&vouched, headers);
             return Arrival { client: vouched.client, is_forwarded };
         }
         if self.proxies.contains(peer) {
@@ -108,18 +94,16 @@ impl Door {
     }
 }
 
-impl Forwarded {
-    fn write(&self, headers: &mut HeaderMap) {
-        let proto = if self.is_https { "https" } else { "http" };
-        let values = [
-            (X_FORWARDED_FOR, &*self.client.to_string()),
-            (X_FORWARDED_PROTO, proto),
-            (X_FORWARDED_HOST, &self.host),
-        ];
-        for (name, value) in values {
-            if let Ok(value) = HeaderValue::from_str(value) {
-                headers.insert(name, value);
-            }
+fn write(forwarded: &Forwarded, headers: &mut HeaderMap) {
+    let proto = if forwarded.is_https { "https" } else { "http" };
+    let values = [
+        (X_FORWARDED_FOR, &*forwarded.client.to_string()),
+        (X_FORWARDED_PROTO, proto),
+        (X_FORWARDED_HOST, &forwarded.host),
+    ];
+    for (name, value) in values {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
         }
     }
 }
@@ -149,7 +133,7 @@ pub fn hyphenated(name: &HeaderName) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Clock;
+    use base::Clock;
     use std::time::Duration;
 
     const CLIENT: &str = "203.0.113.7";
@@ -197,14 +181,14 @@ mod tests {
     fn what_the_gateway_signed_is_believed_from_anywhere_for_a_minute() {
         let clock = Clock::fixed(1_794_709_061_000);
         let (door, tokens) = door(&clock);
-        let told =
+        let sent =
             Forwarded { client: CLIENT.parse().unwrap(), is_https: true, host: "shop.example".to_owned() };
-        let signed = told.signed(&tokens).unwrap();
+        let signed = sign_forwarded(&sent, &tokens).unwrap();
         let said =
             || headers(&[("x-gateway-forwarded", signed.to_str().unwrap()), ("x-forwarded-for", "1.1.1.1")]);
         let mut believed = said();
-        assert_eq!(door.admit("127.0.0.1".parse().unwrap(), &mut believed).client, told.client);
-        assert_eq!(Forwarded::of(told.client, &believed), told);
+        assert_eq!(door.admit("127.0.0.1".parse().unwrap(), &mut believed).client, sent.client);
+        assert_eq!(forwarded(sent.client, &believed), sent);
         assert!(!believed.contains_key(VOUCHED));
         clock.advance(Duration::from_secs(66));
         assert_eq!(admitted(&door, "127.0.0.1", said()), ("127.0.0.1".to_owned(), vec![]));

@@ -1,12 +1,12 @@
 //! What the parts of one connection tell each other: its wire, its requests, and the server that may end it.
 
-use super::arrival::Introduced;
+use super::arrival::SignedForwarded;
 use super::{Refusal, Serving};
 use futures_util::task::AtomicWaker;
 use http::HeaderValue;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub struct Connection {
@@ -14,7 +14,7 @@ pub struct Connection {
     /// The peer's address as header text, made once for all the requests of the connection.
     pub peer_ip: HeaderValue,
     pub(super) serving: Arc<Serving>,
-    pub(super) introduced: Mutex<Introduced>,
+    pub signed_forwarded: SignedForwarded,
     requests: AtomicUsize,
     served: AtomicUsize,
     /// Bodies of HTTP/2 answers that have given a piece and not been asked for the next.
@@ -43,7 +43,7 @@ impl Connection {
             peer,
             peer_ip: HeaderValue::try_from(ip).unwrap_or(HeaderValue::from_static("unknown")),
             serving,
-            introduced: Mutex::default(),
+            signed_forwarded: SignedForwarded::default(),
             requests: AtomicUsize::new(0),
             served: AtomicUsize::new(0),
             unread: AtomicUsize::new(0),

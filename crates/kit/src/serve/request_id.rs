@@ -1,6 +1,6 @@
 //! The id under which a request is known in answers, logs and at the services behind.
 
-use crate::Random;
+use base::Random;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 

@@ -4,11 +4,12 @@ use super::App;
 use super::error::Failure;
 use crate::accounts::{AccountError, User};
 use axum::extract::FromRequestParts;
+use base::token::Verified;
 use http::request::Parts;
 use http::{HeaderMap, Method};
 use kit::error::ApiError;
-use kit::headers::{self, IDENTITY, bearer, cookie};
-use kit::token::Verified;
+use kit::headers::{self, bearer, cookie};
+use kit::identity::verify_identity;
 
 pub const COOKIE: &str = "service_session";
 pub const API_KEY: &str = "x-api-key";
@@ -96,6 +97,7 @@ pub async fn find(
     headers: &HeaderMap,
     cookie: Option<&str>,
 ) -> Result<Option<(User, Proof)>, Failure> {
+    let identity = verify_identity(headers, &app.tokens)?;
     for token in [bearer(headers), headers::text(headers, API_KEY)].into_iter().flatten() {
         if let Some(user) = of_session(app, token).await? {
             return Ok(Some((user, Proof::Header(token.to_owned()))));
@@ -106,8 +108,7 @@ pub async fn find(
     {
         return Ok(Some((user, Proof::Cookie(token.to_owned()))));
     }
-    let Some(identity) = headers::text(headers, IDENTITY) else { return Ok(None) };
-    let Ok(verified) = app.tokens.verify_identity(identity) else { return Ok(None) };
+    let Some(verified) = identity else { return Ok(None) };
     if !verified.claims.has_scope("admin") || !app.admins.admits(&verified).await.map_err(ApiError::from)? {
         return Ok(None);
     }

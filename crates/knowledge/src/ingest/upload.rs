@@ -2,9 +2,9 @@
 
 use crate::documents::Metadata;
 use aws_lc_rs::digest;
+use base::hex;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use kit::hex;
 use serde_json::Value;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Forms from the tables `[forms.NAME]` of `stoa.toml`. All faults at once, each by its key.
 
 use super::{Form, Kind};
-use kit::duration;
+use base::duration;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 

@@ -1,8 +1,8 @@
 //! One request to a CRM, and what its answer means.
 
 use super::crm::SendError;
+use base::Clock;
 use chrono::DateTime;
-use kit::Clock;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 use std::error::Error;

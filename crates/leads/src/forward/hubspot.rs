@@ -5,8 +5,8 @@ use super::exchange::{exchange, told};
 use super::settings::CrmSettings;
 use crate::forms::{Forms, Naming};
 use crate::records::Lead;
+use base::Clock;
 use futures_util::future::BoxFuture;
-use kit::Clock;
 use serde_json::{Value, json};
 
 /// What HubSpot calls the parts of a name.

@@ -5,8 +5,8 @@ use super::exchange::exchange;
 use super::settings::CrmSettings;
 use crate::forms::{Forms, Naming};
 use crate::records::Lead;
+use base::{Clock, iso8601};
 use futures_util::future::BoxFuture;
-use kit::{Clock, iso8601};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::json;
 

@@ -3,15 +3,16 @@
 use super::App;
 use super::sso::SESSION;
 use axum::extract::FromRequestParts;
+use base::token::{Claims, Route};
 use http::request::Parts;
 use kit::error::ApiError;
-use kit::headers::{self, IDENTITY, bearer, cookie, is_of_another_site};
-use kit::token::{Claims, Route};
+use kit::headers::{cookie, is_of_another_site};
+use kit::identity::{check_admin, check_claims, find_caller};
 
-/// Somebody whom the gateway has identified, with a token of their own, or with a session.
+/// A caller whom the gateway has identified, with a token of their own, or with a session.
 pub struct Caller(pub Claims);
 
-/// Somebody who may change things.
+/// An administrator, who may change things.
 pub struct Admin;
 
 impl FromRequestParts<App> for Caller {
@@ -19,32 +20,16 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let headers = &parts.headers;
-        let verified = if let Some(identity) = headers::text(headers, IDENTITY) {
-            app.tokens.verify_identity(identity)
-        } else if headers.contains_key(http::header::AUTHORIZATION) {
-            app.portal_tokens.verify(bearer(headers).unwrap_or_default())
-        } else {
+        let Some(verified) = find_caller(headers, &app.tokens, &app.portal_tokens, &app.admins).await? else {
             return of_session(parts, app).await.map(Self);
         };
-        let verified =
-            verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?;
-        app.admins.check(&verified).await?;
-        let claims = verified.claims;
-        if !claims.has_scope("admin") && !claims.has_scope("guest") {
-            return Err(ApiError::forbidden("the token has neither of the scopes admin and guest"));
-        }
-        if claims.route == Route::Build {
-            return Err(ApiError::forbidden(
-                "the token is for another route: KV, CORE or AUTH open this one",
-            ));
-        }
         // Those whom the provider has let in as guests are known by name, and not meant.
-        app.guests.check_entry(&claims)?;
-        Ok(Self(claims))
+        check_claims(&verified.claims, Route::Build, app.guests)?;
+        Ok(Self(verified.claims))
     }
 }
 
-/// Somebody who has signed in by the provider. A browser sends the cookie whichever page asks it to.
+/// Returns who has signed in by the provider. A browser sends the cookie whichever page asks it to.
 async fn of_session(parts: &Parts, app: &App) -> Result<Claims, ApiError> {
     let token = cookie(&parts.headers, SESSION);
     let Some((sso, token)) = app.sso.as_ref().zip(token) else {
@@ -62,10 +47,7 @@ impl FromRequestParts<App> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let Caller(claims) = Caller::from_request_parts(parts, app).await?;
-        if claims.has_scope("admin") {
-            Ok(Self)
-        } else {
-            Err(ApiError::forbidden("this needs the scope `admin`"))
-        }
+        check_admin(&claims)?;
+        Ok(Self)
     }
 }

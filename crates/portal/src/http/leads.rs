@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use kit::error::ApiError;
 use kit::request::read_whole;
-use kit::serve::{Arrival, Forwarded, VOUCHED};
+use kit::serve::{Arrival, VOUCHED, forwarded, sign_forwarded};
 
 /// A form with a few texts; the leads service has a limit of its own.
 const MOST_BYTES: usize = 2 << 20;
@@ -30,8 +30,8 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let mut headers = without_hop(&parts.headers);
     let arrival = parts.extensions.get::<Arrival>();
-    let told = arrival.map(|arrival| Forwarded::of(arrival.client, &parts.headers));
-    if let Some(signed) = told.and_then(|told| told.signed(&app.tokens)) {
+    let client = arrival.map(|arrival| forwarded(arrival.client, &parts.headers));
+    if let Some(signed) = client.and_then(|client| sign_forwarded(&client, &app.tokens)) {
         headers.insert(VOUCHED, signed);
     }
     let mut fault = ApiError::not_found("no leads service is known: set LEADS_SERVICE_URL");

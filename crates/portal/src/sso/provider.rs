@@ -7,8 +7,8 @@ mod transport;
 
 use super::records::Attempt;
 use super::{Person, SsoError, SsoSettings};
+use base::Clock;
 use chrono::{DateTime, Utc};
-use kit::Clock;
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreClientAuthMethod, CoreErrorResponseType,
     CoreGenderClaim, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm as Algorithm,

@@ -2,8 +2,8 @@
 //! browser brings, only hashes are kept.
 
 use super::SsoError;
-use kit::hex;
-use kit::token::Claims;
+use base::hex;
+use base::token::Claims;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -164,8 +164,8 @@ fn corrupt(key: &str, error: &serde_json::Error) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::token::Route;
-    use kit::{Clock, Random};
+    use base::token::Route;
+    use base::{Clock, Random};
 
     const BINDING: &str = "a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1";
     const STATE: &str = "00b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1c2d3e4f5a0b1";

@@ -3,7 +3,7 @@
 use super::at_least_a_second;
 use super::layers::Layers;
 use super::parse::one_of;
-use kit::duration;
+use base::duration;
 use leads::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
 const HUBSPOT: &str = "https://api.hubapi.com";

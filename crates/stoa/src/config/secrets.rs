@@ -1,8 +1,8 @@
 //! Secrets that nobody gave: made at the first start and kept in the data folder, readable by its owner only.
 
 use super::Config;
-use kit::token::Tokens;
-use kit::{Clock, Random};
+use base::token::Tokens;
+use base::{Clock, Random};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

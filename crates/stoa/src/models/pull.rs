@@ -4,7 +4,7 @@
 use super::{MODELS, Model, ModelFile, python};
 use crate::config::Config;
 use crate::signals::Signals;
-use kit::Random;
+use base::Random;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! An administrator's credential record, exactly as the contract has it.
 
 use aws_lc_rs::{constant_time, digest};
-use kit::{Random, hex};
+use base::{Random, hex};
 use serde::{Deserialize, Serialize};
 
 const GENERATION_DIGITS: usize = 16;

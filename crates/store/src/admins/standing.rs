@@ -2,8 +2,7 @@
 
 use super::changes::{self, Change};
 use super::{AdminRecord, Admins, AdminsError, is_username};
-use kit::error::ApiError;
-use kit::token::Verified;
+use base::token::Verified;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -71,14 +70,6 @@ impl Admins {
         }
         // The token may be of after our last look.
         Ok(self.look(name).await?.standing.admits(token))
-    }
-
-    /// The same as an answer.
-    pub async fn check(&self, token: &Verified) -> Result<(), ApiError> {
-        if self.admits(token).await? {
-            return Ok(());
-        }
-        Err(ApiError::forbidden("the administrator was removed or has a new password: sign in again"))
     }
 
     /// Returns when a token that was good is so no more.
@@ -171,8 +162,8 @@ impl Admins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kit::token::{Claims, Route, Tokens};
-    use kit::{Clock, Random};
+    use base::token::{Claims, Route, Tokens};
+    use base::{Clock, Random};
 
     const NOW: i64 = 1_794_709_061_500;
 

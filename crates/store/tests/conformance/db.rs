@@ -1,8 +1,8 @@
 //! Opening, transactions, and what each engine is set to.
 
 use crate::engine::{Engine, on_both_engines};
+use base::{Clock, Random};
 use futures_util::future::join_all;
-use kit::{Clock, Random};
 use sqlx::Row;
 use std::os::unix::fs::PermissionsExt;
 use store::{Db, StoreError};

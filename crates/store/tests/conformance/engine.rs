@@ -1,7 +1,7 @@
 //! The two database engines, and the macro that runs each test on both.
 
+use base::{Clock, Random};
 use e2e::postgres::Postgres;
-use kit::{Clock, Random};
 use store::Db;
 use tempfile::TempDir;
 

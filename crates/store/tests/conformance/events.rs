@@ -1,9 +1,9 @@
 //! Event streams: numbered without gaps, followed without loss.
 
 use crate::engine::{Engine, START, on_both_engines};
+use base::Clock;
 use futures_util::future::join_all;
 use futures_util::{StreamExt, TryStreamExt};
-use kit::Clock;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use store::{Db, events};

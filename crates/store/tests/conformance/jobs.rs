@@ -1,7 +1,7 @@
 //! Jobs: with their transaction, one worker at a time, and always to an end.
 
 use crate::engine::{Engine, START, on_both_engines};
-use kit::{Clock, Random};
+use base::{Clock, Random};
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};

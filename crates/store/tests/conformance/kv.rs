@@ -1,8 +1,8 @@
 //! Key-value namespaces: compare-and-set, exact prefixes, the order of bytes.
 
 use crate::engine::{Engine, START, on_both_engines};
+use base::Clock;
 use futures_util::future::join_all;
-use kit::Clock;
 use serde_json::{Value, json};
 use std::time::Duration;
 use store::StoreError;

@@ -1,8 +1,8 @@
 //! Rate windows: exact under races, fixed from the first hit.
 
 use crate::engine::{Engine, START, on_both_engines};
+use base::Clock;
 use futures_util::future::join_all;
-use kit::Clock;
 use std::time::Duration;
 use store::rate::{self, Decision};
 

@@ -9,14 +9,15 @@ use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use base::token::{Claims, Route, Verified};
 use http::request::Parts;
 use http::{HeaderMap, header};
 use kit::error::ApiError;
 use kit::guests::{Guests, is_guest};
 use kit::headers::{self, IDENTITY, bearer, cookie};
+use kit::identity::{check_claims, find_caller, verify_bearer, verify_identity};
 use kit::serve::Arrival;
 use kit::sse;
-use kit::token::{Claims, Route, Verified};
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Of the knowledge service and of the portal. A browser sends a cookie to every port of a host.
@@ -34,23 +35,12 @@ pub struct Caller {
 /// A caller who may also create and execute.
 pub struct Maker(pub Caller);
 
-/// Somebody who may also interrupt, resume, cancel and delete.
+/// A caller who may also interrupt, resume, cancel and delete.
 pub struct Admin(pub Caller);
 
 impl Caller {
     /// This machine, or who has the token of the settings.
     const LOCAL: Self = Self { claims: None, guest: None };
-
-    async fn verified(verified: Verified, parts: &Parts, app: &App) -> Result<Self, ApiError> {
-        app.admins.check(&verified).await?;
-        let claims = verified.claims;
-        if !claims.has_scope("admin") && !claims.has_scope("guest") {
-            return Err(ApiError::forbidden("the token has neither of the scopes admin and guest"));
-        }
-        app.guests.check_entry(&claims)?;
-        let guest = is_guest(&claims).then(|| Guest::at(client(parts)));
-        Ok(Self { claims: Some(claims), guest })
-    }
 
     /// By whom a decision was made.
     pub fn name(&self) -> &str {
@@ -73,15 +63,15 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let headers = &parts.headers;
-        if headers.contains_key(IDENTITY) {
-            let identity = headers::text(headers, IDENTITY).unwrap_or_default();
-            let verified = app.tokens.verify_identity(identity);
-            let verified =
-                verified.map_err(|_| ApiError::forbidden("the gateway's identity does not verify"))?;
-            return Self::verified(verified, parts, app).await;
+        if has_settings_token(headers, app) {
+            return Ok(Self::LOCAL);
         }
-        if headers.contains_key(header::AUTHORIZATION) {
-            return of_bearer(parts, app).await;
+        if let Some(Verified { claims, .. }) =
+            find_caller(headers, &app.tokens, &app.tokens, &app.admins).await?
+        {
+            check_claims(&claims, Route::Kv, app.guests)?;
+            let guest = is_guest(&claims).then(|| Guest::at(client(parts)));
+            return Ok(Self { claims: Some(claims), guest });
         }
         // A proxy of this machine asks for others, whether or not we believe for whom.
         let arrival = parts.extensions.get::<Arrival>();
@@ -94,20 +84,11 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// The token of the settings, or a gateway token: what does not verify is refused, also from this machine.
-async fn of_bearer(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-    let is_one = parts.headers.get_all(header::AUTHORIZATION).iter().count() == 1;
-    let given = bearer(&parts.headers).filter(|_| is_one).unwrap_or_default();
-    let is_given = |token: &String| verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok();
-    if app.token.as_ref().is_some_and(is_given) {
-        return Ok(Caller::LOCAL);
-    }
-    let verified = app.tokens.verify(given);
-    let verified = verified.map_err(|_| ApiError::forbidden("the token does not verify, or has expired"))?;
-    if verified.claims.route == Route::Kv {
-        return Err(ApiError::forbidden("the token is for another route: BUILD, CORE or AUTH open this one"));
-    }
-    Caller::verified(verified, parts, app).await
+/// Whether a caller who does not come through the gateway has the token of the settings.
+fn has_settings_token(headers: &HeaderMap, app: &App) -> bool {
+    let Some(token) = app.token.as_ref().filter(|_| !headers.contains_key(IDENTITY)) else { return false };
+    let given = headers::only(headers, header::AUTHORIZATION).and(bearer(headers)).unwrap_or_default();
+    verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok()
 }
 
 /// Sessions of the other services mean nothing here. A caller who brings one is a user of them, not this machine.
@@ -155,12 +136,12 @@ fn is_loopback_name(host: &str) -> bool {
 /// Ends an event stream soon after the token that opened it: when it expires, or its administrator goes.
 pub async fn end_streams(State(app): State<App>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let identity = headers::text(headers, IDENTITY).map(|identity| app.tokens.verify_identity(identity));
-    let verified = identity.or_else(|| bearer(headers).map(|token| app.tokens.verify(token)));
+    let identity = verify_identity(headers, &app.tokens).ok().flatten();
+    let verified = identity.or_else(|| verify_bearer(headers, &app.tokens).ok().flatten());
     let response = next.run(request).await;
     match verified {
-        Some(Ok(verified)) => sse::end_when(response, app.admins.clone().until_refused(verified)),
-        _ => response,
+        Some(verified) => sse::end_when(response, app.admins.clone().until_refused(verified)),
+        None => response,
     }
 }
 

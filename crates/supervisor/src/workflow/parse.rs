@@ -213,7 +213,7 @@ impl Finder<'_> {
             retries: self.value(raw.retries.as_ref(), DEFAULT_RETRIES, |number| {
                 within(*number, 0, MOST_RETRIES, "retries")
             }),
-            time_limit: self.value(raw.time_limit.as_ref(), DEFAULT_TIME_LIMIT, |text| kit::duration(text)),
+            time_limit: self.value(raw.time_limit.as_ref(), DEFAULT_TIME_LIMIT, |text| base::duration(text)),
             search: raw.search,
         }
     }

@@ -1,7 +1,7 @@
 //! The knowledge service's search as an agent's tool: over HTTP, as whoever started the run.
 
+use base::token::{Claims, Tokens};
 use kit::headers::IDENTITY;
-use kit::token::{Claims, Tokens};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;

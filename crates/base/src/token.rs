@@ -5,10 +5,10 @@
 //! identity. Older secrets still verify, so that a secret can be replaced without signing everybody out.
 
 use crate::Clock;
-use crate::serve::Forwarded;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::time::Duration;
 
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
@@ -83,6 +83,17 @@ impl<C> Verified<C> {
         let now = now_ms.div_euclid(1000);
         self.token_expires.is_some_and(|end| end.saturating_add(LEEWAY_SECONDS) <= now)
     }
+}
+
+/// What a proxy tells of the client's own request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forwarded {
+    #[serde(rename = "for")]
+    pub client: IpAddr,
+    #[serde(rename = "https")]
+    pub is_https: bool,
+    /// As the client asked for it; empty if it did not say.
+    pub host: String,
 }
 
 #[derive(Debug, thiserror::Error)]
