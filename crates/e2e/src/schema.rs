@@ -206,7 +206,8 @@ fn known_fields(document: &Value, schema: &Value) -> Option<BTreeSet<String>> {
     }
     let mut known: BTreeSet<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
     for part in parts {
-        let is_object = resolve(document, part).get("type").is_none_or(|name| *name == Value::from("object"));
+        let is_object =
+            resolve(document, part).get("type").is_none_or(|name| name.as_str() == Some("object"));
         if is_object {
             known.extend(known_fields(document, part)?);
         }
