@@ -14,7 +14,6 @@ mod extractor;
 mod limits;
 mod passages;
 mod read;
-mod sentences;
 mod worker;
 
 pub use detect::detect;
@@ -24,5 +23,4 @@ pub use extractor::Extractor;
 pub use limits::Limits;
 pub use passages::{Passage, passages};
 pub use read::extract;
-pub use sentences::sentences;
 pub use worker::work;

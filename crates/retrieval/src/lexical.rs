@@ -2,9 +2,9 @@
 
 use crate::index::Passage;
 use crate::numbering::Numbering;
-use crate::words::stems;
 use std::collections::HashMap;
 use std::ops::Range;
+use words::for_each_stem;
 
 /// How soon more of the same word adds little, and how far a long passage is held back: the textbook's values.
 const K1: f32 = 1.2;
@@ -56,9 +56,9 @@ impl Lexical {
     fn count_terms(&mut self, passage: &Passage<'_>) -> Vec<(u32, u32)> {
         let mut terms = Vec::new();
         for heading in passage.headings.iter().map(String::as_str).chain([passage.title]) {
-            stems(heading, |stem| terms.push((self.term(stem), TITLE_WEIGHT)));
+            for_each_stem(heading, |stem| terms.push((self.term(stem), TITLE_WEIGHT)));
         }
-        stems(passage.text, |stem| terms.push((self.term(stem), 1)));
+        for_each_stem(passage.text, |stem| terms.push((self.term(stem), 1)));
         terms.sort_unstable();
         terms.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -142,7 +142,7 @@ impl Lexical {
     fn query_terms(&self, query: &str) -> Vec<(&List, f32)> {
         let mut terms: Vec<(&List, f32)> = Vec::new();
         let mut places = HashMap::new();
-        stems(query, |stem| {
+        for_each_stem(query, |stem| {
             let list = self.terms.get(stem).map_or(&NOWHERE, |term| &self.lists[*term as usize]);
             let place = *places.entry(stem.to_owned()).or_insert(terms.len());
             match terms.get_mut(place) {

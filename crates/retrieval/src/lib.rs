@@ -3,8 +3,7 @@
 //! An [`Index`] is a cache of what the database holds for one owner, so nothing in it ever ranks beside somebody
 //! else's. It knows neither the database nor the models: vectors and mentions come with the passages.
 //!
-//! `index` keeps the passages and hands each part its share: `dense` the vectors, `lexical` the words (cut by
-//! `words`), `links` the names. `search` puts their answers together: `judge` scores passages by vectors and words,
+//! `index` keeps the passages and hands each part its share: `dense` the vectors, `lexical` the words, `links` the names. `search` puts their answers together: `judge` scores passages by vectors and words,
 //! `support` looks at their neighbours, and `hop` follows names. `best` picks the highest of many, `numbering` closes the gaps
 //! that removed passages leave.
 
@@ -18,8 +17,6 @@ mod links;
 mod numbering;
 mod search;
 mod support;
-mod words;
 
 pub use index::{Index, Mention, Passage};
 pub use search::{Hit, Mode, Query};
-pub use words::stems;

@@ -1,8 +1,8 @@
 //! Cutting: blocks into pieces that are never cut again, and runs of pieces into parts of about the same size.
 
 use std::ops::Range;
+use words::sentences;
 
-use crate::sentences::sentences;
 use crate::{Block, Form};
 
 /// A sentence or a line, or part of one that is too long.
