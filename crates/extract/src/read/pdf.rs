@@ -2,8 +2,9 @@
 
 mod filters;
 mod fonts;
-mod glyphs;
+mod glyph;
 mod layout;
+mod pages;
 mod paragraphs;
 mod running;
 
@@ -13,7 +14,7 @@ use pdf_extract::{Dictionary, LoadOptions, Object};
 
 use crate::document::Builder;
 use crate::{Excess, ExtractError, Kind, Limits};
-use glyphs::Pages;
+use pages::Pages;
 use paragraphs::Paragraph;
 
 pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {

@@ -1,6 +1,6 @@
 //! Reading order: characters into segments of lines, segments into columns, columns into lines from top to bottom.
 
-use super::glyphs::Glyph;
+use super::glyph::Glyph;
 
 /// A line of text in its column.
 #[derive(Debug, Clone)]

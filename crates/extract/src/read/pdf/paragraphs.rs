@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::glyphs::Page;
 use super::layout::{CELL_GAP, Line};
+use super::pages::Page;
 use crate::clean;
 use crate::read::table::Table;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::glyphs::Page;
 use super::layout::Line;
+use super::pages::Page;
 
 /// Lines at the top and at the bottom that are looked at.
 const EDGE: usize = 2;
