@@ -80,7 +80,7 @@ fn look(path: &str, documents: &[Document]) {
     let mut edges = view.edges;
     edges.sort_by(|a, b| b.strength.total_cmp(&a.strength));
     for edge in edges.iter().take(30) {
-        let label = |place: u32| &graph.nodes()[place as usize].label;
+        let label = |index: u32| &graph.nodes()[index as usize].label;
         println!("  {:.2} {} -- {}", edge.strength, label(edge.source), label(edge.target));
     }
 }

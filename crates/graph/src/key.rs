@@ -1,10 +1,10 @@
-//! The normal form of a name or a phrase: what two documents must share to speak of the same thing.
-//! Lower case, no marks on letters, words of letters and digits joined by single spaces, the last one singular.
+//! The normal form of a name or a phrase: what two documents must share to speak of the same entity.
+//! Lower case, no classes on letters, words of letters and digits joined by single spaces, the last one singular.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::lexicon::{Marks, marks};
+use crate::lexicon::{WordClasses, classes};
 
 /// Keys do not grow without bound, whatever the text.
 const LONGEST_KEY: usize = 120;
@@ -61,7 +61,7 @@ fn push_word(key: &mut String, word: &str) {
     }
 }
 
-/// A short letter code with a number, so that "P-204" and "P204" are one thing.
+/// A short letter code with a number, so that "P-204" and "P204" are one entity.
 fn is_code(word: &str) -> bool {
     let Some((letters, digits)) = word.split_once('-') else { return false };
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -72,7 +72,9 @@ fn singular(word: &str) -> String {
     let drop = |count: usize| word[..word.len() - count].to_owned();
     let before_s = word.strip_suffix('s').and_then(|stem| stem.chars().last());
     match before_s {
-        _ if word.len() < 4 || !word.is_ascii() || marks(word).any(Marks::GIVEN_NAME) => word.to_owned(),
+        _ if word.len() < 4 || !word.is_ascii() || classes(word).any(WordClasses::GIVEN_NAME) => {
+            word.to_owned()
+        }
         _ if word.ends_with("ies") && word.len() > 4 => drop(3) + "y",
         _ if ["sses", "shes", "ches", "xes", "zzes"].iter().any(|ending| word.ends_with(ending)) => drop(2),
         // "status", "analysis", "glass", "thomas", "chaos".

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::graph::Edge;
+use crate::edge::Edge;
 
 /// A bound only: real graphs end after three or four.
 const MOST_LEVELS: usize = 16;

@@ -2,6 +2,8 @@
 //! graph out. No model, no clock, no store; the same input always gives the same output.
 
 mod acronym;
+mod edge;
+mod entities;
 mod graph;
 mod key;
 mod kind;
@@ -9,14 +11,14 @@ mod leiden;
 mod lexicon;
 mod mentions;
 mod names;
+mod parsed_text;
 mod phrases;
 mod question;
-mod reading;
 mod same;
 mod text;
-mod things;
 
-pub use graph::{Edge, Evidence, Graph, Node, View};
+pub use edge::Edge;
+pub use graph::{Evidence, Graph, Node, View};
 pub use kind::Kind;
 pub use mentions::mentions;
 pub use question::names_in;
@@ -34,7 +36,7 @@ pub struct Passage<'a> {
 pub struct Mention {
     /// Counted from 0.
     pub passage: u32,
-    /// The normal form: what two documents share that name the same thing.
+    /// The normal form: what two documents share that name the same entity.
     pub key: String,
     /// As a reader would write it.
     pub label: String,

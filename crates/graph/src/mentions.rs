@@ -1,15 +1,15 @@
-//! What a document names, passage by passage: things are merged, weighed and written out.
+//! What a document names, passage by passage: entities are merged, weighed and written out.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::reading::{Place, Reading};
-use crate::things::{Thing, Things};
+use crate::entities::{Entities, Entity};
+use crate::parsed_text::{ParsedText, TextPart};
 use crate::{Mention, Passage, same};
 
-/// At most so many different things of one passage are kept, the weightiest first.
+/// At most so many different entities of one passage are kept, the weightiest first.
 const MOST_PER_PASSAGE: usize = 64;
-/// A form of a name that is not the one used here still finds the thing, but says less.
+/// A form of a name that is not the one used here still finds the entity, but says less.
 const OTHER_FORM: f32 = 0.5;
 
 /// What one document names, passage by passage, in the order of passages and falling weight.
@@ -20,26 +20,26 @@ pub fn mentions(title: &str, passages: &[Passage<'_>]) -> Vec<Mention> {
     if passages.is_empty() {
         return Vec::new();
     }
-    let reading = Reading::new(title, passages);
-    let mut things = Things::of(&reading);
-    same::merge(&reading, &mut things);
+    let parsed = ParsedText::new(title, passages);
+    let mut entities = Entities::of(&parsed);
+    same::merge(&parsed, &mut entities);
     let mut by_passage: BTreeMap<u32, Vec<Mention>> = BTreeMap::new();
-    for thing in things.all.iter().filter(|thing| !thing.key.is_empty()) {
-        for mention in write_out(&things, thing) {
+    for entity in entities.all.iter().filter(|entity| !entity.key.is_empty()) {
+        for mention in write_out(&entities, entity) {
             by_passage.entry(mention.passage).or_default().push(mention);
         }
     }
     by_passage.into_values().flat_map(strongest).collect()
 }
 
-fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
-    let Some(weight) = weight(thing, things.independent(thing)) else { return Vec::new() };
-    let (label, kind) = (best_label(thing), thing.votes.winner());
+fn write_out(entities: &Entities, entity: &Entity) -> Vec<Mention> {
+    let Some(weight) = weight(entity, entities.independent(entity)) else { return Vec::new() };
+    let (label, kind) = (best_label(entity), entity.votes.winner());
     let mut found: BTreeMap<u32, Mention> = BTreeMap::new();
-    for sighting in &thing.sightings {
-        let mention = found.entry(sighting.passage).or_insert_with(|| Mention {
-            passage: sighting.passage,
-            key: thing.key.clone(),
+    for occurrence in &entity.occurrences {
+        let mention = found.entry(occurrence.passage).or_insert_with(|| Mention {
+            passage: occurrence.passage,
+            key: entity.key.clone(),
             label: label.clone(),
             kind,
             count: 0,
@@ -48,13 +48,13 @@ fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
             sentences: 0,
         });
         mention.count += 1;
-        mention.defines |= sighting.defines;
-        let counts = sighting.place == Place::Body && sighting.inside.is_none();
-        mention.sentences |= if counts { 1 << sighting.sentence.min(31) } else { 0 };
+        mention.defines |= occurrence.defines;
+        let counts = occurrence.part == TextPart::Body && occurrence.inside.is_none();
+        mention.sentences |= if counts { 1 << occurrence.sentence.min(31) } else { 0 };
     }
     let own: Vec<Mention> = found.into_values().collect();
     let mut forms: Vec<&String> =
-        thing.others.iter().filter(|form| !form.is_empty() && **form != thing.key).collect();
+        entity.others.iter().filter(|form| !form.is_empty() && **form != entity.key).collect();
     forms.sort();
     forms.dedup();
     let others: Vec<Mention> = forms
@@ -69,23 +69,23 @@ fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
     own.into_iter().chain(others).collect()
 }
 
-/// How much a thing matters in its document, between 0 and 1: how often it is named by itself, how early, in
+/// How much a entity matters in its document, between 0 and 1: how often it is named by itself, how early, in
 /// which place and in how many words. None for what is not worth a row.
-fn weight(thing: &Thing, own: f32) -> Option<f32> {
-    let alone = || thing.sightings.iter().filter(|sighting| sighting.inside.is_none());
-    let place = alone().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
-    let is_once = own < 2.0 && place == Place::Body && !thing.is_name;
-    let needs_more = thing.words == 1 && !is_rare(&thing.key) || thing.key.contains(" of ");
-    if !thing.is_name && own < 1.0 || is_once && needs_more {
+fn weight(entity: &Entity, own: f32) -> Option<f32> {
+    let alone = || entity.occurrences.iter().filter(|occurrence| occurrence.inside.is_none());
+    let part = alone().map(|occurrence| occurrence.part).min().unwrap_or(TextPart::Body);
+    let is_once = own < 2.0 && part == TextPart::Body && !entity.is_name;
+    let needs_more = entity.words == 1 && !is_rare(&entity.key) || entity.key.contains(" of ");
+    if !entity.is_name && own < 1.0 || is_once && needs_more {
         return None;
     }
     let (passage, sentence) =
-        thing.sightings.iter().map(|sighting| (sighting.passage, sighting.sentence)).min()?;
+        entity.occurrences.iter().map(|occurrence| (occurrence.passage, occurrence.sentence)).min()?;
     let often = (0.5 + own).ln_1p();
-    let length = match (thing.is_name, thing.words) {
+    let length = match (entity.is_name, entity.words) {
         (true, _) if own < 1.0 => 0.5,
         (true, _) => 1.2,
-        (_, 1) if thing.is_modifier() => 0.4,
+        (_, 1) if entity.is_modifier() => 0.4,
         (_, 1) if is_once => 0.75,
         (_, 1) => 0.85,
         (_, 2) if is_once => 0.85,
@@ -93,11 +93,11 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
         _ if is_once => 0.6,
         _ => 1.0,
     };
-    let placed = match place {
-        Place::Title => 1.8,
-        Place::Heading => 1.4,
-        Place::Body if alone().any(|sighting| sighting.defines) => 1.3,
-        Place::Body => 1.0,
+    let placed = match part {
+        TextPart::Title => 1.8,
+        TextPart::Heading => 1.4,
+        TextPart::Body if alone().any(|occurrence| occurrence.defines) => 1.3,
+        TextPart::Body => 1.0,
     };
     let early = 1.0 + 0.2 / (1.0 + passage as f32 * 2.0 + sentence as f32 / 4.0);
     let score = often * length * placed * early;
@@ -114,9 +114,9 @@ fn is_rare(word: &str) -> bool {
 }
 
 /// The label written most often; of equals the longest.
-fn best_label(thing: &Thing) -> String {
+fn best_label(entity: &Entity) -> String {
     let rank = |(label, count): &&(String, u32)| (*count, label.len(), std::cmp::Reverse(label.clone()));
-    thing.labels.iter().max_by_key(rank).map(|(label, _)| label.clone()).unwrap_or_default()
+    entity.labels.iter().max_by_key(rank).map(|(label, _)| label.clone()).unwrap_or_default()
 }
 
 fn strongest(mut mentions: Vec<Mention>) -> Vec<Mention> {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::key::key_of_label;
 
-    /// What [`crate::Graph`] relies on to tell a thing's own rows from those of its other forms.
+    /// What [`crate::Graph`] relies on to tell a entity's own rows from those of its other forms.
     #[test]
     fn every_thing_has_a_row_under_the_key_of_its_label() {
         let texts = [

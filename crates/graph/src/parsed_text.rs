@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::Passage;
-use crate::lexicon::{Marks, language};
+use crate::lexicon::{WordClasses, language};
 use crate::text::{Gap, Shape, Word, words};
 
-pub struct Reading<'a> {
+pub struct ParsedText<'a> {
     pub lines: Vec<Line<'a>>,
-    pub language: Marks,
+    pub language: WordClasses,
     /// Words that occur in lower case: a capital at the start of a sentence makes no name of them.
     small: HashSet<String>,
     /// Words that stand more often where a verb stands than where a noun does.
@@ -19,28 +19,28 @@ pub struct Reading<'a> {
 
 pub struct Line<'a> {
     pub passage: u32,
-    pub place: Place,
+    pub part: TextPart,
     pub words: Vec<Word<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum TextPart {
     Title,
     Heading,
     Body,
 }
 
-impl<'a> Reading<'a> {
-    pub fn new(title: &'a str, passages: &[Passage<'a>]) -> Reading<'a> {
-        let mut lines = vec![Line { passage: 0, place: Place::Title, words: words(bare_title(title)) }];
+impl<'a> ParsedText<'a> {
+    pub fn new(title: &'a str, passages: &[Passage<'a>]) -> ParsedText<'a> {
+        let mut lines = vec![Line { passage: 0, part: TextPart::Title, words: words(bare_title(title)) }];
         for (passage, content) in (0_u32..).zip(passages) {
             if let Some(heading) = content.headings.last() {
-                lines.push(Line { passage, place: Place::Heading, words: words(heading) });
+                lines.push(Line { passage, part: TextPart::Heading, words: words(heading) });
             }
-            lines.push(Line { passage, place: Place::Body, words: words(content.text) });
+            lines.push(Line { passage, part: TextPart::Body, words: words(content.text) });
         }
         lines.iter_mut().for_each(soften_shouting);
-        let language = language(lines.iter().flat_map(|line| &line.words).map(|word| word.marks));
+        let language = language(lines.iter().flat_map(|line| &line.words).map(|word| word.classes));
         let (mut small, mut large) = (HashSet::new(), HashSet::new());
         for word in lines.iter().filter(|line| tells_by_case(line)).flat_map(|line| &line.words) {
             match word.shape {
@@ -50,14 +50,14 @@ impl<'a> Reading<'a> {
             };
         }
         let verbs = verbs(&lines);
-        Reading { lines, language, small, large, verbs }
+        ParsedText { lines, language, small, large, verbs }
     }
 
-    pub fn is_small(&self, word: &Word<'_>) -> bool {
+    pub fn occurs_in_lower_case(&self, word: &Word<'_>) -> bool {
         self.small.contains(&word.lower)
     }
 
-    pub fn is_large(&self, word: &Word<'_>) -> bool {
+    pub fn occurs_capitalized(&self, word: &Word<'_>) -> bool {
         self.large.contains(&word.lower)
     }
 
@@ -66,7 +66,7 @@ impl<'a> Reading<'a> {
     }
 
     pub fn is_stop(&self, word: &Word<'_>) -> bool {
-        word.marks.any(self.language.or(Marks::RUSSIAN))
+        word.classes.any(self.language.or(WordClasses::RUSSIAN))
     }
 }
 
@@ -74,7 +74,7 @@ impl<'a> Reading<'a> {
 fn tells_by_case(line: &Line<'_>) -> bool {
     let inner = || line.words.iter().filter(|word| !word.starts_sentence());
     let large = inner().filter(|word| word.shape == Shape::Capital).count();
-    line.place == Place::Body || large * 3 < inner().count()
+    line.part == TextPart::Body || large * 3 < inner().count()
 }
 
 /// Without a dictionary: a verb follows "must" or "she" and is followed by "the" or "to"; a noun follows "the" or
@@ -86,11 +86,13 @@ fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
         if second.gap != Gap::Space {
             continue;
         }
-        let names =
-            first.marks.any(Marks::DETERMINES.or(Marks::LOCATES)) && first.lower != "to" || first.possessive;
-        let acts = first.marks.any(Marks::ACTS) || first.lower == "to" && !second.lower.ends_with('s');
+        let names = first.classes.any(WordClasses::DETERMINES.or(WordClasses::LOCATES))
+            && first.lower != "to"
+            || first.possessive;
+        let acts =
+            first.classes.any(WordClasses::ACTS) || first.lower == "to" && !second.lower.ends_with('s');
         *tally.entry(&second.lower).or_default() += i32::from(names || first.lower == "of") - i32::from(acts);
-        let is_followed = second.marks.any(Marks::DETERMINES) || second.lower == "to";
+        let is_followed = second.classes.any(WordClasses::DETERMINES) || second.lower == "to";
         *tally.entry(&first.lower).or_default() += i32::from(second.lower == "of") - i32::from(is_followed);
     }
     tally.into_iter().filter(|(_, tally)| *tally < 0).map(|(word, _)| word.to_owned()).collect()

@@ -1,13 +1,13 @@
 //! From a line of text to its words: where each stands, how it is written, and what stands before it.
 
-use crate::lexicon::{Marks, marks};
+use crate::lexicon::{WordClasses, classes};
 
 pub struct Word<'a> {
     /// As written, less a possessive ending.
     pub text: &'a str,
     pub lower: String,
     pub shape: Shape,
-    pub marks: Marks,
+    pub classes: WordClasses,
     /// What stands between the word before and this one.
     pub gap: Gap,
     pub possessive: bool,
@@ -52,7 +52,7 @@ impl Word<'_> {
     }
 
     pub fn is_article(&self) -> bool {
-        self.marks.any(Marks::ARTICLE) && !self.dotted
+        self.classes.any(WordClasses::ARTICLE) && !self.dotted
     }
 
     pub fn starts_sentence(&self) -> bool {
@@ -85,8 +85,17 @@ fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
     let bare = ["'s", "’s", "'S", "’S"].iter().find_map(|ending| written.strip_suffix(ending));
     let text = bare.unwrap_or(written).trim_end_matches(['\'', '’']);
     let lower = text.to_lowercase();
-    let marks = marks(&lower);
-    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), dotted: false, sentence }
+    let classes = classes(&lower);
+    Word {
+        text,
+        lower,
+        shape: shape(text),
+        classes,
+        gap,
+        possessive: bare.is_some(),
+        dotted: false,
+        sentence,
+    }
 }
 
 /// Start and end of the next word at or after `from`.
@@ -157,7 +166,7 @@ fn is_abbreviation(word: &Word<'_>) -> bool {
     const ABBREVIATIONS: [&str; 14] =
         ["st", "jr", "sr", "no", "vol", "fig", "vs", "etc", "gen", "col", "capt", "lt", "mt", "ft"];
     word.shape == Shape::Initial && word.lower != "i"
-        || word.marks.any(Marks::HONORIFIC) && word.lower.len() < 5
+        || word.classes.any(WordClasses::HONORIFIC) && word.lower.len() < 5
         || word.is_capitalized() && ABBREVIATIONS.contains(&word.lower.as_str())
 }
 

@@ -55,17 +55,17 @@ fn score(name: &str) -> Score {
         }
     }
     let view = graph.strongest(50);
-    let places: Vec<Vec<&Node>> = listed
+    let listed_nodes: Vec<Vec<&Node>> = listed
         .iter()
         .map(|(_, labels)| labels.iter().filter_map(|label| find(&graph, label)).collect())
         .collect();
-    let is_listed = |node: &&&Node| places.iter().flatten().any(|listed| listed.id == node.id);
+    let is_listed = |node: &&&Node| listed_nodes.iter().flatten().any(|listed| listed.id == node.id);
     for node in view.nodes[..30].iter().filter(|node| !is_listed(node)) {
         println!("{name}: not on the list: {} ({})", node.label, node.kind.as_str());
     }
     let mut found = 0;
     let mut right = 0;
-    for ((kind, labels), nodes) in listed.iter().zip(&places) {
+    for ((kind, labels), nodes) in listed.iter().zip(&listed_nodes) {
         match nodes.iter().find(|node| view.nodes.iter().any(|shown| shown.id == node.id)) {
             Some(node) => {
                 found += 1;
@@ -125,7 +125,7 @@ fn find<'g>(graph: &'g Graph, label: &str) -> Option<&'g Node> {
 fn joins(graph: &Graph, pair: &str) -> bool {
     let (one, other) = pair.split_once(" -- ").unwrap();
     let (Some(one), Some(other)) = (find(graph, one), find(graph, other)) else { return false };
-    let id = |place: u32| &graph.nodes()[place as usize].id;
+    let id = |index: u32| &graph.nodes()[index as usize].id;
     graph.strongest(60).edges.iter().any(|edge| {
         let ends = [id(edge.source), id(edge.target)];
         ends.contains(&&one.id) && ends.contains(&&other.id)

@@ -1,4 +1,4 @@
-//! What documents name: one thing under one key, however it is written, and of which kind.
+//! What documents name: one entity under one key, however it is written, and of which kind.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use graph::{Kind, Mention, Passage, mentions, names_in};

@@ -1,5 +1,5 @@
-//! Rows of evidence put together by thing. A row whose label has another key says that its key is a form of the
-//! label's: where all rows agree, the two are one thing; where they do not, the form stays by itself.
+//! Rows of evidence put together by entity. A row whose label has another key says that its key is a form of the
+//! label's: where all rows agree, the two are one entity; where they do not, the form stays by itself.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ const MOST_LABELS: usize = 64;
 
 pub struct Merged<'a> {
     pub documents: Vec<Arc<str>>,
-    pub things: Vec<Thing<'a>>,
-    /// Every key with its thing.
+    pub entities: Vec<Entity<'a>>,
+    /// Every key with its entity.
     pub keys: Vec<(&'a str, usize)>,
 }
 
-pub struct Thing<'a> {
+pub struct Entity<'a> {
     pub key: &'a str,
     pub label: &'a str,
     /// By document and passage, one row for each.
@@ -125,14 +125,14 @@ impl Form {
 
 /// For each group the one that it is shown as.
 fn roots(groups: &[Group<'_>]) -> Vec<usize> {
-    let place = |key: &str| groups.binary_search_by(|group| group.key.cmp(key)).ok();
+    let find = |key: &str| groups.binary_search_by(|group| group.key.cmp(key)).ok();
     let mut roots: Vec<usize> = (0..groups.len()).collect();
     for (index, group) in groups.iter().enumerate() {
         let Form::One(target, kind) = &group.form else { continue };
         let mut votes = Votes::default();
         group.own.iter().for_each(|row| votes.add(row.kind, row.weight));
         let agrees = group.own.is_empty() || votes.winner() == *kind || votes.winner() == Kind::Term;
-        if let Some(target) = place(target).filter(|_| agrees) {
+        if let Some(target) = find(target).filter(|_| agrees) {
             roots[index] = target;
         }
     }
@@ -152,7 +152,7 @@ fn assemble<'a>(documents: Vec<Arc<str>>, groups: Vec<Group<'a>>, roots: &[usize
     for (group, &root) in groups.into_iter().zip(roots) {
         members.entry(root).or_default().push(group);
     }
-    let mut merged = Merged { documents, things: Vec::new(), keys: Vec::new() };
+    let mut merged = Merged { documents, entities: Vec::new(), keys: Vec::new() };
     for groups in members.into_values() {
         let weight = |group: &Group<'_>| group.own.iter().map(|row| row.weight).sum::<Exact>().value();
         let Some(lead) = groups.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)).then(b.key.cmp(a.key)))
@@ -162,8 +162,8 @@ fn assemble<'a>(documents: Vec<Arc<str>>, groups: Vec<Group<'a>>, roots: &[usize
         let label = lead.labels.iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
         let Some(&(label, _)) = label else { continue };
         let key = lead.key;
-        merged.keys.extend(groups.iter().map(|group| (group.key, merged.things.len())));
-        merged.things.push(Thing { key, label, rows: joined_rows(groups) });
+        merged.keys.extend(groups.iter().map(|group| (group.key, merged.entities.len())));
+        merged.entities.push(Entity { key, label, rows: joined_rows(groups) });
     }
     merged
 }

@@ -1,8 +1,8 @@
-//! Edges: things named in one passage, more so in one sentence, and more often than chance would have it.
+//! Edges: entities named in one passage, more so in one sentence, and more often than chance would have it.
 
-use super::Edge;
 use super::exact::Exact;
 use super::merge::Merged;
+use crate::edge::Edge;
 
 /// Of one passage only the weightiest are paired: pairs grow with the square.
 const MOST_PER_PASSAGE: usize = 24;
@@ -19,10 +19,10 @@ struct Presence {
     sentences: u32,
 }
 
-/// The edges between nodes, where `place` gives each thing's node.
-pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
-    let presences = presences(merged, place);
-    let mut frequencies = vec![Exact::default(); place.len()];
+/// The edges between nodes, where `index` gives each entity's node.
+pub fn edges(merged: &Merged<'_>, index: &[u32]) -> Vec<Edge> {
+    let presences = presences(merged, index);
+    let mut frequencies = vec![Exact::default(); index.len()];
     let mut pairs: Vec<(u64, f32)> = Vec::new();
     let mut total = Exact::default();
     for passage in presences.chunk_by(|one, next| one.passage == next.passage) {
@@ -44,13 +44,13 @@ pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
         let expected = frequencies[source as usize].value() * frequencies[target as usize].value() / total;
         Edge { source, target, strength: strength(together, expected, total) }
     });
-    prune(edges.filter(|edge| edge.strength > 0.0).collect(), place.len(), MOST_PER_NODE)
+    prune(edges.filter(|edge| edge.strength > 0.0).collect(), index.len(), MOST_PER_NODE)
 }
 
-fn presences(merged: &Merged<'_>, place: &[u32]) -> Vec<Presence> {
+fn presences(merged: &Merged<'_>, index: &[u32]) -> Vec<Presence> {
     let mut presences: Vec<Presence> = Vec::new();
-    for (thing, &node) in merged.things.iter().zip(place) {
-        presences.extend(thing.rows.iter().map(|row| Presence {
+    for (entity, &node) in merged.entities.iter().zip(index) {
+        presences.extend(entity.rows.iter().map(|row| Presence {
             passage: (row.document, row.passage),
             node,
             weight: row.weight,
@@ -67,7 +67,7 @@ fn times(sentences: u32) -> f32 {
     sentences.count_ones() as f32 + SAME_PASSAGE
 }
 
-/// How often two things come together: in one sentence, in sentences next to each other, in the passage at all.
+/// How often two entities come together: in one sentence, in sentences next to each other, in the passage at all.
 fn together(one: u32, other: u32) -> f32 {
     let same = one & other;
     let next = (one << 1 | one >> 1) & other & !same;
