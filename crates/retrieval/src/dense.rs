@@ -3,9 +3,9 @@
 //! Bytes are scanned, and every passage that could be among the nearest by the bounds of the scan is looked at again
 //! with its floats in double precision: what comes out is what comparing all floats would give.
 
-use crate::best::{Best, Scored};
+use crate::top_k::{Scored, TopK};
 use inference::Kernel;
-use inference::scan::{Codes, Probe, precise_product, product};
+use inference::scan::{Codes, QueryCodes, precise_product, product};
 
 pub struct Dense {
     dimension: usize,
@@ -56,22 +56,23 @@ impl Dense {
     /// The nearest passages among those that are accepted, with their exact cosines.
     pub fn nearest(&self, query: &[f32], most: usize, accepted: impl Fn(u32) -> bool) -> Vec<Scored> {
         // What the nearest have at least, and all passages that could have more than the last of these.
-        let mut at_least = Best::of(most);
+        let mut at_least = TopK::new(most);
         let mut possible = Vec::new();
-        self.codes.scan(self.kernel, &Probe::new(query, self.dimension), |first, estimates| {
+        self.codes.scan(self.kernel, &QueryCodes::new(query, self.dimension), |first, estimates| {
             for (passage, estimate) in (first as u32..).zip(estimates) {
                 let highest = estimate.score + estimate.error;
-                if highest >= at_least.bar() && accepted(passage) {
-                    at_least.show(Scored { passage, score: estimate.score - estimate.error });
+                if highest >= at_least.threshold() && accepted(passage) {
+                    at_least.offer(Scored { passage, score: estimate.score - estimate.error });
                     possible.push(Scored { passage, score: highest });
                 }
             }
         });
-        at_least.sort_out();
-        let mut best = Best::of(most);
-        for Scored { passage, .. } in possible.into_iter().filter(|found| found.score >= at_least.bar()) {
+        at_least.discard_rest();
+        let mut best = TopK::new(most);
+        for Scored { passage, .. } in possible.into_iter().filter(|found| found.score >= at_least.threshold())
+        {
             let cosine = precise_product(self.kernel, query, &self.floats[passage as usize]);
-            best.show(Scored { passage, score: cosine as f32 });
+            best.offer(Scored { passage, score: cosine as f32 });
         }
         best.into_sorted()
     }

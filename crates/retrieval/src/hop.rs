@@ -1,10 +1,10 @@
 //! From what is named to the passages that are about it: what the question names comes forward, and so does what the
 //! best passages name, since a question that needs two passages often names only one of them.
 
-use crate::best::{Scored, Scores, first};
 use crate::index::Index;
-use crate::judge::Judge;
 use crate::links::Name;
+use crate::scorer::Scorer;
+use crate::top_k::{Scored, Scores, first};
 
 /// How far the passage about a name of the question moves towards the first passage.
 const QUESTION_PULL: f32 = 0.3;
@@ -15,8 +15,8 @@ const LEADING: usize = 5;
 /// Where more passages are about a name, only those that were found anyway are considered.
 const FEW: usize = 64;
 
-pub fn follow_names(index: &Index, judge: &Judge<'_>, names: &[String], scores: &mut Scores) {
-    let hop = Hop { index, judge };
+pub fn follow_names(index: &Index, scorer: &Scorer<'_>, names: &[String], scores: &mut Scores) {
+    let hop = Hop { index, scorer };
     let named_by_question: Vec<&Name> = names.iter().filter_map(|key| index.links.named(key)).collect();
     if let [leading] = first(scores, 1)[..] {
         let moved =
@@ -40,7 +40,7 @@ fn raise(scores: &mut Scores, moved: Vec<Scored>) {
 
 struct Hop<'a> {
     index: &'a Index,
-    judge: &'a Judge<'a>,
+    scorer: &'a Scorer<'a>,
 }
 
 impl Hop<'_> {
@@ -55,10 +55,10 @@ impl Hop<'_> {
         let is_few = name.about.len() <= FEW;
         let scored = |passage: u32| {
             let found = scores.get(&passage).copied();
-            let score = found.or_else(|| is_few.then(|| self.judge.score(passage)))?;
+            let score = found.or_else(|| is_few.then(|| self.scorer.score(passage)))?;
             Some(Scored { passage, score })
         };
-        let accepted = name.about.iter().copied().filter(|passage| self.judge.accepts(*passage));
+        let accepted = name.about.iter().copied().filter(|passage| self.scorer.accepts(*passage));
         accepted.filter_map(scored).min()
     }
 

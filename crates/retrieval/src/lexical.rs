@@ -1,7 +1,7 @@
 //! The words of the passages, and how well each passage matches the words of a query: BM25.
 
-use crate::index::Passage;
 use crate::numbering::Numbering;
+use crate::passage::Passage;
 use std::collections::HashMap;
 use std::ops::Range;
 use words::for_each_stem;
@@ -141,11 +141,11 @@ impl Lexical {
     /// the same whatever was stored when.
     fn query_terms(&self, query: &str) -> Vec<(&List, f32)> {
         let mut terms: Vec<(&List, f32)> = Vec::new();
-        let mut places = HashMap::new();
+        let mut positions = HashMap::new();
         for_each_stem(query, |stem| {
-            let list = self.terms.get(stem).map_or(&NOWHERE, |term| &self.lists[*term as usize]);
-            let place = *places.entry(stem.to_owned()).or_insert(terms.len());
-            match terms.get_mut(place) {
+            let list = self.terms.get(stem).map_or(&EMPTY, |term| &self.lists[*term as usize]);
+            let position = *positions.entry(stem.to_owned()).or_insert(terms.len());
+            match terms.get_mut(position) {
                 Some((_, weight)) => *weight += self.rarity(list),
                 None => terms.push((list, self.rarity(list))),
             }
@@ -159,4 +159,4 @@ impl Lexical {
     }
 }
 
-static NOWHERE: List = List { passages: Vec::new(), counts: Vec::new() };
+static EMPTY: List = List { passages: Vec::new(), counts: Vec::new() };

@@ -1,7 +1,7 @@
 //! What passages name, and which passages are about what is named.
 
-use crate::index::Passage;
 use crate::numbering::Numbering;
+use crate::passage::Passage;
 use std::collections::HashMap;
 use std::ops::Range;
 

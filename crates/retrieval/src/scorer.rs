@@ -1,14 +1,14 @@
 //! What a passage is worth to a query by itself: the mean of its cosine and of the share of the query's words that it
 //! has. Both lie between 0 and 1 whatever else is stored, so a score means the same for every question.
 
-use crate::best::{Best, Scored, Scores};
 use crate::index::Index;
-use crate::search::{Mode, Query};
+use crate::query::{Mode, Query};
+use crate::top_k::{Scored, Scores, TopK};
 
 /// The share of the cosine; the rest is the words'.
 const DENSE_SHARE: f32 = 0.5;
 
-pub struct Judge<'a> {
+pub struct Scorer<'a> {
     index: &'a Index,
     /// None where vectors are not asked for, or cannot be compared.
     vector: Option<&'a [f32]>,
@@ -18,7 +18,7 @@ pub struct Judge<'a> {
     accepted: Vec<bool>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Scorer<'a> {
     pub fn new(index: &'a Index, query: &Query<'a>) -> Self {
         let vector =
             query.vector.filter(|vector| query.mode != Mode::Lexical && index.dense.is_usable(vector));
@@ -60,10 +60,10 @@ impl<'a> Judge<'a> {
     }
 
     fn best_words(&self, size: usize) -> Vec<Scored> {
-        let mut best = Best::of(size);
+        let mut best = TopK::new(size);
         for (passage, score) in (0..).zip(self.words.iter().flatten().copied()) {
-            if score > 0.0 && score >= best.bar() && self.accepts(passage) {
-                best.show(Scored { passage, score });
+            if score > 0.0 && score >= best.threshold() && self.accepts(passage) {
+                best.offer(Scored { passage, score });
             }
         }
         best.into_sorted()

@@ -1,8 +1,8 @@
 //! Passages among the best that resemble each other support each other: what answers a question tends to lie together,
 //! and what only seems to answer it lies alone.
 
-use crate::best::{Scores, first};
 use crate::index::Index;
+use crate::top_k::{Scores, first};
 
 /// So many of the first passages are compared with each other.
 const COMPARED: usize = 20;
@@ -23,9 +23,9 @@ pub fn support(index: &Index, scores: &mut Scores) {
                 continue;
             }
             let nearness = index.dense.likeness(one.passage, other.passage).max(0.0).powi(POWER);
-            for (place, score) in [(a, other.score), (b, one.score)] {
-                sums[place].0 += nearness * score;
-                sums[place].1 += nearness;
+            for (index, score) in [(a, other.score), (b, one.score)] {
+                sums[index].0 += nearness * score;
+                sums[index].1 += nearness;
             }
         }
     }
