@@ -175,7 +175,7 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
     use crate::linear::{self, ByteRows};
-    use crate::rescale::{Out, Then};
+    use crate::rescale::{Epilogue, Out};
     use crate::tensor_kind::TensorKind;
 
     fn number(i: usize) -> f32 {
@@ -252,7 +252,7 @@ mod tests {
                         &session,
                         &bytes.all(),
                         panel,
-                        Then::Set,
+                        Epilogue::Set,
                         Out { values: &mut out, stride: BLOCK },
                         &mut crate::kernel::pair(),
                     );

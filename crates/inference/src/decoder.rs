@@ -7,12 +7,10 @@ mod attention;
 mod config;
 mod load;
 mod read;
-mod reference;
 mod rope;
 mod sampler;
 mod write;
 
-pub use reference::{Past, Reference};
 pub use sampler::{Sampler, Sampling};
 
 use crate::blocks::BlockMatrix;

@@ -194,7 +194,7 @@ fn steps(highest: f32, count: f32) -> (f32, f32) {
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::rescale::{Out, Scales, Then, rescale};
+    use crate::rescale::{Epilogue, Out, Scales, rescale};
 
     fn ramp(from: f32, to: f32) -> Vec<f32> {
         (0..4096).map(|i| from + (to - from) * i as f32 / 4095.0).collect()
@@ -207,7 +207,7 @@ mod tests {
             let steps: Vec<i32> = values.iter().map(|value| (value * 1024.0) as i32).collect();
             let mut out = vec![0.0; steps.len()];
             let scales = Scales { rows: &[1.0; 128], columns: &[1.0 / 1024.0; 32], bias: &[0.0; 32] };
-            rescale(kernel.0, &steps, scales, Then::Gelu, Out { values: &mut out, stride: 32 });
+            rescale(kernel.0, &steps, scales, Epilogue::Gelu, Out { values: &mut out, stride: 32 });
             for (x, y) in steps.iter().zip(&out) {
                 let x = f64::from(*x) / 1024.0;
                 let exact = x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2));

@@ -1,20 +1,16 @@
 //! The sentence encoder: texts in, vectors of length one out.
 //!
 //! Texts are packed behind one another up to about 256 tokens, so that no product is too small and none is padded;
-//! one thread takes a pack through all layers, with everything but the weights in its second-level cache.
+//! one thread takes a batch through all layers, with everything but the weights in its second-level cache.
 
 mod attention;
-mod reference;
 mod weights;
-
-pub use reference::Reference;
-pub(crate) use reference::{dot, softmax};
 
 use crate::ModelError;
 use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
 use crate::linear::{self, ByteMatrix, ByteRows, Rows, stride};
-use crate::rescale::{Out, Then};
+use crate::rescale::{Epilogue, Out};
 use crate::simd::LANES;
 use crate::tokenizer::WordPiece;
 use attention::Head;
@@ -119,20 +115,20 @@ impl Encoder {
         self.tokenizer.encode(text, MAX_TOKENS.min(self.config.max_position_embeddings))
     }
 
-    /// The vectors of a pack of texts, each given by what `tokenize` made of it.
+    /// The vectors of a batch of texts, each given by what `tokenize` made of it.
     pub fn embed(&self, texts: &[Vec<u32>], scratch: &mut Scratch) -> Vec<Vec<f32>> {
         let session = self.kernel.session();
-        let pack = Pack::new(texts);
-        if pack.rows == 0 {
+        let batch = Batch::new(texts);
+        if batch.rows == 0 {
             return Vec::new();
         }
-        scratch.fit(&self.config, pack.rows);
+        scratch.fit(&self.config, batch.rows);
         self.embed_tokens(texts, scratch);
         for layer in &self.layers {
-            self.attend(&session, layer, &pack, scratch);
+            self.attend(&session, layer, &batch, scratch);
             self.feed_forward(&session, layer, scratch);
         }
-        pack.texts.iter().map(|rows| self.pool(rows.clone(), &scratch.hidden)).collect()
+        batch.texts.iter().map(|rows| self.pool(rows.clone(), &scratch.hidden)).collect()
     }
 
     fn embed_tokens(&self, texts: &[Vec<u32>], scratch: &mut Scratch) {
@@ -148,7 +144,7 @@ impl Encoder {
         }
     }
 
-    fn attend(&self, session: &Session, layer: &Layer, pack: &Pack, scratch: &mut Scratch) {
+    fn attend(&self, session: &Session, layer: &Layer, batch: &Batch, scratch: &mut Scratch) {
         let Config { hidden_size: hidden, heads, .. } = self.config;
         let (dimension, isa) = (hidden / heads, session.isa());
         let (panels, apart) = (3 * dimension / BLOCK, stride(3 * dimension));
@@ -156,16 +152,16 @@ impl Encoder {
             let (left, out) = (scratch.bytes.all(), Out { values: &mut scratch.inner, stride: apart });
             let panels = head * panels..(head + 1) * panels;
             let panels = layer.query_key_value.panels(panels);
-            linear::product(isa, session, &left, panels, Then::Set, out, &mut scratch.sums);
-            for rows in &pack.texts {
+            linear::product(isa, session, &left, panels, Epilogue::Set, out, &mut scratch.sums);
+            for rows in &batch.texts {
                 let values = &mut scratch.inner[rows.start * apart..rows.end * apart];
                 scratch.head.set(session, dimension, values, apart);
                 let context = &mut scratch.context[rows.start * hidden + head * dimension..];
                 scratch.head.attend(session, Out { values: context, stride: hidden });
             }
         }
-        scratch.other.reset(pack.rows, hidden);
-        scratch.other.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
+        scratch.other.reset(batch.rows, hidden);
+        scratch.other.set_all(isa, &scratch.context[..batch.rows * hidden], hidden, 1.0);
         self.add_product(session, &layer.attention_output, 0, scratch);
         self.finish(isa, &layer.attention_norm, scratch);
     }
@@ -179,7 +175,7 @@ impl Encoder {
                 let rows = first..scratch.bytes.rows().min(first + BLOCK);
                 let left = Rows { bytes: &scratch.bytes, range: rows.clone() };
                 let out = Out { values: &mut scratch.inner, stride: stride(width) };
-                linear::product(isa, session, &left, panels, Then::Gelu, out, &mut scratch.sums);
+                linear::product(isa, session, &left, panels, Epilogue::Gelu, out, &mut scratch.sums);
                 scratch.other.reset(rows.len(), width);
                 scratch.other.set_all(isa, &scratch.inner, stride(width), 1.0);
                 self.add_product(session, group, rows.start, scratch);
@@ -192,7 +188,7 @@ impl Encoder {
     fn add_product(&self, session: &Session, matrix: &ByteMatrix, row: usize, scratch: &mut Scratch) {
         let mut out = Out { values: &mut scratch.hidden, stride: self.config.hidden_size };
         let (left, out) = (scratch.other.all(), out.at(row, 0));
-        linear::product(session.isa(), session, &left, matrix.all(), Then::Add, out, &mut scratch.sums);
+        linear::product(session.isa(), session, &left, matrix.all(), Epilogue::Add, out, &mut scratch.sums);
     }
 
     /// `hidden = norm(hidden)`, and `bytes` again as `hidden`.
@@ -230,12 +226,12 @@ impl Norm {
 }
 
 /// Texts one behind another.
-struct Pack {
+struct Batch {
     rows: usize,
     texts: Vec<Range<usize>>,
 }
 
-impl Pack {
+impl Batch {
     fn new(texts: &[Vec<u32>]) -> Self {
         let mut rows = 0;
         let texts = texts
@@ -249,7 +245,7 @@ impl Pack {
     }
 }
 
-/// Everything that a pack needs on its way; each thread keeps one.
+/// Everything that a batch needs on its way; each thread keeps one.
 pub struct Scratch {
     hidden: Aligned<f32>,
     /// As `hidden`.

@@ -145,19 +145,19 @@ pub(crate) struct Right<'a> {
 }
 
 /// What the vector units do while the tile unit works: something with the rows of another block.
-pub(crate) trait Meanwhile {
+pub(crate) trait Interleaved {
     /// The next two rows, or what is left of them. Called sixteen times or more.
     fn two_rows(&mut self);
 }
 
-pub(crate) struct Nothing;
+pub(crate) struct NoWork;
 
-impl Meanwhile for Nothing {
+impl Interleaved for NoWork {
     #[inline(always)]
     fn two_rows(&mut self) {}
 }
 
-/// Parts of a block that `Meanwhile` is called for.
+/// Parts of a block that `Interleaved` is called for.
 const PARTS: usize = BLOCK / 2;
 
 impl Session {
@@ -174,7 +174,7 @@ impl Session {
         right: Right<'_>,
         sums: &mut [i32],
         stride: usize,
-        meanwhile: &mut impl Meanwhile,
+        interleaved: &mut impl Interleaved,
     ) {
         assert!(left.rows <= BLOCK && left.depth > 0 && left.depth.is_multiple_of(32));
         assert!(left.reaches(left.rows) && right.bytes.len() >= left.depth * BLOCK);
@@ -184,7 +184,7 @@ impl Session {
             #[cfg(target_arch = "x86_64")]
             Isa::Amx if left.rows > 8 && left.depth.is_multiple_of(amx::DEPTH) => {
                 assert!(left.reaches(left.rows.next_multiple_of(16)));
-                return amx::multiply(left, panel, start, sums, stride, meanwhile);
+                return amx::multiply(left, panel, start, sums, stride, interleaved);
             }
             #[cfg(target_arch = "x86_64")]
             Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums, stride),
@@ -195,7 +195,7 @@ impl Session {
             _ => portable::multiply(left, panel, start, sums, stride),
         }
         for _ in 0..PARTS {
-            meanwhile.two_rows();
+            interleaved.two_rows();
         }
     }
 
@@ -225,7 +225,7 @@ impl Session {
         }
         for (index, start) in starts.iter().enumerate() {
             let right = Right { bytes: &panels[index * depth * BLOCK..], start, narrow: false };
-            self.multiply(left, right, &mut sums[index * BLOCK..], stride, &mut Nothing);
+            self.multiply(left, right, &mut sums[index * BLOCK..], stride, &mut NoWork);
         }
     }
 }
@@ -316,7 +316,7 @@ mod tests {
         portable::multiply(left, right.bytes, right.start, &mut expected.0, BLOCK);
         for kernel in Kernel::available() {
             let mut sums = Sums([0; 1024]);
-            kernel.session().multiply(left, right, &mut sums.0, BLOCK, &mut Nothing);
+            kernel.session().multiply(left, right, &mut sums.0, BLOCK, &mut NoWork);
             assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
         }
     }
@@ -371,7 +371,7 @@ mod tests {
             Right { bytes: &panel, start: &[5; 32], narrow: false },
             &mut sums.0,
             BLOCK,
-            &mut Nothing,
+            &mut NoWork,
         );
         assert_eq!(sums.0, [5; 1024]);
     }

@@ -6,7 +6,6 @@
 
 mod blocks;
 pub mod chat_template;
-mod crew;
 pub mod decoder;
 mod elementwise;
 pub mod encoder;
@@ -19,13 +18,13 @@ mod rescale;
 pub mod safetensors;
 pub mod scan;
 mod simd;
+mod task_pool;
 pub mod tensor_kind;
 pub mod tokenizer;
 
-pub use crew::Crew;
 pub use engine::{
-    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Prompt,
-    Request,
+    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Request,
 };
 pub use error::ModelError;
 pub use kernel::Kernel;
+pub use task_pool::TaskPool;

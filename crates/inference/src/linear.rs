@@ -6,7 +6,7 @@
 
 use crate::elementwise::{self, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, Starts, column_scale};
-use crate::rescale::{Add, After, Gate, Gelu, Out, Rescale, Scales, Set, Then, rescale_all};
+use crate::rescale::{Add, Epilogue, EpilogueOp, Gate, Gelu, Out, Rescale, Scales, Set, rescale_all};
 use crate::simd::{Floats, vectorized};
 use std::ops::Range;
 
@@ -187,22 +187,22 @@ vectorized! {
         session: &Session,
         left: &Rows<'_>,
         panels: Panels<'_>,
-        then: Then,
+        then: Epilogue,
         out: Out<'_>,
         sums: &mut Pair,
     ) {
         match then {
-            Then::Set => product_with::<V, Set>(session, left, panels, out, sums),
-            Then::Add => product_with::<V, Add>(session, left, panels, out, sums),
-            Then::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
-            Then::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
+            Epilogue::Set => product_with::<V, Set>(session, left, panels, out, sums),
+            Epilogue::Add => product_with::<V, Add>(session, left, panels, out, sums),
+            Epilogue::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
+            Epilogue::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
         }
     }
 }
 
 /// While a block is multiplied, the one before it is turned into numbers.
 #[inline(always)]
-fn product_with<V: Floats, A: After>(
+fn product_with<V: Floats, A: EpilogueOp>(
     session: &Session,
     left: &Rows<'_>,
     panels: Panels<'_>,
@@ -214,8 +214,8 @@ fn product_with<V: Floats, A: After>(
     for first in left.range.clone().step_by(BLOCK) {
         let (bytes, rows) = left.bytes.block(first..left.range.end);
         for index in 0..panels.starts.len() {
-            let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out.at(row, column));
-            session.multiply(bytes, panels.right(index), &mut current.0, BLOCK, &mut meanwhile);
+            let mut interleaved = Rescale::<V, A>::new(&before.0, scales, out.at(row, column));
+            session.multiply(bytes, panels.right(index), &mut current.0, BLOCK, &mut interleaved);
             std::mem::swap(&mut current, &mut before);
             (scales, row, column) = (panels.scales(index, rows), first - left.range.start, index * BLOCK);
         }

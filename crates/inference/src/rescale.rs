@@ -4,14 +4,14 @@
 #![expect(unsafe_code, reason = "lengths are checked once for a block")]
 
 use crate::elementwise::{gelu, silu};
-use crate::kernel::{BLOCK, Meanwhile};
+use crate::kernel::{BLOCK, Interleaved};
 use crate::simd::{Floats, LANES, vectorized};
 use std::marker::PhantomData;
 use std::slice;
 
 /// What becomes of a value that was computed, and of what is in its place.
 #[derive(Clone, Copy)]
-pub(crate) enum Then {
+pub(crate) enum Epilogue {
     Set,
     Add,
     /// The value's GELU.
@@ -20,9 +20,9 @@ pub(crate) enum Then {
     Gate,
 }
 
-/// One of `Then`, known when the code is compiled. It works on several vectors at once, each step on all of them, since
+/// One of `Epilogue`, known when the code is compiled. It works on several vectors at once, each step on all of them, since
 /// the steps of one wait for each other.
-pub(crate) trait After {
+pub(crate) trait EpilogueOp {
     fn apply<V: Floats, const N: usize>(values: [V; N], there: [V; N]) -> [V; N];
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Add;
 pub(crate) struct Gelu;
 pub(crate) struct Gate;
 
-impl After for Set {
+impl EpilogueOp for Set {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(values: [V; N], _: [V; N]) -> [V; N] {
         values
     }
 }
 
-impl After for Add {
+impl EpilogueOp for Add {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(mut values: [V; N], there: [V; N]) -> [V; N] {
         for i in 0..N {
@@ -48,14 +48,14 @@ impl After for Add {
     }
 }
 
-impl After for Gelu {
+impl EpilogueOp for Gelu {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(values: [V; N], _: [V; N]) -> [V; N] {
         gelu(values)
     }
 }
 
-impl After for Gate {
+impl EpilogueOp for Gate {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(mut values: [V; N], there: [V; N]) -> [V; N] {
         for i in 0..N {
@@ -90,18 +90,18 @@ impl Out<'_> {
 vectorized! {
     /// `value[i][j] = sums[i][j] · rows[i] · columns[j] + bias[j]`, for rows of 32; `then` says how they go into
     /// `out`.
-    pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Then, out: Out<'_>) {
+    pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Epilogue, out: Out<'_>) {
         match then {
-            Then::Set => rescale_all::<V, Set>(sums, scales, out),
-            Then::Add => rescale_all::<V, Add>(sums, scales, out),
-            Then::Gelu => rescale_all::<V, Gelu>(sums, scales, out),
-            Then::Gate => rescale_all::<V, Gate>(sums, scales, out),
+            Epilogue::Set => rescale_all::<V, Set>(sums, scales, out),
+            Epilogue::Add => rescale_all::<V, Add>(sums, scales, out),
+            Epilogue::Gelu => rescale_all::<V, Gelu>(sums, scales, out),
+            Epilogue::Gate => rescale_all::<V, Gate>(sums, scales, out),
         }
     }
 }
 
 #[inline(always)]
-pub(crate) fn rescale_all<V: Floats, A: After>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
+pub(crate) fn rescale_all<V: Floats, A: EpilogueOp>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
     let mut block = Rescale::<V, A>::new(sums, scales, out);
     for _ in 0..scales.rows.len().div_ceil(2) {
         block.two_rows();
@@ -119,7 +119,7 @@ pub(crate) struct Rescale<'a, V, A> {
     kinds: PhantomData<(A, &'a mut f32, &'a i32)>,
 }
 
-impl<'a, V: Floats, A: After> Rescale<'a, V, A> {
+impl<'a, V: Floats, A: EpilogueOp> Rescale<'a, V, A> {
     #[inline(always)]
     pub fn new(sums: &'a [i32], scales: Scales<'a>, out: Out<'a>) -> Self {
         let (rows, stride) = (scales.rows, out.stride);
@@ -164,7 +164,7 @@ impl<'a, V: Floats, A: After> Rescale<'a, V, A> {
     }
 }
 
-impl<V: Floats, A: After> Meanwhile for Rescale<'_, V, A> {
+impl<V: Floats, A: EpilogueOp> Interleaved for Rescale<'_, V, A> {
     #[inline(always)]
     fn two_rows(&mut self) {
         match self.rows {

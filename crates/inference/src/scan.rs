@@ -41,7 +41,7 @@ struct Row {
 }
 
 /// A query in the form that the scan reads.
-pub struct Probe {
+pub struct QueryCodes {
     numbers: Numbers,
     step: f32,
     /// What `OFFSET` adds to every sum.
@@ -125,32 +125,32 @@ impl Codes {
     }
 
     /// Hands the products of the query with all rows to `found`, some rows at a time, with the number of the first.
-    pub fn scan(&self, kernel: Kernel, probe: &Probe, mut found: impl FnMut(usize, &[Estimate])) {
+    pub fn scan(&self, kernel: Kernel, query: &QueryCodes, mut found: impl FnMut(usize, &[Estimate])) {
         let stride = stride(self.dimension);
-        assert!(probe.numbers.whole.len() == stride);
+        assert!(query.numbers.whole.len() == stride);
         let mut sums = [0; BLOCK];
         let mut estimates = [Estimate::default(); BLOCK];
         for (block, (bytes, rows)) in self.blocks.iter().zip(self.rows.chunks(BLOCK)).enumerate() {
             let sums = &mut sums[..rows.len()];
             match kernel.0 {
                 #[cfg(target_arch = "x86_64")]
-                Isa::Amx | Isa::Vnni => vnni::sums(bytes, &probe.numbers, sums),
+                Isa::Amx | Isa::Vnni => vnni::sums(bytes, &query.numbers, sums),
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx2 => avx2::sums(bytes, &probe.numbers, sums),
-                _ => portable::sums(bytes, &probe.numbers, sums),
+                Isa::Avx2 => avx2::sums(bytes, &query.numbers, sums),
+                _ => portable::sums(bytes, &query.numbers, sums),
             }
             let estimates = &mut estimates[..rows.len()];
             for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
-                estimate.score = (*sum - probe.offset) as f32 * (probe.step * row.step);
+                estimate.score = (*sum - query.offset) as f32 * (query.step * row.step);
                 estimate.error =
-                    row.lost * probe.length + row.reach * (probe.lost + FLOAT_ERROR * probe.length);
+                    row.lost * query.length + row.reach * (query.lost + FLOAT_ERROR * query.length);
             }
             found(block * BLOCK, estimates);
         }
     }
 }
 
-impl Probe {
+impl QueryCodes {
     /// For codes of this dimension: `query` is cut or filled up to it.
     pub fn new(query: &[f32], dimension: usize) -> Self {
         let query = &query[..query.len().min(dimension)];

@@ -4,7 +4,7 @@ use crate::{Cause, Chat, ChatError, ChatModel, EDGE_AI, Message, Piece, Reply, R
 use futures_util::stream;
 use inference::chat_template;
 use inference::decoder::{Decoder, Sampling};
-use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Prompt, Request};
+use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Request};
 use std::sync::Arc;
 
 /// Smaller models invent more than they read: of a hundred questions whose answer stood before it, one of 135 million
@@ -32,7 +32,7 @@ impl Edge {
     fn start(&self, chat: Chat) -> Result<Generation, EngineError> {
         let engine = self.engine.as_ref().ok_or(EngineError::NoModel("language"))?;
         engine.generate(Request {
-            prompt: Prompt::Chat(chat.messages.into_iter().map(templated).collect()),
+            messages: chat.messages.into_iter().map(templated).collect(),
             max_tokens: chat.max_tokens,
             sampling: Sampling {
                 temperature: chat.temperature,

@@ -8,9 +8,9 @@ mod key_values;
 
 pub(super) use key_values::{KeyValues, MAX_DIMENSION};
 
-use crate::kernel::{Aligned, BLOCK, Left, Nothing, Right, Session, Sums};
+use crate::kernel::{Aligned, BLOCK, Left, NoWork, Right, Session, Sums};
 use crate::linear::stride as stride_of;
-use crate::rescale::{Out, Scales, Then, rescale};
+use crate::rescale::{Epilogue, Out, Scales, rescale};
 use crate::simd::{Floats, LANES, vectorized};
 use std::ops::Range;
 
@@ -119,9 +119,9 @@ impl Scratch {
         for part in 0..past.dimension / BLOCK {
             let bytes = &past.values[part * past.capacity * BLOCK..][..depth * BLOCK];
             let values = Right { bytes, start: &NO_START, narrow: false };
-            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut Nothing);
+            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut NoWork);
             let scales = Scales { rows: &steps[..rows], columns: &UNIT_SCALES, bias: &NO_BIAS };
-            rescale(session.isa(), &self.block.0, scales, Then::Set, out.at(0, part * BLOCK));
+            rescale(session.isa(), &self.block.0, scales, Epilogue::Set, out.at(0, part * BLOCK));
         }
     }
 }

@@ -23,7 +23,7 @@ impl Decoder {
         let tokenizer = TextTokenizer::from_gguf(&file)?;
         let fingerprint =
             fingerprint(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
-        let source = Source { file: &file, config: &config };
+        let source = TensorReader { file: &file, config: &config };
         let embeddings = source.embeddings(tokenizer.len())?;
         let output = match file.tensor("output.weight") {
             Some(tensor) => Some(source.load(tensor, tokenizer.len(), config.hidden)?),
@@ -56,12 +56,12 @@ fn fingerprint(path: &Path) -> io::Result<String> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub file: &'a Gguf,
-    pub config: &'a Config,
+struct TensorReader<'a> {
+    file: &'a Gguf,
+    config: &'a Config,
 }
 
-impl Source<'_> {
+impl TensorReader<'_> {
     fn layers(self, threads: usize) -> Result<Vec<Layer>, ModelError> {
         let next = AtomicUsize::new(0);
         let loaded = Mutex::new(Vec::new());
@@ -106,7 +106,7 @@ impl Source<'_> {
         self.matrix("token_embd.weight", tokens, self.config.hidden)
     }
 
-    pub(super) fn vector(self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
+    fn vector(self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
         let tensor = self.file.required_tensor(name)?;
         check(tensor, 1, len)?;
         let mut values = vec![0.0; len];
@@ -136,7 +136,7 @@ impl Source<'_> {
     }
 }
 
-pub(super) fn check(tensor: &Tensor, rows: usize, columns: usize) -> Result<(), ModelError> {
+fn check(tensor: &Tensor, rows: usize, columns: usize) -> Result<(), ModelError> {
     if (tensor.rows, tensor.columns) == (rows, columns) {
         return Ok(());
     }

@@ -6,9 +6,9 @@
 //! up to one.
 
 use crate::elementwise::ZERO;
-use crate::kernel::{Aligned, BLOCK, Isa, Left, Logits, Nothing, Right, Session, Sums};
+use crate::kernel::{Aligned, BLOCK, Isa, Left, Logits, NoWork, Right, Session, Sums};
 use crate::linear::{ByteRows, stride};
-use crate::rescale::{Out, Scales, Then, rescale};
+use crate::rescale::{Epilogue, Out, Scales, rescale};
 use crate::simd::{LANES, ROUNDER, vectorized};
 use std::ops::Range;
 
@@ -110,7 +110,7 @@ impl Head {
         let panels = self.keys.chunks_exact(BLOCK * depth);
         for (panel, starts) in panels.zip(self.key_starts[..seen].chunks_exact_mut(BLOCK)) {
             let right = Right { bytes: panel, start: &[0; BLOCK], narrow: false };
-            session.multiply(row, right, &mut self.block.0, BLOCK, &mut Nothing);
+            session.multiply(row, right, &mut self.block.0, BLOCK, &mut NoWork);
             for (start, sum) in starts.iter_mut().zip(&self.block.0) {
                 *start = -ZERO * sum;
             }
@@ -154,11 +154,11 @@ impl Head {
         let weights = Left { bytes: &self.weights, stride, rows: rows.len(), depth };
         for (part, bytes) in self.values[..depth * dimension].chunks_exact(depth * BLOCK).enumerate() {
             let values = Right { bytes, start: &[0; BLOCK], narrow: false };
-            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut Nothing);
+            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut NoWork);
             let columns = dimension + part * BLOCK..dimension + (part + 1) * BLOCK;
             let (scales, offsets) = (&self.columns.scales[columns.clone()], &self.columns.offsets[columns]);
             let scales = Scales { rows: &steps[..rows.len()], columns: scales, bias: offsets };
-            rescale(session.isa(), &self.block.0, scales, Then::Set, out.at(rows.start, part * BLOCK));
+            rescale(session.isa(), &self.block.0, scales, Epilogue::Set, out.at(rows.start, part * BLOCK));
         }
     }
 }

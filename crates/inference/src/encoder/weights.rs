@@ -91,7 +91,7 @@ impl Weights {
         }
         let file = read(folder, "model.safetensors")?;
         let fingerprint = Sha256::digest(&file).iter().map(|byte| format!("{byte:02x}")).collect();
-        let source = Source::new(Safetensors::from_bytes(file)?, config);
+        let source = TensorReader::new(Safetensors::from_bytes(file)?, config);
         let hidden = config.hidden_size;
         let types = source.vector("embeddings.token_type_embeddings.weight", None)?;
         let only_type =
@@ -171,13 +171,13 @@ impl Config {
     }
 }
 
-struct Source {
+struct TensorReader {
     file: Safetensors,
     config: Config,
     prefix: &'static str,
 }
 
-impl Source {
+impl TensorReader {
     /// Some files put `bert.` before every name.
     fn new(file: Safetensors, config: Config) -> Self {
         let plain = file.tensor("embeddings.LayerNorm.weight").is_ok();

@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "tile instructions exist only as assembly")]
 
-use super::{BLOCK, Left, Meanwhile, PARTS};
+use super::{BLOCK, Interleaved, Left, PARTS};
 use std::arch::asm;
 use std::cell::Cell;
 
@@ -50,7 +50,7 @@ pub(super) fn leave() {
     }
 }
 
-/// Multiplies as `Session::multiply` says. `meanwhile` is called between the products of tiles, and so while the tile unit
+/// Multiplies as `Session::multiply` says. `interleaved` is called between the products of tiles, and so while the tile unit
 /// is busy with the one before.
 #[inline(always)]
 pub(super) fn multiply(
@@ -59,12 +59,12 @@ pub(super) fn multiply(
     start: &[i32; BLOCK],
     sums: &mut [i32],
     stride: usize,
-    meanwhile: &mut impl Meanwhile,
+    interleaved: &mut impl Interleaved,
 ) {
     if left.rows > 16 {
-        halves::<true>(left, panel, start, sums, stride, meanwhile);
+        halves::<true>(left, panel, start, sums, stride, interleaved);
     } else {
-        halves::<false>(left, panel, start, sums, stride, meanwhile);
+        halves::<false>(left, panel, start, sums, stride, interleaved);
     }
 }
 
@@ -76,7 +76,7 @@ fn halves<const BOTH: bool>(
     start: &[i32; BLOCK],
     sums: &mut [i32],
     stride: usize,
-    meanwhile: &mut impl Meanwhile,
+    interleaved: &mut impl Interleaved,
 ) {
     let steps = left.depth / DEPTH;
     // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
@@ -93,13 +93,13 @@ fn halves<const BOTH: bool>(
                 panel = in(reg) panel, row = in(reg) 128usize, upper = in(reg) upper, stride = in(reg) left.stride,
                 options(nostack, readonly),
             );
-            meanwhile.two_rows();
+            interleaved.two_rows();
             asm!(
                 "tileloadd tmm7, [{panel} + {row}*1 + 64]",
                 "tdpbusd tmm1, tmm4, tmm7",
                 panel = in(reg) panel, row = in(reg) 128usize, options(nostack, readonly),
             );
-            meanwhile.two_rows();
+            interleaved.two_rows();
             if BOTH {
                 asm!(
                     "tileloadd tmm5, [{lower} + {stride}*1]",
@@ -108,7 +108,7 @@ fn halves<const BOTH: bool>(
                     options(nostack, readonly),
                 );
             }
-            meanwhile.two_rows();
+            interleaved.two_rows();
             if BOTH {
                 asm!("tdpbusd tmm3, tmm5, tmm7", options(nostack, readonly));
             }
@@ -116,7 +116,7 @@ fn halves<const BOTH: bool>(
         end(sums, stride, BOTH);
     }
     for _ in 3 * steps..PARTS {
-        meanwhile.two_rows();
+        interleaved.two_rows();
     }
 }
 

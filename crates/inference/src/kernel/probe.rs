@@ -3,7 +3,7 @@
 
 #![expect(unsafe_code, reason = "asks the system for tiles, and forks")]
 
-use super::{BLOCK, Isa, Left, Nothing, Sums, amx, avx2, portable, vbmi, vnni};
+use super::{BLOCK, Isa, Left, NoWork, Sums, amx, avx2, portable, vbmi, vnni};
 use std::arch::is_x86_feature_detected as announced;
 use std::arch::x86_64::{__cpuid_count, _xgetbv};
 
@@ -103,7 +103,7 @@ fn right(isa: Isa) -> bool {
         match isa {
             Isa::Amx => {
                 amx::enter();
-                amx::multiply(left, &panel.0, &start, &mut sums.0, BLOCK, &mut Nothing);
+                amx::multiply(left, &panel.0, &start, &mut sums.0, BLOCK, &mut NoWork);
                 amx::leave();
                 if !vbmi::works() {
                     return false;

@@ -3,7 +3,7 @@
 
 use super::hash::QuickMap;
 use super::merge::{Merge, Symbol, merge_all};
-use super::vocabulary::{Kind, Vocabulary};
+use super::vocabulary::{TokenKind, Vocabulary};
 use crate::ModelError;
 
 /// How these vocabularies write a space.
@@ -38,14 +38,14 @@ impl SentencePiece {
         let mut bytes = [None; 256];
         for ((id, token), kind) in (0..).zip(tokens).zip(&vocabulary.kinds) {
             match kind {
-                Kind::Byte => {
+                TokenKind::Byte => {
                     if let Some(byte) = byte_of(token) {
                         bytes[usize::from(byte)].get_or_insert(id);
                     }
                 }
                 // So that no text that was typed can become a control token.
-                Kind::Control | Kind::Unknown => {}
-                Kind::Text | Kind::UserDefined => {
+                TokenKind::Control | TokenKind::Unknown => {}
+                TokenKind::Text | TokenKind::UserDefined => {
                     ids.entry((*token).into()).or_insert(id);
                 }
             }
@@ -90,10 +90,10 @@ impl SentencePiece {
 }
 
 /// What a token stands for.
-pub fn token_bytes(token: &str, kind: Kind) -> Vec<u8> {
+pub fn token_bytes(token: &str, kind: TokenKind) -> Vec<u8> {
     match kind {
-        Kind::Byte => byte_of(token).into_iter().collect(),
-        Kind::UserDefined => token.as_bytes().to_vec(),
+        TokenKind::Byte => byte_of(token).into_iter().collect(),
+        TokenKind::UserDefined => token.as_bytes().to_vec(),
         _ => token.replace(SPACE, " ").into_bytes(),
     }
 }

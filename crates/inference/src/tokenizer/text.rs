@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::special::SpecialTokens;
 use super::split::Splitter;
-use super::vocabulary::{Kind, Vocabulary};
+use super::vocabulary::{TokenKind, Vocabulary};
 use super::{bpe, sentencepiece};
 use crate::ModelError;
 use crate::gguf::Gguf;
@@ -146,8 +146,8 @@ fn pieces(vocabulary: &Vocabulary<'_>, model: &Model) -> (Vec<u8>, Vec<usize>) {
     let mut ends = Vec::with_capacity(vocabulary.tokens.len());
     for (token, kind) in vocabulary.tokens.iter().zip(&vocabulary.kinds) {
         match (kind, model) {
-            (Kind::Control | Kind::Unknown, _) => {}
-            (Kind::UserDefined, _) => pieces.extend(token.as_bytes()),
+            (TokenKind::Control | TokenKind::Unknown, _) => {}
+            (TokenKind::UserDefined, _) => pieces.extend(token.as_bytes()),
             (_, Model::BytePairs(_)) => pieces.extend(bpe::token_bytes(token)),
             (_, Model::SentencePiece(_)) => pieces.extend(sentencepiece::token_bytes(token, *kind)),
         }

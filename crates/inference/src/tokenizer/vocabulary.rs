@@ -4,7 +4,7 @@ use crate::ModelError;
 use crate::gguf::Gguf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     Text,
     Unknown,
     Control,
@@ -14,7 +14,7 @@ pub enum Kind {
 
 pub struct Vocabulary<'a> {
     pub tokens: Vec<&'a str>,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TokenKind>,
 }
 
 /// Tokens with which models end their turn. Older files do not mark them as control tokens.
@@ -68,19 +68,19 @@ impl<'a> Vocabulary<'a> {
     pub fn special(&self) -> impl Iterator<Item = (&'a str, u32)> {
         let all = (0..).zip(&self.tokens).zip(&self.kinds);
         all.filter(|((_, token), kind)| {
-            matches!(kind, Kind::Control | Kind::UserDefined) && token.chars().nth(1).is_some()
+            matches!(kind, TokenKind::Control | TokenKind::UserDefined) && token.chars().nth(1).is_some()
         })
         .map(|((id, token), _)| (*token, id))
     }
 }
 
-fn kind(token: &str, number: i32) -> Kind {
+fn kind(token: &str, number: i32) -> TokenKind {
     match number {
-        2 => Kind::Unknown,
-        3 => Kind::Control,
-        4 => Kind::UserDefined,
-        6 => Kind::Byte,
-        _ if ENDS.contains(&token) || BEGINS.contains(&token) => Kind::Control,
-        _ => Kind::Text,
+        2 => TokenKind::Unknown,
+        3 => TokenKind::Control,
+        4 => TokenKind::UserDefined,
+        6 => TokenKind::Byte,
+        _ if ENDS.contains(&token) || BEGINS.contains(&token) => TokenKind::Control,
+        _ => TokenKind::Text,
     }
 }

@@ -1,15 +1,18 @@
-//! The decoder in plain floats, one token at a time: slow, simple, and what the fast one is judged by.
+//! The decoder in plain floats, one token at a time: slow, simple, and what the product is compared with.
 
-use super::config::Config;
-use super::load::{Source, check};
-use crate::ModelError;
-use crate::encoder::{dot, softmax};
-use crate::gguf::Gguf;
-use crate::tokenizer::TextTokenizer;
+#[path = "math.rs"]
+mod math;
+
+use inference::gguf::Gguf;
+use math::{add, dot, softmax};
 use std::path::Path;
 
 pub struct Reference {
-    config: Config,
+    key_heads: usize,
+    head_dimension: usize,
+    epsilon: f32,
+    /// Rotation per position of each pair of a head's dimensions, in radians.
+    frequencies: Vec<f32>,
     embeddings: Vec<f32>,
     output: Option<Vec<f32>>,
     output_norm: Vec<f32>,
@@ -28,7 +31,7 @@ struct Layer {
     down: Vec<f32>,
 }
 
-/// Keys and values of all positions so far, for each layer.
+/// Keys and values of all positions read so far, for each layer.
 #[derive(Default)]
 pub struct Past {
     keys: Vec<Vec<Vec<f32>>>,
@@ -36,58 +39,56 @@ pub struct Past {
 }
 
 impl Reference {
-    pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let file = Gguf::open(path)?;
-        let config = Config::read(&file)?;
-        let tokens = TextTokenizer::from_gguf(&file)?.len();
-        let source = Source { file: &file, config: &config };
-        let matrix = |name: &str, rows: usize, columns: usize| {
-            let tensor = file.required_tensor(name)?;
-            check(tensor, rows, columns)?;
-            let mut values = vec![0.0; rows * columns];
-            tensor.kind.dequantize(&file.read_rows(tensor, 0..rows)?, &mut values);
-            Ok::<_, ModelError>(values)
+    pub fn load(path: &Path) -> Self {
+        let file = Gguf::open(path).unwrap();
+        let number = |key: &str| file.required_u32(&format!("llama.{key}")).unwrap() as usize;
+        let heads = number("attention.head_count");
+        let head_dimension = number("embedding_length") / heads;
+        let base = file.required_f32("llama.rope.freq_base").unwrap();
+        let frequency = |pair: usize| base.powf(-2.0 * pair as f32 / head_dimension as f32);
+        let tensor = |name: &str| {
+            let tensor = file.required_tensor(name).unwrap();
+            let mut values = vec![0.0; tensor.rows * tensor.columns];
+            tensor.kind.dequantize(&file.read_rows(tensor, 0..tensor.rows).unwrap(), &mut values);
+            values
         };
-        let (hidden, inner) = (config.hidden, config.inner);
-        let (queries, keys) =
-            (config.heads * config.head_dimension, config.key_heads * config.head_dimension);
         let layer = |index: usize| {
-            let name = |part: &str| format!("blk.{index}.{part}.weight");
-            Ok::<_, ModelError>(Layer {
-                attention_norm: source.vector(&name("attn_norm"), hidden)?,
-                query: matrix(&name("attn_q"), queries, hidden)?,
-                key: matrix(&name("attn_k"), keys, hidden)?,
-                value: matrix(&name("attn_v"), keys, hidden)?,
-                attention_output: matrix(&name("attn_output"), hidden, queries)?,
-                feed_forward_norm: source.vector(&name("ffn_norm"), hidden)?,
-                gate: matrix(&name("ffn_gate"), inner, hidden)?,
-                up: matrix(&name("ffn_up"), inner, hidden)?,
-                down: matrix(&name("ffn_down"), hidden, inner)?,
-            })
+            let tensor = |part: &str| tensor(&format!("blk.{index}.{part}.weight"));
+            Layer {
+                attention_norm: tensor("attn_norm"),
+                query: tensor("attn_q"),
+                key: tensor("attn_k"),
+                value: tensor("attn_v"),
+                attention_output: tensor("attn_output"),
+                feed_forward_norm: tensor("ffn_norm"),
+                gate: tensor("ffn_gate"),
+                up: tensor("ffn_up"),
+                down: tensor("ffn_down"),
+            }
         };
-        Ok(Self {
-            embeddings: matrix("token_embd.weight", tokens, hidden)?,
-            output: file
-                .tensor("output.weight")
-                .map(|_| matrix("output.weight", tokens, hidden))
-                .transpose()?,
-            output_norm: source.vector("output_norm.weight", hidden)?,
-            layers: (0..config.layers).map(layer).collect::<Result<_, _>>()?,
-            config,
-        })
+        Self {
+            key_heads: number("attention.head_count_kv"),
+            head_dimension,
+            epsilon: file.required_f32("llama.attention.layer_norm_rms_epsilon").unwrap(),
+            frequencies: (0..head_dimension / 2).map(frequency).collect(),
+            embeddings: tensor("token_embd.weight"),
+            output: file.tensor("output.weight").map(|_| tensor("output.weight")),
+            output_norm: tensor("output_norm.weight"),
+            layers: (0..number("block_count")).map(layer).collect(),
+        }
     }
 
-    /// How likely each token is to follow, before any scaling, after one more has been read.
+    /// Reads one more token and returns the logits of the one that follows.
     pub fn next(&self, past: &mut Past, token: u32) -> Vec<f32> {
-        let width = self.config.hidden;
+        let width = self.output_norm.len();
         let mut hidden = self.embeddings[token as usize * width..][..width].to_vec();
         past.keys.resize_with(self.layers.len(), Vec::new);
         past.values.resize_with(self.layers.len(), Vec::new);
         for (index, layer) in self.layers.iter().enumerate() {
             let normal = self.normal(&hidden, &layer.attention_norm);
             let position = past.keys[index].len();
-            let query = self.turned(product(&layer.query, &normal), position);
-            past.keys[index].push(self.turned(product(&layer.key, &normal), position));
+            let query = self.rotated(product(&layer.query, &normal), position);
+            past.keys[index].push(self.rotated(product(&layer.key, &normal), position));
             past.values[index].push(product(&layer.value, &normal));
             let context = self.attend(&query, &past.keys[index], &past.values[index]);
             add(&mut hidden, &product(&layer.attention_output, &context));
@@ -105,13 +106,13 @@ impl Reference {
 
     fn normal(&self, row: &[f32], weight: &[f32]) -> Vec<f32> {
         let mean = row.iter().map(|value| value * value).sum::<f32>() / row.len() as f32;
-        let factor = 1.0 / (mean + self.config.epsilon).sqrt();
+        let factor = 1.0 / (mean + self.epsilon).sqrt();
         row.iter().zip(weight).map(|(value, weight)| value * factor * weight).collect()
     }
 
-    fn turned(&self, mut row: Vec<f32>, position: usize) -> Vec<f32> {
-        for head in row.chunks_exact_mut(self.config.head_dimension) {
-            for (pair, frequency) in head.chunks_exact_mut(2).zip(&self.config.frequencies) {
+    fn rotated(&self, mut row: Vec<f32>, position: usize) -> Vec<f32> {
+        for head in row.chunks_exact_mut(self.head_dimension) {
+            for (pair, frequency) in head.chunks_exact_mut(2).zip(&self.frequencies) {
                 let (sine, cosine) = (position as f32 * frequency).sin_cos();
                 let (x, y) = (pair[0], pair[1]);
                 pair[0] = x * cosine - y * sine;
@@ -122,12 +123,14 @@ impl Reference {
     }
 
     fn attend(&self, query: &[f32], keys: &[Vec<f32>], values: &[Vec<f32>]) -> Vec<f32> {
-        let dimension = self.config.head_dimension;
+        let dimension = self.head_dimension;
+        // Several query heads share one key head.
+        let groups = query.len() / dimension / self.key_heads;
         let mut context = vec![0.0; query.len()];
         for (head, (query, context)) in
             query.chunks_exact(dimension).zip(context.chunks_exact_mut(dimension)).enumerate()
         {
-            let start = head / self.config.group() * dimension;
+            let start = head / groups * dimension;
             let part = start..start + dimension;
             let logit = |key: &Vec<f32>| dot(query, &key[part.clone()]) / (dimension as f32).sqrt();
             let weights = softmax(keys.iter().map(logit).collect());
@@ -141,8 +144,4 @@ impl Reference {
 
 fn product(matrix: &[f32], row: &[f32]) -> Vec<f32> {
     matrix.chunks_exact(row.len()).map(|weights| dot(weights, row)).collect()
-}
-
-fn add(to: &mut [f32], values: &[f32]) {
-    to.iter_mut().zip(values).for_each(|(to, value)| *to += value);
 }

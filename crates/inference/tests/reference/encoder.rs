@@ -1,46 +1,121 @@
-//! The encoder in plain floats, one text and one number at a time: slow, simple, and what the fast one is judged by.
+//! The encoder in plain floats, one text and one number at a time: slow, simple, and what the product is compared with.
 
-use super::weights::{Linear, Norm, Weights};
-use super::{MAX_TOKENS, normalize};
-use crate::ModelError;
+#[path = "math.rs"]
+mod math;
+
+use inference::encoder::MAX_TOKENS;
+use inference::safetensors::Safetensors;
+use inference::tokenizer::WordPiece;
+use math::{add, dot, softmax};
+use serde_json::Value;
+use std::fs;
 use std::path::Path;
 
-pub struct Reference(Weights);
+pub struct Reference {
+    tokenizer: WordPiece,
+    heads: usize,
+    word_embeddings: Vec<f32>,
+    position_embeddings: Vec<f32>,
+    type_embedding: Vec<f32>,
+    embedding_norm: Norm,
+    layers: Vec<Layer>,
+}
+
+struct Layer {
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    attention_output: Linear,
+    attention_norm: Norm,
+    intermediate: Linear,
+    output: Linear,
+    output_norm: Norm,
+}
+
+struct Linear {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+struct Norm {
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    epsilon: f32,
+}
 
 impl Reference {
-    pub fn load(folder: &Path) -> Result<Self, ModelError> {
-        Weights::read(folder).map(Self)
+    pub fn load(folder: &Path) -> Self {
+        let read = |name: &str| fs::read(folder.join(name)).unwrap();
+        let config: Value = serde_json::from_slice(&read("config.json")).unwrap();
+        let number = |key: &str| config[key].as_u64().unwrap() as usize;
+        let epsilon = config["layer_norm_eps"].as_f64().unwrap() as f32;
+        let file = Safetensors::from_bytes(read("model.safetensors")).unwrap();
+        let tensor = |name: &str| file.tensor(name).unwrap().1;
+        let linear = |name: &str| Linear {
+            weight: tensor(&format!("{name}.weight")),
+            bias: tensor(&format!("{name}.bias")),
+        };
+        let norm = |name: &str| {
+            let Linear { weight, bias } = linear(name);
+            Norm { weight, bias, epsilon }
+        };
+        let layer = |index: usize| {
+            let name = |part: &str| format!("encoder.layer.{index}.{part}");
+            Layer {
+                query: linear(&name("attention.self.query")),
+                key: linear(&name("attention.self.key")),
+                value: linear(&name("attention.self.value")),
+                attention_output: linear(&name("attention.output.dense")),
+                attention_norm: norm(&name("attention.output.LayerNorm")),
+                intermediate: linear(&name("intermediate.dense")),
+                output: linear(&name("output.dense")),
+                output_norm: norm(&name("output.LayerNorm")),
+            }
+        };
+        Self {
+            tokenizer: WordPiece::from_json(&read("tokenizer.json")).unwrap(),
+            heads: number("num_attention_heads"),
+            word_embeddings: tensor("embeddings.word_embeddings.weight"),
+            position_embeddings: tensor("embeddings.position_embeddings.weight"),
+            type_embedding: tensor("embeddings.token_type_embeddings.weight"),
+            embedding_norm: norm("embeddings.LayerNorm"),
+            layers: (0..number("num_hidden_layers")).map(layer).collect(),
+        }
     }
 
     pub fn embed(&self, text: &str) -> Vec<f32> {
-        let Weights { config, tokenizer, .. } = &self.0;
-        let tokens = tokenizer.encode(text, MAX_TOKENS.min(config.max_position_embeddings));
+        let tokens = self.tokenizer.encode(text, MAX_TOKENS);
         let mut hidden: Vec<Vec<f32>> =
             tokens.iter().enumerate().map(|(at, token)| self.embedding(at, *token)).collect();
-        for layer in &self.0.layers {
+        for layer in &self.layers {
             let queries = all(&layer.query, &hidden);
             let keys = all(&layer.key, &hidden);
             let values = all(&layer.value, &hidden);
-            let context = attend(&queries, &keys, &values, config.heads);
+            let context = attend(&queries, &keys, &values, self.heads);
             add_and_norm(&mut hidden, &all(&layer.attention_output, &context), &layer.attention_norm);
             let mut inner = all(&layer.intermediate, &hidden);
             inner.iter_mut().flatten().for_each(|value| *value = gelu(*value));
             add_and_norm(&mut hidden, &all(&layer.output, &inner), &layer.output_norm);
         }
-        let mut mean = vec![0.0; config.hidden_size];
+        let mut mean = vec![0.0; self.width()];
         for row in &hidden {
-            mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value);
+            add(&mut mean, row);
         }
-        normalize(&mut mean);
-        mean
+        let length = mean.iter().map(|value| value * value).sum::<f32>().sqrt();
+        mean.iter().map(|value| value / length).collect()
+    }
+
+    fn width(&self) -> usize {
+        self.embedding_norm.weight.len()
     }
 
     fn embedding(&self, position: usize, token: u32) -> Vec<f32> {
-        let width = self.0.config.hidden_size;
-        let word = &self.0.word_embeddings[token as usize * width..][..width];
-        let place = &self.0.position_embeddings[position * width..][..width];
-        let mut sum: Vec<f32> = word.iter().zip(place).map(|(word, place)| word + place).collect();
-        norm(&self.0.embedding_norm, &mut sum);
+        let width = self.width();
+        let mut sum = self.word_embeddings[token as usize * width..][..width].to_vec();
+        add(&mut sum, &self.position_embeddings[position * width..][..width]);
+        // The model has two token types; every token of a single text has the first.
+        add(&mut sum, &self.type_embedding[..width]);
+        norm(&self.embedding_norm, &mut sum);
         sum
     }
 }
@@ -51,17 +126,6 @@ fn all(linear: &Linear, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
         weights.zip(&linear.bias).map(|(weights, bias)| dot(weights, row) + bias).collect()
     };
     rows.iter().map(outputs).collect()
-}
-
-/// In sixteen sums side by side, which the compiler can keep in a vector.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0; 16];
-    for (a, b) in a.chunks(16).zip(b.chunks(16)) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
-        }
-    }
-    sums.iter().sum()
 }
 
 fn attend(queries: &[Vec<f32>], keys: &[Vec<f32>], values: &[Vec<f32>], heads: usize) -> Vec<Vec<f32>> {
@@ -85,17 +149,9 @@ fn attend(queries: &[Vec<f32>], keys: &[Vec<f32>], values: &[Vec<f32>], heads: u
     context
 }
 
-pub(crate) fn softmax(mut logits: Vec<f32>) -> Vec<f32> {
-    let highest = logits.iter().copied().fold(f32::MIN, f32::max);
-    logits.iter_mut().for_each(|logit| *logit = (*logit - highest).exp());
-    let sum: f32 = logits.iter().sum();
-    logits.iter_mut().for_each(|weight| *weight /= sum);
-    logits
-}
-
 fn add_and_norm(rows: &mut [Vec<f32>], more: &[Vec<f32>], weights: &Norm) {
     for (row, more) in rows.iter_mut().zip(more) {
-        row.iter_mut().zip(more).for_each(|(value, more)| *value += more);
+        add(row, more);
         norm(weights, row);
     }
 }
@@ -114,7 +170,7 @@ fn gelu(x: f32) -> f32 {
     (x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2))) as f32
 }
 
-/// The error function by its series, or by its continued fraction where the series would cancel.
+/// Returns the error function: by its series, or by its continued fraction if the series would cancel.
 fn erf(x: f64) -> f64 {
     if x < 0.0 {
         return -erf(-x);
