@@ -1,8 +1,8 @@
 //! The passages of one owner, document by document.
 //!
-//! A document's passages have consecutive numbers, and later documents have higher ones. Removing a document leaves
-//! its numbers unused; once these outnumber half of the others, all are numbered anew, so that memory follows what
-//! is held.
+//! The passages of a document have consecutive numbers, and those of later documents are higher. Removing a document
+//! leaves its numbers unused. When more than half as many numbers are unused as used, all passages are renumbered, so
+//! that memory is freed.
 
 use crate::dense::Dense;
 use crate::lexical::Lexical;
@@ -12,20 +12,20 @@ use crate::passage::Passage;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// See the crate's comment.
+/// An owner's passages, ready to be searched.
 pub struct Index {
     pub(crate) dense: Dense,
     pub(crate) lexical: Lexical,
     pub(crate) links: Links,
     documents: HashMap<String, u32>,
-    /// By the number that `owners` gives; none where a document was removed.
+    /// By the number in `owners`; none if the document was removed.
     entries: Vec<Option<DocumentEntry>>,
-    /// Each passage's document.
+    /// The number of each passage's document.
     owners: Vec<u32>,
     unused: usize,
 }
 
-/// Where a document is.
+/// What is stored of a document.
 struct DocumentEntry {
     document: String,
     passages: Range<u32>,
@@ -33,7 +33,7 @@ struct DocumentEntry {
 }
 
 impl Index {
-    /// For vectors of this dimension.
+    /// Creates an index for vectors of this dimension.
     pub fn new(dimension: usize) -> Self {
         Self {
             dense: Dense::new(dimension),
@@ -46,7 +46,7 @@ impl Index {
         }
     }
 
-    /// Stores a document's passages in entry of those that it had.
+    /// Stores the passages of a document, replacing those that it had.
     pub fn put(&mut self, document: &str, passages: &[Passage<'_>]) {
         self.remove(document);
         if passages.is_empty() {
@@ -63,7 +63,7 @@ impl Index {
         self.documents.insert(document.to_owned(), number);
     }
 
-    /// Leaves everything as if the document had never been there.
+    /// Removes a document with all its passages.
     pub fn remove(&mut self, document: &str) {
         let Some(number) = self.documents.remove(document) else { return };
         let Some(entry) = self.entries[number as usize].take() else { return };
@@ -96,7 +96,7 @@ impl Index {
         self.unused = 0;
     }
 
-    /// The number of passages.
+    /// Returns the number of passages.
     pub fn len(&self) -> usize {
         self.owners.len() - self.unused
     }
@@ -105,7 +105,7 @@ impl Index {
         self.len() == 0
     }
 
-    /// The memory that it takes, about.
+    /// Returns an estimate of the memory used, in bytes.
     pub fn bytes(&self) -> usize {
         let entry = |entry: &DocumentEntry| 2 * entry.document.len() + 4 * entry.terms.len();
         self.dense.bytes()
@@ -116,7 +116,7 @@ impl Index {
             + 4 * self.owners.capacity()
     }
 
-    /// Which passages are held, and of documents that are accepted.
+    /// Returns for each document number whether the document is still stored and accepted.
     pub(crate) fn accepted(&self, accept: Option<&dyn Fn(&str) -> bool>) -> Vec<bool> {
         let accept = |entry: &DocumentEntry| accept.is_none_or(|accept| accept(&entry.document));
         self.entries.iter().map(|entry| entry.as_ref().is_some_and(accept)).collect()
@@ -126,7 +126,7 @@ impl Index {
         self.owners[passage as usize]
     }
 
-    /// A passage's document, and which of its passages it is.
+    /// Returns a passage's document and the passage's number within it.
     pub(crate) fn locate(&self, passage: u32) -> Option<(&str, u32)> {
         let entry = self.entries[self.owner(passage) as usize].as_ref()?;
         Some((&entry.document, passage - entry.passages.start))

@@ -5,11 +5,12 @@
 //!
 //! `index` holds the passages in three parts: `dense` (vectors), `lexical` (words) and `links` (names). `search` combines
 //! their answers: `scorer` scores passages by vectors and words, `support` by their neighbours, and `hop` follows names.
-//! `top_k` selects the highest scores, `numbering` closes the gaps that removed passages leave.
+//! `top_k` selects the highest scores, `keys` numbers strings, `numbering` closes the gaps that removed passages leave.
 
 mod dense;
 mod hop;
 mod index;
+mod keys;
 mod lexical;
 mod links;
 mod numbering;

@@ -1,4 +1,4 @@
-//! One question asked of all parts, and their answers put together.
+//! Runs a query on all parts of the index and combines their answers.
 
 use crate::hop::follow_names;
 use crate::index::Index;
@@ -7,20 +7,20 @@ use crate::scorer::Scorer;
 use crate::support::support;
 use crate::top_k::{Scored, first};
 
-/// As many of the nearest, and of those with the best words, are looked at together.
+/// Least number of passages that each measure contributes.
 const POOL: usize = 30;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     pub document: String,
-    /// Which of the document's passages, from 0.
+    /// The passage's number within the document, from 0.
     pub passage: u32,
     /// From 0 to 1.
     pub score: f32,
 }
 
 impl Index {
-    /// The passages that answer best, the best first.
+    /// Returns the passages that answer best, the best first.
     pub fn search(&self, query: &Query<'_>) -> Vec<Hit> {
         let scorer = Scorer::new(self, query);
         let mut scores = scorer.pool(query.limit.max(POOL));

@@ -1,19 +1,19 @@
-//! The highest of many, found in one pass.
+//! Selects the highest scores in one pass.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// By passage, so that what is done with them is done in the same order every time.
+/// Scores by passage, ordered so that every run adds them up in the same order.
 pub type Scores = BTreeMap<u32, f32>;
 
-/// The first so many of the passages, in order.
+/// Returns the best passages in order.
 pub fn first(scores: &Scores, most: usize) -> Vec<Scored> {
     let mut best = TopK::new(most);
     scores.iter().for_each(|(passage, score)| best.offer(Scored { passage: *passage, score: *score }));
     best.into_sorted()
 }
 
-/// A passage with its score. The order is that of results: the higher score first, then the earlier passage.
+/// A passage with its score. Sorts like results: the higher score first, then the earlier passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     pub passage: u32,
@@ -34,7 +34,7 @@ impl PartialOrd for Scored {
     }
 }
 
-/// Keeps the first so many of what it is shown. Some more are held until there are enough to be worth sorting out.
+/// Keeps the best of all candidates. Up to four times as many are held before the others are discarded.
 pub struct TopK {
     most: usize,
     held: Vec<Scored>,
@@ -43,12 +43,12 @@ pub struct TopK {
 
 impl TopK {
     pub fn new(most: usize) -> Self {
-        // Room for all that is usually held at once; who wants more pays for growing.
+        // Room for what is usually held, so that the list rarely grows.
         let held = Vec::with_capacity(most.min(64) * 4);
         Self { most, held, threshold: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
     }
 
-    /// What is below this is not among the first.
+    /// Returns the score below which a candidate cannot be among the best.
     pub fn threshold(&self) -> f32 {
         self.threshold
     }
@@ -64,7 +64,7 @@ impl TopK {
         }
     }
 
-    /// Lets go of all that are not among the first, which makes the bar exact.
+    /// Discards all but the best, which makes the threshold exact.
     pub fn discard_rest(&mut self) {
         if self.most > 0 && self.held.len() >= self.most {
             let (_, last, _) = self.held.select_nth_unstable(self.most - 1);
