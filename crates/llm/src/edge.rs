@@ -7,11 +7,12 @@ use inference::decoder::{Decoder, Sampling};
 use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Request};
 use std::sync::Arc;
 
-/// Smaller models invent more than they read: of a hundred questions whose answer stood before it, one of 135 million
-/// parameters answered 22.
+/// Smaller models invent more than they read: one of 135 million parameters answered 22 of a hundred questions whose
+/// answer was in its prompt.
 const FEWEST_PARAMETERS: usize = 1_000_000_000;
 const TOP_P: f32 = 0.9;
-/// What a model can read is not what it should: attention over a very long window takes minutes on two cores.
+/// Longest prompt and answer together. Models can read more, but attention over a long window takes minutes on two
+/// cores.
 const WIDEST_WINDOW: usize = 4096;
 
 pub struct Edge {
@@ -20,7 +21,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// `model` is the name that answers say they are from.
+    /// `model` is the name that answers carry.
     pub fn new(engine: Option<Arc<Engine>>, model: impl Into<String>) -> Self {
         Self { engine, model: model.into() }
     }
