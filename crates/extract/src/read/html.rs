@@ -1,4 +1,4 @@
-//! HTML: the content of a page without its navigation, and chapters of books.
+//! HTML: the content of a page without its navigation, and the chapters of books.
 
 mod elements;
 mod flow;
@@ -26,7 +26,7 @@ pub(super) fn read_text(text: &str, builder: &mut Builder) -> Result<(), Extract
     let flow = flow(text);
     let parts = content(flow.parts);
     let title = match parts.iter().find(|part| part.kind == PartKind::Heading(1)) {
-        // "Heading - Site" is the heading with a name after it.
+        // "Heading - Site" is the heading with the site's name after it.
         Some(heading) if flow.title.trim().starts_with(heading.text.trim()) => heading.text.clone(),
         _ => flow.title,
     };
@@ -35,7 +35,7 @@ pub(super) fn read_text(text: &str, builder: &mut Builder) -> Result<(), Extract
     parts.iter().try_for_each(|part| put(part, 0, builder))
 }
 
-/// A chapter of a book: everything counts, and its headings stand below those of the book.
+/// Reads a chapter of a book: all of it is content, and its headings go below those of the book.
 pub(super) fn read_chapter(
     bytes: &[u8],
     name: Option<&str>,
@@ -47,7 +47,7 @@ pub(super) fn read_chapter(
     let begins_with_heading = parts.first().is_some_and(|part| matches!(part.kind, PartKind::Heading(_)));
     match name {
         Some(name) if !begins_with_heading => builder.heading(1, name)?,
-        // Text before the first heading is not part of the chapter before.
+        // Text before the first heading does not belong to the previous chapter.
         _ => builder.leave(1)?,
     }
     let deeper = u8::from(name.is_some() && !begins_with_heading);
@@ -74,7 +74,7 @@ fn flow(text: &str) -> Flow {
     tokenizer.sink.finish()
 }
 
-/// PartKind of a page is content: its main part where it has one, else all but the edges, else whatever there is.
+/// Returns the content of a page: its main part if it has one, else all but navigation and the like, else everything.
 fn content(parts: Vec<Part>) -> Vec<Part> {
     let size = |wanted: Region| {
         let those = parts.iter().filter(|part| part.region == wanted && !part.is_menu());
@@ -92,7 +92,7 @@ fn content(parts: Vec<Part>) -> Vec<Part> {
     parts.into_iter().filter(|part| part.region <= farthest && (menus_too || !part.is_menu())).collect()
 }
 
-/// PartKind `<meta charset>` or an XML declaration near the start says.
+/// Returns the encoding that `<meta charset>` or an XML declaration near the start names.
 fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(2048)]).to_ascii_lowercase();
     let label = head.split_once("charset=").or_else(|| head.split_once("encoding="))?.1;

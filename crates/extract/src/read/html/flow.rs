@@ -1,5 +1,5 @@
-//! The stream of tags and text of a page, gathered into parts. No tree: depth costs nothing, and tags that nobody
-//! closed do little harm.
+//! Collects the tags and text of a page into parts, as a stream. No tree is built, so deep nesting costs nothing and
+//! unclosed tags do little harm.
 
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ pub(super) struct Flow {
     linked: usize,
     links: usize,
     heading: Option<u8>,
-    /// The element whose content is no markup.
+    /// The open element whose content is not markup.
     raw: Option<String>,
     is_preformatted: bool,
     containers: Vec<(String, Region)>,
@@ -58,13 +58,13 @@ impl TokenSink for FlowSink {
     }
 }
 
-/// An end tag is compared with this many open elements and no more, or a hostile page would take quadratic time.
+/// Most open elements that an end tag is compared with, so that a hostile page takes linear time.
 const LOOK_BACK: usize = 64;
 
 impl Flow {
     fn characters(&mut self, text: &str) {
         match self.raw.as_deref() {
-            // A picture may have a title too: the page's is the first.
+            // Pictures may have titles too; the first title is the page's.
             Some("title") if !self.has_title => self.title.push_str(text),
             Some(_) => {}
             None => {
@@ -198,7 +198,7 @@ impl Flow {
         }
     }
 
-    /// Ends the paragraph that is being read.
+    /// Ends the current paragraph.
     fn flush(&mut self) {
         if self.heading.is_some() || self.is_preformatted {
             self.text.push('\n');

@@ -1,4 +1,4 @@
-//! Where on a page an element stands: in its main part, somewhere, at the edges, or out of sight.
+//! The region of a page that an element belongs to: main part, body, navigation and the like, or hidden.
 
 use super::elements;
 use html5ever::tokenizer::Tag;
@@ -14,7 +14,7 @@ pub(super) enum Region {
 }
 
 impl Region {
-    /// Of what is inside this element, which itself stands in `self`.
+    /// Returns the region of what is inside this element, if the element itself is in `self`.
     pub fn inside(self, tag: &Tag) -> Self {
         let own = own_region(tag);
         match (self, own) {

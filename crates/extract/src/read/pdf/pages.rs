@@ -1,4 +1,4 @@
-//! What the parser reports: each character with its place and size. A page's characters become lines when it ends.
+//! Receives characters from the parser and turns those of a page into lines when the page ends.
 
 use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 
@@ -12,7 +12,7 @@ pub(super) struct Page {
 
 pub(super) struct Pages {
     pages: Vec<Page>,
-    /// Of the page that is being read.
+    /// Of the current page.
     glyphs: Vec<Glyph>,
     count: usize,
     limit: usize,
@@ -36,7 +36,7 @@ impl Pages {
         self.pages
     }
 
-    /// Only the text that runs as most of its page does: the rest are stamps and labels of charts.
+    /// Keeps only the text in the page's usual direction; the rest are stamps and labels of charts.
     fn lay_out(&mut self) {
         let mut glyphs = std::mem::take(&mut self.glyphs);
         let rotated = |by: u8| glyphs.iter().filter(|glyph| glyph.quarter_turns == by).count();
@@ -55,7 +55,7 @@ impl OutputDev for Pages {
         _: &MediaBox,
         _: Option<(f64, f64, f64, f64)>,
     ) -> Result<(), OutputError> {
-        // The page before did not end where the parser gave up on it.
+        // The parser does not end a page on which it fails.
         self.lay_out();
         self.pages.push(Page { number, lines: Vec::new() });
         Ok(())
