@@ -154,9 +154,14 @@ fn an_answer_ends_by_itself_at_its_length_or_at_a_stop_string() {
     assert_eq!((text.as_str(), finished.unwrap().answer_tokens), ("", 0));
 }
 
-/// A question that even the smallest model answers as it must.
+/// Returns a conversation that even the smallest model continues as it must.
 fn counting(max_tokens: usize) -> Request {
-    ask("Repeat after me: one two three four five six seven eight nine ten", max_tokens)
+    let message = |role: &str, content: &str| Message { role: role.to_owned(), content: content.to_owned() };
+    let example =
+        [message("user", "one two three"), message("assistant", "four five six seven eight nine ten")];
+    let mut messages = [&example[..]; 4].concat();
+    messages.push(message("user", "one two three"));
+    Request { messages, ..ask("", max_tokens) }
 }
 
 #[test]

@@ -58,14 +58,14 @@ impl Stream for Metered {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.reply.poll_next_unpin(context);
         if let Poll::Ready(item) = &polled {
-            self.count(item.as_ref());
+            self.record(item.as_ref());
         }
         polled
     }
 }
 
 impl Metered {
-    fn count(&mut self, item: Option<&Result<Piece, ChatError>>) {
+    fn record(&mut self, item: Option<&Result<Piece, ChatError>>) {
         let provider = self.provider;
         match item {
             Some(Ok(Piece::Text(_))) if self.state == State::Waiting => {

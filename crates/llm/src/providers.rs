@@ -1,6 +1,6 @@
 //! The providers that are configured, and which of them answers.
 
-use crate::provider_name::{UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
+use crate::provider_name::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
 use crate::vendor::{self, Anthropic, Endpoint, Google, OpenAi, Protocol, Vendor, VendorSettings, Vendors};
 use crate::{DefaultModel, Edge, Model};
 use std::sync::Arc;
