@@ -1,5 +1,5 @@
-//! Acronyms and what they stand for, as in "Boundary Layer Control (BLC)" and "BLC (boundary layer control)",
-//! found as Schwartz and Hearst (2003) do: the letters of the acronym in order, read from the right.
+//! Acronyms and their long forms, as in "Boundary Layer Control (BLC)" and "BLC (boundary layer control)", found by
+//! the method of Schwartz and Hearst (2003): the letters of the acronym in order, read from the right.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::lexicon::WordClasses;
 use crate::parsed_text::Line;
 use crate::text::{Gap, Shape, Word};
 
-/// Each acronym of a line with the words that it stands for.
+/// Returns each acronym of a line with the range of its long form.
 pub fn acronyms(line: &Line<'_>) -> Vec<(usize, Range<usize>)> {
     let words = &line.words;
     let mut found = Vec::new();
@@ -28,8 +28,8 @@ fn is_acronym(word: &Word<'_>) -> bool {
     word.shape == Shape::Upper && (2..=8).contains(&word.text.len())
 }
 
-/// The words at the end of `range` that spell the acronym: its first letter starts the first of them, the others
-/// come in order, none of the words is left without a letter but small ones.
+/// Returns the words at the end of `range` that spell the acronym. Its first letter starts the first word, the others
+/// follow in order, and only function words are without a letter.
 fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Option<Range<usize>> {
     let letters: Vec<char> = acronym.lower.chars().collect();
     let mut left = letters.len();

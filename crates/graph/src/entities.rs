@@ -1,4 +1,4 @@
-//! What one document names, gathered over its lines: every occurrence of a name or phrase goes to its entity.
+//! Collects the names and phrases of a document, with all occurrences of each.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,24 +11,24 @@ use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::phrases::phrases;
 use crate::text::{Gap, Shape, Word};
 
-/// Endings of words that mostly stand before a noun.
+/// Endings of words that are mostly adjectives.
 const ADJECTIVES: [&str; 11] = ["al", "ic", "ous", "ive", "ary", "able", "ible", "ist", "lar", "nar", "ian"];
-/// Names with more forms or labels than these are noise.
+/// Names with more forms or labels than this are noise.
 const MOST_OTHERS: usize = 16;
 const MOST_LABELS: usize = 16;
 
 #[derive(Default)]
 pub struct Entity {
     pub key: String,
-    /// Keys by which others may call it.
+    /// Keys of other forms of the name.
     pub others: Vec<String>,
-    /// As written, each with how often.
+    /// As written, each with its count.
     pub labels: Vec<(String, u32)>,
     pub votes: Votes,
     pub is_name: bool,
-    /// Something speaks clearly for a person.
+    /// Whether there is clear evidence for a person.
     pub is_person: bool,
-    /// Also written in lower case.
+    /// Whether it is also written in lower case.
     pub is_common: bool,
     pub words: usize,
     pub occurrences: Vec<Occurrence>,
@@ -44,12 +44,12 @@ pub struct Occurrence {
     pub inside: Option<Inside>,
 }
 
-/// That a occurrence is part of a longer name or phrase.
+/// The longer name or phrase that an occurrence is part of.
 #[derive(Clone, Copy)]
 pub struct Inside {
-    /// The longer one's index among the entities.
+    /// Index of the longer one in `Entities::all`.
     entity: usize,
-    /// Its last two words: a "single-stage centrifugal pump" is a centrifugal pump.
+    /// Whether these are its last two words: a "single-stage centrifugal pump" is a centrifugal pump.
     is_head: bool,
 }
 
@@ -65,25 +65,25 @@ impl Entities {
         let mut entities = Entities::default();
         for line in &parsed.lines {
             if line.part == TextPart::Title {
-                entities.see_title(line, parsed);
+                entities.add_title(line, parsed);
             }
             let names = names(line, parsed);
             let phrases = phrases(line, parsed, &names);
-            let seen = entities.see_phrases(line, &phrases);
+            let seen = entities.add_phrases(line, &phrases);
             for name in &names {
                 let longest = phrases.partition_point(|phrase| phrase.start <= name.start);
                 let opened = longest.checked_sub(1).filter(|&index| phrases[index].start == name.start);
                 let inside = opened.map(|index| Inside { entity: seen[index], is_head: false });
-                entities.see_name(line, parsed, name, inside);
+                entities.add_name(line, parsed, name, inside);
             }
             if line.part == TextPart::Body && line.passage == 0 {
-                entities.see_subject(line, &names);
+                entities.add_subject(line, &names);
             }
         }
         entities
     }
 
-    /// The entity of that key, or the one that it was merged into.
+    /// Returns the entity of a key, or the one that it was merged into.
     pub fn find(&self, key: &str) -> Option<usize> {
         self.indexes.get(key).map(|&index| self.root(index))
     }
@@ -95,7 +95,7 @@ impl Entities {
         index
     }
 
-    /// From now on what was seen as `from` counts as seen as `into`.
+    /// Moves all occurrences of `from` to `into`.
     pub fn merge(&mut self, into: usize, from: usize) {
         let (into, from) = (self.root(into), self.root(from));
         if into == from {
@@ -109,8 +109,8 @@ impl Entities {
         entity.others.append(&mut other.others);
     }
 
-    /// The title as a whole, less what it says in brackets.
-    fn see_title(&mut self, line: &Line<'_>, parsed: &ParsedText<'_>) {
+    /// Adds the title as a whole, without the part in brackets.
+    fn add_title(&mut self, line: &Line<'_>, parsed: &ParsedText<'_>) {
         let end = line.words.iter().position(|word| word.gap == Gap::Open).unwrap_or(line.words.len());
         let content = line.words[..end].iter().filter(|word| !parsed.is_stop(word));
         let large = content.clone().filter(|word| word.shape != Shape::Lower).count();
@@ -120,17 +120,17 @@ impl Entities {
         }
         let comma =
             line.words[..end].iter().skip(1).position(|word| word.gap == Gap::Comma).map(|index| index + 1);
-        self.see_name(line, parsed, &(0..end), None);
+        self.add_name(line, parsed, &(0..end), None);
         self.title = self.find(&forms(&line.words[..end]).key);
         let Some(entity) = self.title.map(|index| &mut self.all[index]) else { return };
         entity.is_name = is_name || end == 1;
         if let Some(comma) = comma {
             let head = forms(&line.words[..comma]);
-            entity.call(std::iter::once(head.key).chain(head.others));
+            entity.add_forms(std::iter::once(head.key).chain(head.others));
         }
     }
 
-    fn see_name(
+    fn add_name(
         &mut self,
         line: &Line<'_>,
         parsed: &ParsedText<'_>,
@@ -147,16 +147,16 @@ impl Entities {
         let votes = votes(&line.words, name, parsed);
         entity.is_person |= votes.are_for_person();
         entity.votes.merge(&votes);
-        entity.call(forms.others);
-        entity.see(label(words), Occurrence { inside, ..occurrence(line, name, defines) });
+        entity.add_forms(forms.others);
+        entity.add(label(words), Occurrence { inside, ..occurrence(line, name, defines) });
         if let Some(tail) = tail(words) {
             let inside = Inside { entity: index, is_head: false };
-            self.see_name(line, parsed, &(name.start + tail.start..name.start + tail.end), Some(inside));
+            self.add_name(line, parsed, &(name.start + tail.start..name.start + tail.end), Some(inside));
         }
     }
 
-    /// Gives the index of each phrase's entity.
-    fn see_phrases(&mut self, line: &Line<'_>, phrases: &[Range<usize>]) -> Vec<usize> {
+    /// Returns the index of each phrase's entity.
+    fn add_phrases(&mut self, line: &Line<'_>, phrases: &[Range<usize>]) -> Vec<usize> {
         let key_of = |phrase: &Range<usize>| key(line.words[phrase.clone()].iter().map(|word| word.text));
         let indexes: Vec<usize> = phrases.iter().map(|phrase| self.index(key_of(phrase))).collect();
         for (index, phrase) in phrases.iter().enumerate() {
@@ -164,12 +164,12 @@ impl Entities {
                 entity: indexes[around],
                 is_head: phrases[around].end == phrase.end && phrase.len() == 2,
             });
-            self.see_phrase(line, phrase, indexes[index], inside);
+            self.add_phrase(line, phrase, indexes[index], inside);
         }
         indexes
     }
 
-    fn see_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, index: usize, inside: Option<Inside>) {
+    fn add_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, index: usize, inside: Option<Inside>) {
         let words = &line.words[phrase.clone()];
         let starts =
             line.words[phrase.start.saturating_sub(1)..=phrase.start].iter().any(Word::starts_sentence);
@@ -183,12 +183,12 @@ impl Entities {
         let is_sentence_case = words[0].shape == Shape::Capital && words[0].starts_sentence();
         let label = label(words);
         let label = if is_sentence_case { label.to_lowercase() } else { label };
-        entity.see(label, Occurrence { inside, ..occurrence(line, phrase, defines) });
+        entity.add(label, Occurrence { inside, ..occurrence(line, phrase, defines) });
     }
 
-    /// What the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
+    /// Adds what the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
     /// Frederick I, was ..." under the title "Frederick I, Holy Roman Emperor".
-    fn see_subject(&mut self, line: &Line<'_>, names: &[Range<usize>]) {
+    fn add_subject(&mut self, line: &Line<'_>, names: &[Range<usize>]) {
         let (Some(title), Some(first)) = (self.title, names.first()) else { return };
         let after = &line.words[first.end..];
         let opens = first.start <= 1 && after.first().is_some_and(|word| word.gap != Gap::Space);
@@ -204,11 +204,11 @@ impl Entities {
             ["as", "called", "née", "born", "alias", "nicknamed"].contains(&before.lower.as_str())
         });
         let called: Vec<String> = called.map(|name| forms(&line.words[name.clone()]).key).collect();
-        self.all[title].call(std::iter::once(name).chain(called));
+        self.all[title].add_forms(std::iter::once(name).chain(called));
     }
 
-    /// What an acronym stands for is a entity, however often it is written out.
-    pub fn see_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
+    /// Adds the long form of an acronym, however rarely it occurs.
+    pub fn add_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
         let key = key(line.words[words.clone()].iter().map(|word| word.text));
         match self.find(&key) {
             Some(known) => {
@@ -217,14 +217,15 @@ impl Entities {
             }
             None => {
                 let index = self.index(key);
-                self.see_phrase(line, words, index, None);
+                self.add_phrase(line, words, index, None);
                 index
             }
         }
     }
 
-    /// How often a entity is named for its own sake, as C-value (Frantzi and Ananiadou 1999) counts: what stands
-    /// inside of longer names and phrases counts where there are several such, and where it also stands alone.
+    /// Returns how often an entity occurs independently, by the C-value method (Frantzi and Ananiadou 1999):
+    /// occurrences inside longer names and phrases count only if there are several of those and if the entity also
+    /// occurs alone.
     pub fn independent(&self, entity: &Entity) -> f32 {
         let (mut own, mut nested) = (0.0, 0.0);
         let mut around: Vec<usize> = Vec::new();
@@ -258,12 +259,12 @@ impl Entities {
 }
 
 impl Entity {
-    /// A lone word that looks like an adjective.
+    /// Returns whether it is a single word that looks like an adjective.
     pub fn is_modifier(&self) -> bool {
         self.words == 1 && ADJECTIVES.iter().any(|ending| self.key.ends_with(ending))
     }
 
-    fn call(&mut self, others: impl IntoIterator<Item = String>) {
+    fn add_forms(&mut self, others: impl IntoIterator<Item = String>) {
         for other in others {
             if self.others.len() < MOST_OTHERS && other != self.key && !self.others.contains(&other) {
                 self.others.push(other);
@@ -271,7 +272,7 @@ impl Entity {
         }
     }
 
-    fn see(&mut self, label: String, occurrence: Occurrence) {
+    fn add(&mut self, label: String, occurrence: Occurrence) {
         self.occurrences.push(occurrence);
         match self.labels.iter_mut().find(|(known, _)| *known == label) {
             Some((_, count)) => *count += 1,
@@ -292,7 +293,8 @@ fn occurrence(line: &Line<'_>, range: &Range<usize>, defines: bool) -> Occurrenc
     }
 }
 
-/// Phrases come by their start, then by their end, and have at most four words: what is around one is near.
+/// Returns the longest phrase around a phrase. They are sorted by start, then by end, and have at most four words, so
+/// only near ones are compared.
 fn longest_around(phrases: &[Range<usize>], index: usize) -> Option<usize> {
     let phrase = &phrases[index];
     let near = index.saturating_sub(16)..(index + 4).min(phrases.len());
@@ -302,7 +304,7 @@ fn longest_around(phrases: &[Range<usize>], index: usize) -> Option<usize> {
     around.max_by_key(|&other| phrases[other].len())
 }
 
-/// The name after "of": "Elmham" in "Bishop of Elmham".
+/// Returns the name after "of": "Elmham" in "Bishop of Elmham".
 fn tail(words: &[Word<'_>]) -> Option<Range<usize>> {
     let of = words.iter().rposition(|word| word.lower == "of")?;
     let start = of + 1 + words[of + 1..].iter().position(|word| word.lower != "the")?;
@@ -311,7 +313,7 @@ fn tail(words: &[Word<'_>]) -> Option<Range<usize>> {
     (of > 0 && is_name && says).then_some(start..words.len())
 }
 
-/// As it stands in the text, with single spaces.
+/// Returns the words as written, with single spaces.
 fn label(words: &[Word<'_>]) -> String {
     let mut label = String::new();
     for (index, word) in words.iter().enumerate() {

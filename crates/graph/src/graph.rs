@@ -1,12 +1,12 @@
-//! The graph of all evidence of one owner: one node for each entity, edges between what is named together.
-//! Nothing but the evidence goes in, so a document's share goes with its rows.
+//! The graph of one owner's evidence: a node for each entity, and edges between entities that occur together. It
+//! depends on the evidence alone, so removing a document's rows removes its part.
 
-mod exact;
+mod fixed_point;
 mod merge;
 mod pairs;
 mod view;
 
-use exact::Exact;
+use fixed_point::FixedPoint;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use merge::Merged;
 
 pub use view::View;
 
-/// That a passage of a document names something: a [`crate::Mention`], and whose it is.
+/// The evidence that a passage of a document mentions an entity: a [`crate::Mention`] and its document.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     pub document: &'a str,
@@ -37,9 +37,9 @@ pub struct Node {
     pub id: String,
     pub label: String,
     pub kind: Kind,
-    /// Those that name it, in order.
+    /// The documents that mention it, sorted.
     pub documents: Vec<Arc<str>>,
-    /// Nodes of one number belong together; 0 is the largest community.
+    /// Nodes of the same community have the same number; 0 is the largest.
     pub community: u32,
     /// Between 0 and 1; the strongest node of the graph has 1.
     pub strength: f32,
@@ -49,12 +49,12 @@ pub struct Node {
 pub struct Graph {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    /// From each id, also of keys that were merged away, to its node.
+    /// Index of each id's node, also for keys that were merged into another.
     indexes: HashMap<String, u32>,
 }
 
 impl Graph {
-    /// The same graph for the same rows, in whatever order they come.
+    /// Returns the same graph for the same rows in any order.
     pub fn build<'a>(evidence: impl Iterator<Item = Evidence<'a>>) -> Graph {
         let merged = Merged::of(evidence.collect());
         let strengths = strengths(&merged);
@@ -79,7 +79,8 @@ impl Graph {
         Graph { nodes, edges, indexes }
     }
 
-    /// The part that documents name for which `keep` says so. Strengths and communities stay as they are.
+    /// Returns the part of the graph that the documents mention for which `keep` returns true. Strengths and
+    /// communities do not change.
     pub fn of_documents(&self, keep: impl Fn(&str) -> bool) -> Graph {
         let mut nodes = Vec::new();
         let mut indexes: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
@@ -98,17 +99,17 @@ impl Graph {
         Graph { nodes, edges: edges.collect(), indexes: ids.collect() }
     }
 
-    /// The strongest first.
+    /// Returns the nodes, the strongest first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// In the order of their nodes.
+    /// Returns the edges in the order of their nodes.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
 
-    /// The memory that it takes, about.
+    /// Returns an estimate of the memory used, in bytes.
     pub fn bytes(&self) -> usize {
         let node = |node: &Node| {
             size_of::<Node>()
@@ -122,17 +123,17 @@ impl Graph {
             + self.indexes.keys().map(index).sum::<usize>()
     }
 
-    /// The node of that id; the id of a form that was merged away leads to its node too.
+    /// Returns the node of an id, also if its key was merged into another.
     pub fn find(&self, id: &str) -> Option<&Node> {
         self.index(id).map(|index| &self.nodes[index as usize])
     }
 
-    /// The node of that id, or of that name however it is spelled.
+    /// Returns the node of an id, or of a name in any spelling.
     pub fn find_named(&self, name: &str) -> Option<&Node> {
         self.find(name).or_else(|| self.find(&key::id(&key::key_of_label(name))))
     }
 
-    /// Where a node stands, as edges name it.
+    /// Returns the index of a node in `nodes`, as edges use it.
     pub fn index(&self, id: &str) -> Option<u32> {
         self.indexes.get(id).copied()
     }
@@ -157,11 +158,11 @@ fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
     }
 }
 
-/// How strong each entity is: much where it matters much in many documents, less where nearly all name it.
+/// Returns the strength of each entity: high if it has weight in many documents, lower if nearly all mention it.
 fn strengths(merged: &Merged<'_>) -> Vec<f32> {
     let all = merged.documents.len() as f32;
-    let strength = |entity: &merge::Entity<'_>| {
-        let (mut sum, mut documents) = (Exact::default(), 0.0);
+    let strength = |entity: &merge::MergedEntity<'_>| {
+        let (mut sum, mut documents) = (FixedPoint::default(), 0.0);
         for rows in entity.rows.chunk_by(|one, next| one.document == next.document) {
             let weight = rows.iter().map(|row| row.weight).fold(0.0, f32::max);
             sum += weight * (1.0 + (rows.len() as f32).ln());

@@ -1,4 +1,4 @@
-//! What a name names: decided by votes of its own words and of the words around it.
+//! The kind of a named entity, decided by votes of the words in it and around it.
 
 use std::ops::Range;
 
@@ -32,13 +32,13 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with this name.
     pub fn parse(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// How much speaks for each kind.
+/// How much evidence there is for each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Votes([f32; Kind::ALL.len()]);
 
@@ -57,12 +57,12 @@ impl Votes {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// Whether more than the mere look of the name speaks for a person.
+    /// Returns whether there is more evidence for a person than the look of the name.
     pub fn are_for_person(&self) -> bool {
         self.0[Kind::Person as usize] >= 0.8
     }
 
-    /// The kind with most votes; of equals, the first.
+    /// Returns the kind with most votes; of equals, the first.
     pub fn winner(&self) -> Kind {
         let mut best = Kind::Concept;
         for kind in Kind::ALL {
@@ -74,7 +74,7 @@ impl Votes {
     }
 }
 
-/// What this occurrence of a name says about its kind.
+/// Returns what an occurrence of a name says about its kind.
 pub fn votes(line: &[Word<'_>], name: &Range<usize>, parsed: &ParsedText<'_>) -> Votes {
     let words = &line[name.clone()];
     let mut votes = Votes::one(Kind::Term, 0.2);
@@ -150,13 +150,13 @@ fn vote_by_words(words: &[Word<'_>], parsed: &ParsedText<'_>, votes: &mut Votes)
     }
 }
 
-/// "Anna", and the first half of "Pierre-Joseph".
+/// Returns whether the word is a given name, such as "Anna" or the first half of "Pierre-Joseph".
 fn is_given(word: &Word<'_>) -> bool {
     let first = word.lower.split('-').next().unwrap_or_default();
     classes(first).any(WordClasses::GIVEN_NAME)
 }
 
-/// What stands before the name of a country or a city and is part of it.
+/// Words before the name of a country or a city that are part of it.
 const COMPASS: [&str; 12] = [
     "new", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "united", "los",
     "san",
@@ -193,7 +193,7 @@ fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
     }
 }
 
-/// What follows "is a" or "was the", after an aside in brackets.
+/// Returns the words after "is a" or "was the", also after a remark in brackets.
 pub fn definition<'w, 'a>(after: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     let mut rest = after;
     if rest.first().is_some_and(|word| word.gap == Gap::Open) {
@@ -206,7 +206,7 @@ pub fn definition<'w, 'a>(after: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     (is_verb && is_article && verb.gap != Gap::Sentence).then(|| &rest[2..])
 }
 
-/// The kind that the first telling noun of a definition speaks of.
+/// Returns the kind that the first specific noun of a definition stands for.
 fn defined_kind(definition: &[Word<'_>]) -> Option<Kind> {
     let sentence = definition.first()?.sentence;
     let words = definition.iter().take(10).take_while(|word| word.sentence == sentence && word.lower != "of");

@@ -1,21 +1,21 @@
-//! Word lists: what a word says by itself, before any text is looked at. One lookup per word gives all of it.
+//! Word lists: the classes of a word without its context. One lookup per word returns all of them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What is known of a word, as a set of the classes below.
+/// A set of the classes below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WordClasses(u32);
 
 impl WordClasses {
-    /// Says nothing by itself and neither opens nor ends a concept ("various", "described").
+    /// Too vague to start or end a concept ("various", "described").
     pub const WEAK: WordClasses = WordClasses(1);
-    /// A noun too general to stand alone ("system"), good inside a phrase ("hydraulic system").
+    /// A noun too general by itself ("system"), but good inside a phrase ("hydraulic system").
     pub const PLAIN: WordClasses = WordClasses(1 << 14);
     pub const DATE: WordClasses = WordClasses(1 << 1);
-    /// Stands before a person's name and is no part of it ("Dr").
+    /// Precedes a person's name and is not part of it ("Dr").
     pub const HONORIFIC: WordClasses = WordClasses(1 << 2);
-    /// Stands before a person's name and may be part of it ("Queen").
+    /// Precedes a person's name and may be part of it ("Queen").
     pub const RANK: WordClasses = WordClasses(1 << 3);
     /// What a person is or does ("engineer Anna Berg").
     pub const ROLE: WordClasses = WordClasses(1 << 4);
@@ -28,17 +28,17 @@ impl WordClasses {
     pub const DEMONYM: WordClasses = WordClasses(1 << 10);
     /// A lower-case word inside names ("of", "von").
     pub const JOINS: WordClasses = WordClasses(1 << 11);
-    /// The word before which a place stands ("in", "near").
+    /// A preposition before a place ("in", "near").
     pub const LOCATES: WordClasses = WordClasses(1 << 12);
     pub const ARTICLE: WordClasses = WordClasses(1 << 13);
-    /// Shows that the word after it is a noun ("of") or that the one before it is none ("sends the").
+    /// Shows that the next word is a noun ("of") or that the one before it is not ("sends the").
     pub const DETERMINES: WordClasses = WordClasses(1 << 15);
-    /// Shows that the word after it is a verb ("must", "she").
+    /// Shows that the next word is a verb ("must", "she").
     pub const ACTS: WordClasses = WordClasses(1 << 16);
-    /// Its letters occur in no other list, so that its function words are known in any document.
+    /// Its letters occur in no other list, so its function words are recognised in any document.
     pub const RUSSIAN: WordClasses = WordClasses(1 << 31);
     pub const ENGLISH: WordClasses = WordClasses(1 << 24);
-    /// A function word of some language; the languages have one mark each.
+    /// A function word of a language; each language has its own class.
     const LANGUAGES: [WordClasses; 8] = [
         WordClasses::ENGLISH,
         WordClasses(1 << 25),
@@ -54,18 +54,18 @@ impl WordClasses {
         WordClasses(self.0 | other.0)
     }
 
-    /// Whether any of `other` is among these.
+    /// Returns whether any of `other` is in this set.
     pub const fn any(self, other: WordClasses) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// What is known of a word in lower case.
+/// Returns the classes of a word in lower case.
 pub fn classes(lower: &str) -> WordClasses {
-    MARKS.get(lower).copied().unwrap_or_default()
+    CLASSES.get(lower).copied().unwrap_or_default()
 }
 
-/// The language whose function words occur most: English where none does.
+/// Returns the language with most function words in the text, or English if there are none.
 pub fn language(words: impl Iterator<Item = WordClasses>) -> WordClasses {
     let mut counts = [0_u32; WordClasses::LANGUAGES.len()];
     for word in words {
@@ -82,7 +82,7 @@ pub fn language(words: impl Iterator<Item = WordClasses>) -> WordClasses {
     WordClasses::LANGUAGES[best]
 }
 
-static MARKS: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| {
+static CLASSES: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| {
     let languages = [
         include_str!("lexicon/stop_en.txt"),
         include_str!("lexicon/stop_de.txt"),
@@ -119,10 +119,10 @@ static MARKS: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| {
         ),
     ];
     let mut table = HashMap::new();
-    for (list, mark) in lists.into_iter().chain(languages.into_iter().zip(WordClasses::LANGUAGES)) {
+    for (list, class) in lists.into_iter().chain(languages.into_iter().zip(WordClasses::LANGUAGES)) {
         for word in list.split_whitespace() {
             let entry: &mut WordClasses = table.entry(word).or_default();
-            *entry = entry.or(mark);
+            *entry = entry.or(class);
         }
     }
     table

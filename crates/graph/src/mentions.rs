@@ -1,4 +1,4 @@
-//! What a document names, passage by passage: entities are merged, weighed and written out.
+//! The mentions of a document: its entities are merged, weighted and written out passage by passage.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,15 +7,15 @@ use crate::entities::{Entities, Entity};
 use crate::parsed_text::{ParsedText, TextPart};
 use crate::{Mention, Passage, same};
 
-/// At most so many different entities of one passage are kept, the weightiest first.
+/// Most entities of one passage; those with the highest weights are kept.
 const MOST_PER_PASSAGE: usize = 64;
-/// A form of a name that is not the one used here still finds the entity, but says less.
+/// Weight of a mention under a form of the name that the passage does not use.
 const OTHER_FORM: f32 = 0.5;
 
-/// What one document names, passage by passage, in the order of passages and falling weight.
+/// Returns the mentions of a document, in the order of passages and of decreasing weight.
 ///
-/// A name may come under several keys: the one of its label, and those of its other forms ("King Lothair II
-/// of Lotharingia" also as `lothair ii`), with the label unchanged. [`crate::Graph`] shows them as one.
+/// A name may have several keys: that of its label, and those of its other forms ("King Lothair II of Lotharingia"
+/// also as `lothair ii`), with the same label. [`crate::Graph`] merges them.
 pub fn mentions(title: &str, passages: &[Passage<'_>]) -> Vec<Mention> {
     if passages.is_empty() {
         return Vec::new();
@@ -69,8 +69,8 @@ fn write_out(entities: &Entities, entity: &Entity) -> Vec<Mention> {
     own.into_iter().chain(others).collect()
 }
 
-/// How much a entity matters in its document, between 0 and 1: how often it is named by itself, how early, in
-/// which place and in how many words. None for what is not worth a row.
+/// Returns the importance of an entity in its document, between 0 and 1: by how often it occurs independently, how
+/// early, in which part of the text and in how many words. Returns none if it is not worth a mention.
 fn weight(entity: &Entity, own: f32) -> Option<f32> {
     let alone = || entity.occurrences.iter().filter(|occurrence| occurrence.inside.is_none());
     let part = alone().map(|occurrence| occurrence.part).min().unwrap_or(TextPart::Body);
@@ -104,7 +104,8 @@ fn weight(entity: &Entity, own: f32) -> Option<f32> {
     Some(score / (score + 2.0))
 }
 
-/// A long word is worth naming even once, if it looks neither like an adjective nor like a verb form nor abstract.
+/// Returns whether a word is worth a mention even if it occurs once: it is long and looks like neither an adjective
+/// nor a verb form nor an abstract noun.
 fn is_rare(word: &str) -> bool {
     const ENDINGS: [&str; 20] = [
         "ing", "able", "ible", "ous", "ive", "ful", "al", "ic", "less", "ize", "ary", "ent", "ant", "ion",
@@ -113,7 +114,7 @@ fn is_rare(word: &str) -> bool {
     word.chars().count() > 8 && !ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
 
-/// The label written most often; of equals the longest.
+/// Returns the most frequent label; of equals, the longest.
 fn best_label(entity: &Entity) -> String {
     let rank = |(label, count): &&(String, u32)| (*count, label.len(), std::cmp::Reverse(label.clone()));
     entity.labels.iter().max_by_key(rank).map(|(label, _)| label.clone()).unwrap_or_default()
@@ -135,9 +136,9 @@ mod tests {
     use super::*;
     use crate::key::key_of_label;
 
-    /// What [`crate::Graph`] relies on to tell a entity's own rows from those of its other forms.
+    /// [`crate::Graph`] relies on this to tell an entity's own rows from those of its other forms.
     #[test]
-    fn every_thing_has_a_row_under_the_key_of_its_label() {
+    fn every_entity_has_a_row_under_the_key_of_its_label() {
         let texts = [
             "Dr. J. R. Berg of St. Brigid's Hospital met King Lothair II of Lotharingia, Hugh, King of Italy, and P-204.",
             "The Straw Hat by Roger W. Straus; Ferrant & Oakes of Leeds; max_age; C-reactive protein (CRP); the U.S.A.",

@@ -1,4 +1,4 @@
-//! Names: runs of capitalised words, codes, and what stands in quotation classes; and the forms of a name.
+//! Names: runs of capitalised words, codes, and titles in quotation marks; and the forms of a name.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::text::{Gap, Shape, Word};
 /// Longer runs are lists or headings, not names.
 const LONGEST_NAME: usize = 10;
 
-/// Where names stand in a line, from left to right, none over another.
+/// Returns the ranges of the names in a line, from left to right, without overlaps.
 pub fn names(line: &Line<'_>, parsed: &ParsedText<'_>) -> Vec<Range<usize>> {
     let scan = Scan { words: &line.words, parsed, part: line.part };
     let mut names = Vec::new();
@@ -18,7 +18,7 @@ pub fn names(line: &Line<'_>, parsed: &ParsedText<'_>) -> Vec<Range<usize>> {
     while at < line.words.len() {
         let end = scan.quotation(at).or_else(|| scan.name(at));
         let name = end.map_or(at..at, |end| scan.trimmed(at..end));
-        if !name.is_empty() && scan.is_telling(&name) {
+        if !name.is_empty() && scan.is_specific(&name) {
             names.push(name);
         }
         at = end.unwrap_or(at + 1);
@@ -26,7 +26,7 @@ pub fn names(line: &Line<'_>, parsed: &ParsedText<'_>) -> Vec<Range<usize>> {
     names
 }
 
-/// "Alexander the Great".
+/// As in "Alexander the Great".
 const EPITHETS: [&str; 16] = [
     "bald",
     "black",
@@ -53,7 +53,7 @@ struct Scan<'s, 'a> {
 }
 
 impl Scan<'_, '_> {
-    /// The end of what stands in quotation classes from here, where it looks like a title.
+    /// Returns the end of the quotation that starts here, if it looks like a title.
     fn quotation(&self, at: usize) -> Option<usize> {
         if self.words[at].gap != Gap::Quote || !self.words[at].is_capitalized() {
             return None;
@@ -65,7 +65,7 @@ impl Scan<'_, '_> {
         (closes && (length < 7 || self.words[end - 1].is_capitalized())).then_some(end)
     }
 
-    /// The end of the name that starts here.
+    /// Returns the end of the name that starts here.
     fn name(&self, at: usize) -> Option<usize> {
         if !self.starts(at) {
             return None;
@@ -114,13 +114,13 @@ impl Scan<'_, '_> {
         leads_on || is_known || word.possessive || stands_alone
     }
 
-    /// "75 kW", "104 mmHg".
+    /// Recognises "75 kW" and "104 mmHg".
     fn is_unit(&self, at: usize) -> bool {
         let before = at.checked_sub(1).map(|before| &self.words[before]);
         before.is_some_and(|before| before.shape == Shape::Number) && self.words[at].text.len() <= 5
     }
 
-    /// How many words more belong to the name from `at` to `end`.
+    /// Returns how many further words belong to the name from `at` to `end`.
     fn step(&self, at: usize, end: usize) -> usize {
         let word = &self.words[end];
         if word.gap != Gap::Space {
@@ -138,7 +138,8 @@ impl Scan<'_, '_> {
         self.step_over(at, end)
     }
 
-    /// How many words from the small one at `end` on belong to the name: "of Elmham", "of the Hydaspes", "& Sons".
+    /// Returns how many words from the lower-case one at `end` belong to the name: "of Elmham", "of the Hydaspes", "&
+    /// Sons".
     fn step_over(&self, at: usize, end: usize) -> usize {
         let (word, next) = (&self.words[end], self.words.get(end + 1));
         let joins = |word: &Word<'_>| word.classes.any(WordClasses::JOINS) && word.shape == Shape::Lower;
@@ -170,7 +171,7 @@ impl Scan<'_, '_> {
         words.len() > 1 && is_known && words.iter().all(is_plain)
     }
 
-    /// "the License of the Program", where licences and programs are also spoken of in lower case.
+    /// "the License of the Program", if the document also writes "license" in lower case.
     fn is_common(&self, head: usize) -> bool {
         let word = &self.words[head];
         let general =
@@ -187,7 +188,7 @@ impl Scan<'_, '_> {
             || next.is_some_and(|next| ["sons", "company", "co"].contains(&next.lower.as_str()))
     }
 
-    /// Without articles and general words at its edges.
+    /// Returns the name without articles and connecting words at its ends.
     fn trimmed(&self, mut name: Range<usize>) -> Range<usize> {
         let is_year = |word: Option<&Word<'_>>| word.is_some_and(|word| word.shape == Shape::Number);
         let ends_badly = |end: usize| {
@@ -210,8 +211,9 @@ impl Scan<'_, '_> {
         name
     }
 
-    /// A lone word must say something: neither "President" nor "the University" nor "American" is a name.
-    fn is_telling(&self, name: &Range<usize>) -> bool {
+    /// Returns whether it can be a name: a single general word such as "President", "University" or "American" is
+    /// not.
+    fn is_specific(&self, name: &Range<usize>) -> bool {
         let words = &self.words[name.clone()];
         let general = WordClasses::WEAK
             .or(WordClasses::PLAIN)
@@ -233,7 +235,7 @@ impl Scan<'_, '_> {
     }
 }
 
-/// The key of a name and those of its other forms: without rank, without initials, the part before "of".
+/// The key of a name, and those of its other forms: without rank, without initials, the part before "of".
 pub struct Forms {
     pub key: String,
     pub others: Vec<String>,
@@ -246,7 +248,7 @@ pub fn forms(words: &[Word<'_>]) -> Forms {
     let is_generic = WordClasses::ORGANIZATION.or(WordClasses::PLACE).or(WordClasses::EVENT);
     let is_titled =
         !all.iter().take_while(|word| word.lower != "of").any(|word| word.classes.any(is_generic));
-    // "Persian King Darius III": what comes before the last rank goes with it.
+    // "Persian King Darius III": the words before the last rank are dropped with it.
     let leads = all.iter().take_while(|word| is_rank(word) || word.classes.any(WordClasses::DEMONYM)).count();
     let ranks = all[..leads].iter().rposition(|word| is_rank(word)).map_or(0, |last| last + 1);
     let bare: Vec<&Word<'_>> = all[if is_titled { ranks } else { 0 }..].to_vec();
@@ -279,7 +281,7 @@ fn is_rank(word: &Word<'_>) -> bool {
     word.classes.any(WordClasses::RANK.or(WordClasses::HONORIFIC)) && word.is_capitalized()
 }
 
-/// "II" and "V" as in "Lothair II" and "Marianus V".
+/// Recognises "II" and "V" as in "Lothair II" and "Marianus V".
 pub fn is_numeral(word: &Word<'_>) -> bool {
     word.text.bytes().all(|b| matches!(b, b'I' | b'V' | b'X'))
 }

@@ -1,4 +1,4 @@
-//! A document read once: its lines as words, its language, and which words it writes small and which large.
+//! A document split into words: its lines, its language, and how it capitalises words.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,12 +9,12 @@ use crate::text::{Gap, Shape, Word, words};
 pub struct ParsedText<'a> {
     pub lines: Vec<Line<'a>>,
     pub language: WordClasses,
-    /// Words that occur in lower case: a capital at the start of a sentence makes no name of them.
-    small: HashSet<String>,
-    /// Words that stand more often where a verb stands than where a noun does.
+    /// Words that occur in lower case: capitalised at the start of a sentence they are not names.
+    lower_case: HashSet<String>,
+    /// Words that occur more often in the position of a verb than of a noun.
     verbs: HashSet<String>,
-    /// Words with a capital inside a sentence: names also where they start one.
-    large: HashSet<String>,
+    /// Words that are capitalised inside a sentence: they are names at the start of one too.
+    capitalized: HashSet<String>,
 }
 
 pub struct Line<'a> {
@@ -39,26 +39,26 @@ impl<'a> ParsedText<'a> {
             }
             lines.push(Line { passage, part: TextPart::Body, words: words(content.text) });
         }
-        lines.iter_mut().for_each(soften_shouting);
+        lines.iter_mut().for_each(ignore_all_caps);
         let language = language(lines.iter().flat_map(|line| &line.words).map(|word| word.classes));
-        let (mut small, mut large) = (HashSet::new(), HashSet::new());
-        for word in lines.iter().filter(|line| tells_by_case(line)).flat_map(|line| &line.words) {
+        let (mut lower_case, mut capitalized) = (HashSet::new(), HashSet::new());
+        for word in lines.iter().filter(|line| capitals_mark_names(line)).flat_map(|line| &line.words) {
             match word.shape {
-                Shape::Lower => small.insert(word.lower.clone()),
-                Shape::Capital if !word.starts_sentence() => large.insert(word.lower.clone()),
+                Shape::Lower => lower_case.insert(word.lower.clone()),
+                Shape::Capital if !word.starts_sentence() => capitalized.insert(word.lower.clone()),
                 _ => false,
             };
         }
         let verbs = verbs(&lines);
-        ParsedText { lines, language, small, large, verbs }
+        ParsedText { lines, language, lower_case, capitalized, verbs }
     }
 
     pub fn occurs_in_lower_case(&self, word: &Word<'_>) -> bool {
-        self.small.contains(&word.lower)
+        self.lower_case.contains(&word.lower)
     }
 
     pub fn occurs_capitalized(&self, word: &Word<'_>) -> bool {
-        self.large.contains(&word.lower)
+        self.capitalized.contains(&word.lower)
     }
 
     pub fn is_verb(&self, word: &Word<'_>) -> bool {
@@ -70,15 +70,16 @@ impl<'a> ParsedText<'a> {
     }
 }
 
-/// Not where every word is large: "Changing the Mechanical Seal".
-fn tells_by_case(line: &Line<'_>) -> bool {
+/// Returns whether capitals mark names in this line, which they do not if every word has one: "Changing the
+/// Mechanical Seal".
+fn capitals_mark_names(line: &Line<'_>) -> bool {
     let inner = || line.words.iter().filter(|word| !word.starts_sentence());
     let large = inner().filter(|word| word.shape == Shape::Capital).count();
     line.part == TextPart::Body || large * 3 < inner().count()
 }
 
-/// Without a dictionary: a verb follows "must" or "she" and is followed by "the" or "to"; a noun follows "the" or
-/// "in" and is followed by "of".
+/// Finds verbs without a dictionary: a verb follows "must" or "she" and precedes "the" or "to"; a noun follows "the"
+/// or "in" and precedes "of".
 fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
     let mut tally: HashMap<&str, i32> = HashMap::new();
     for pair in lines.iter().flat_map(|line| line.words.windows(2)) {
@@ -98,7 +99,7 @@ fn verbs(lines: &[Line<'_>]) -> HashSet<String> {
     tally.into_iter().filter(|(_, tally)| *tally < 0).map(|(word, _)| word.to_owned()).collect()
 }
 
-/// A title that is a file's name reads like one: "pump_manual-v2.pdf" is "pump manual v2".
+/// Returns a title that is a file name without its extension.
 fn bare_title(title: &str) -> &str {
     match title.rsplit_once('.') {
         Some((stem, ending))
@@ -110,8 +111,8 @@ fn bare_title(title: &str) -> &str {
     }
 }
 
-/// Where most of a sentence is in capitals, capitals say nothing.
-fn soften_shouting(line: &mut Line<'_>) {
+/// Ignores capitals in a sentence that is mostly written in them.
+fn ignore_all_caps(line: &mut Line<'_>) {
     for sentence in line.words.chunk_by_mut(|one, next| one.sentence == next.sentence) {
         let upper = sentence.iter().filter(|word| word.shape == Shape::Upper).count();
         if upper >= 2 && upper * 5 > sentence.len() * 3 {

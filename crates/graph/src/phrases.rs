@@ -8,8 +8,8 @@ use crate::text::{Gap, Shape, Word};
 
 const LONGEST_PHRASE: usize = 4;
 
-/// Every phrase of a line that could be a concept, nested ones included. A name of one word may open a phrase
-/// ("Lyme disease"); apart from that, phrases stand between names.
+/// Returns every phrase of a line that could be a concept, also nested ones. A name of one word may start a phrase
+/// ("Lyme disease"); otherwise phrases are between names.
 pub fn phrases(line: &Line<'_>, parsed: &ParsedText<'_>, names: &[Range<usize>]) -> Vec<Range<usize>> {
     let scan = Scan { words: &line.words, parsed, part: line.part };
     let mut phrases = Vec::new();
@@ -44,7 +44,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// How many words from the start of the range belong together.
+    /// Returns how many words from the start of the range belong together.
     fn run_length(&self, range: Range<usize>) -> usize {
         let belongs = |index: &usize| {
             let word = &self.words[*index];
@@ -58,30 +58,30 @@ impl Scan<'_, '_> {
     fn add_phrases(&self, run: Range<usize>, phrases: &mut Vec<Range<usize>>) {
         for start in run.clone() {
             for end in start + 1..=run.end.min(start + LONGEST_PHRASE) {
-                // Nothing reaches over a possessive: "the pump's seal" names two entities.
+                // A phrase ends at a possessive: "the pump's seal" is two entities.
                 if end > start + 1 && self.words[end - 2].possessive {
                     break;
                 }
-                if self.may_end(end) && is_telling(&self.words[start..end]) && self.is_noun(start..end) {
+                if self.may_end(end) && is_specific(&self.words[start..end]) && self.is_noun(start..end) {
                     phrases.push(start..end);
                 }
             }
         }
     }
 
-    /// "angle of attack", where `of` is the place of its middle word.
+    /// Adds phrases like "angle of attack"; `of` is the index of the middle word.
     fn add_joined(&self, of: usize, phrases: &mut Vec<Range<usize>>) {
         let (first, last) = (&self.words[of - 1], &self.words[of + 1]);
         let is_joined = self.words[of].lower == "of" && self.words[of].gap == Gap::Space && !first.possessive;
-        let is_telling =
+        let is_specific =
             |word: &Word<'_>| word.shape == Shape::Lower && !word.classes.any(WordClasses::PLAIN);
         let continues = self.run_length(of + 1..(of + 3).min(self.words.len())) == 1;
-        if is_joined && is_telling(first) && is_telling(last) && last.gap == Gap::Space && continues {
+        if is_joined && is_specific(first) && is_specific(last) && last.gap == Gap::Space && continues {
             phrases.push(of - 1..of + 2);
         }
     }
 
-    /// Phrases that open with a name, where they stand as nouns do, not as a subject and its verb.
+    /// Adds phrases that start with a name, if it is used like a noun and not as the subject of a verb.
     fn opened_by(&self, name: usize, phrases: &mut Vec<Range<usize>>) {
         let opener = &self.words[name];
         let is_led = name > 0 && opener.gap == Gap::Space && self.words[name - 1].shape == Shape::Lower;
@@ -106,7 +106,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Verbs and adjectives are listed for English alone: elsewhere a lone word must follow an article or the like.
+    /// Only English has lists of verbs and adjectives: in other languages a single word must follow an article or the
+    /// like.
     fn is_noun(&self, phrase: Range<usize>) -> bool {
         let is_led = phrase.start > 0 && self.parsed.is_stop(&self.words[phrase.start - 1]);
         phrase.len() > 1 || is_led || self.parsed.language == WordClasses::ENGLISH
@@ -126,7 +127,7 @@ impl Scan<'_, '_> {
 fn is_content(word: &Word<'_>) -> bool {
     let letters = word.lower.chars().filter(|c| c.is_alphabetic()).count();
     let enough = if word.shape == Shape::Other { 2 } else { 3 };
-    // Runs with grammar in them, of a script that is written without spaces.
+    // A run of a script without spaces that includes grammatical endings.
     let is_unspaced =
         word.shape == Shape::Other && word.text.contains(|c| ('\u{3041}'..='\u{309f}').contains(&c));
     let is_adverb = word.lower.len() > 4 && word.lower.ends_with("ly") && word.shape == Shape::Lower;
@@ -139,9 +140,9 @@ fn is_content(word: &Word<'_>) -> bool {
             .any(WordClasses::WEAK.or(WordClasses::DATE).or(WordClasses::HONORIFIC).or(WordClasses::ARTICLE))
 }
 
-/// At least one word that is not general.
-fn is_telling(words: &[Word<'_>]) -> bool {
+/// Returns whether at least one word is specific.
+fn is_specific(words: &[Word<'_>]) -> bool {
     let general = WordClasses::PLAIN.or(WordClasses::DEMONYM).or(WordClasses::ROLE).or(WordClasses::RANK);
-    let tells = words.iter().any(|word| !word.classes.any(general));
-    tells && (words.len() > 1 || words[0].lower.chars().count() > 2)
+    let is_specific = words.iter().any(|word| !word.classes.any(general));
+    is_specific && (words.len() > 1 || words[0].lower.chars().count() > 2)
 }

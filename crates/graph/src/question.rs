@@ -1,5 +1,5 @@
-//! What a question names. It may be written in lower case or with every word large, so capitals are not asked:
-//! every run of its words is a candidate, and the keys that documents have decide.
+//! The names in a question. It may be written in lower case or with every word capitalised, so capitals are ignored:
+//! every run of words is a candidate, and the keys of the documents decide.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::text::{Word, words};
 const MOST_WORDS: usize = 64;
 const LONGEST_NAME: usize = 9;
 
-/// Keys that a question may name, the longest first. Most of them exist in no document.
+/// Returns the keys that a question may name, the longest first. Most of them are in no document.
 pub fn names_in(text: &str) -> Vec<String> {
     let mut words = words(text);
     words.truncate(MOST_WORDS);

@@ -1,4 +1,4 @@
-//! Different ways to write one entity inside a document: acronyms, forms of a name, surnames alone.
+//! Merges different spellings of one entity inside a document: acronyms, forms of a name, surnames alone.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,10 +8,10 @@ use crate::key::key;
 use crate::kind::{Kind, Votes};
 use crate::parsed_text::ParsedText;
 
-/// A word that is part of more names of other entities than this is nobody's surname.
+/// A word that is part of more names of other entities than this is not taken for a surname.
 const MOST_OTHERS: usize = 2;
 
-/// Among more persons of one name than this, nobody knows who is meant.
+/// If more persons than this share a name, an occurrence of it is assigned to none of them.
 const MOST_BEARERS: usize = 8;
 
 pub fn merge(parsed: &ParsedText<'_>, entities: &mut Entities) {
@@ -20,12 +20,12 @@ pub fn merge(parsed: &ParsedText<'_>, entities: &mut Entities) {
     merge_surnames(entities);
 }
 
-/// What is seen as "BLC" counts for "Boundary Layer Control".
+/// Counts "BLC" as "Boundary Layer Control".
 fn merge_acronyms(parsed: &ParsedText<'_>, entities: &mut Entities) {
     for line in &parsed.lines {
         for (acronym, words) in acronyms(line) {
             let short = key(std::iter::once(line.words[acronym].text));
-            let long = entities.see_spelled_out(line, &words);
+            let long = entities.add_spelled_out(line, &words);
             if let Some(acronym) = entities.find(&short) {
                 entities.merge(long, acronym);
             }
@@ -34,7 +34,7 @@ fn merge_acronyms(parsed: &ParsedText<'_>, entities: &mut Entities) {
     }
 }
 
-/// "Lothair II" counts for "King Lothair II of Lotharingia" where only one such is named.
+/// Counts "Lothair II" as "King Lothair II of Lotharingia" if only one such name occurs.
 fn merge_forms(entities: &mut Entities) {
     let mut claims: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (index, entity) in entities.all.iter().enumerate() {
@@ -51,7 +51,7 @@ fn merge_forms(entities: &mut Entities) {
     }
 }
 
-/// "Boritzer" counts for "Etan Boritzer"; where several persons have that name, for the one named last.
+/// Counts "Boritzer" as "Etan Boritzer". If several persons have that name, counts it for the one named last.
 fn merge_surnames(entities: &mut Entities) {
     let bearers = Bearers::of(entities);
     for index in 0..entities.all.len() {
@@ -63,22 +63,22 @@ fn merge_surnames(entities: &mut Entities) {
             [] => {}
             &[only] => {
                 let surname = entity.key.clone();
-                // A surname alone looks like anything: it has no say in the kind.
+                // A surname alone says nothing about the kind.
                 entities.all[index].votes = Votes::default();
                 entities.merge(only, index);
                 entities.all[only].others.push(surname);
             }
-            several if several.len() <= MOST_BEARERS => share_out(entities, index, several),
+            several if several.len() <= MOST_BEARERS => assign_to_latest(entities, index, several),
             _ => {}
         }
     }
 }
 
-/// Who, or what, has a word in its name of several words.
+/// The entities whose names of several words contain a word.
 #[derive(Default)]
 struct Bearers {
     persons: HashMap<String, Vec<usize>>,
-    /// Those that merely look like persons, by their last word.
+    /// Those that only look like persons, by their last word.
     lookalikes: HashMap<String, Vec<usize>>,
     others: HashMap<String, usize>,
 }
@@ -115,19 +115,19 @@ impl Bearers {
     }
 }
 
-/// Gives each occurrence of a surname to the person with that name who was named last before it.
-fn share_out(entities: &mut Entities, surname: usize, bearers: &[usize]) {
-    let place = |occurrence: &Occurrence| (occurrence.passage, occurrence.sentence);
+/// Assigns each occurrence of a surname to the person of that name who was named last before it.
+fn assign_to_latest(entities: &mut Entities, surname: usize, bearers: &[usize]) {
+    let position = |occurrence: &Occurrence| (occurrence.passage, occurrence.sentence);
     let mut named: Vec<Vec<(u32, u32)>> = Vec::new();
     for &bearer in bearers {
-        let mut places: Vec<(u32, u32)> = entities.all[bearer].occurrences.iter().map(place).collect();
-        places.sort_unstable();
-        named.push(places);
+        let mut positions: Vec<(u32, u32)> = entities.all[bearer].occurrences.iter().map(position).collect();
+        positions.sort_unstable();
+        named.push(positions);
     }
     for occurrence in std::mem::take(&mut entities.all[surname].occurrences) {
-        let last = |places: &Vec<(u32, u32)>| {
-            let before = places.partition_point(|named| *named <= place(&occurrence));
-            before.checked_sub(1).map(|last| places[last])
+        let last = |positions: &Vec<(u32, u32)>| {
+            let before = positions.partition_point(|named| *named <= position(&occurrence));
+            before.checked_sub(1).map(|last| positions[last])
         };
         let latest = (0..bearers.len()).rev().max_by_key(|&index| last(&named[index]));
         let bearer = latest.filter(|&index| last(&named[index]).is_some()).map(|index| bearers[index]);

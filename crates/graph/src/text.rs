@@ -1,17 +1,17 @@
-//! From a line of text to its words: where each stands, how it is written, and what stands before it.
+//! Splits a line of text into words, with the form of each and what separates it from the one before.
 
 use crate::lexicon::{WordClasses, classes};
 
 pub struct Word<'a> {
-    /// As written, less a possessive ending.
+    /// As written, without a possessive ending.
     pub text: &'a str,
     pub lower: String,
     pub shape: Shape,
     pub classes: WordClasses,
-    /// What stands between the word before and this one.
+    /// What is between the word before and this one.
     pub gap: Gap,
     pub possessive: bool,
-    /// A full stop follows: "J." is an initial, "A" may be an article.
+    /// Whether a full stop follows: "J." is an initial, "A" may be an article.
     pub dotted: bool,
     /// Counted from the start of the line.
     pub sentence: u32,
@@ -43,7 +43,7 @@ pub enum Gap {
     Other,
 }
 
-/// Longer ones are no words: encoded data, or a script that is written without spaces.
+/// Longer ones are not words but encoded data, or a script without spaces.
 const LONGEST_WORD: usize = 64;
 
 impl Word<'_> {
@@ -98,7 +98,7 @@ fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
     }
 }
 
-/// Start and end of the next word at or after `from`.
+/// Returns the start and end of the next word at or after `from`.
 fn next_word(line: &str, from: usize) -> Option<(usize, usize)> {
     let rest = &line[from..];
     let start = from + rest.find(|c: char| is_inside(c) || c == '&')?;
@@ -123,12 +123,12 @@ fn is_inside(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || ('\u{300}'..='\u{36f}').contains(&c)
 }
 
-/// Whether `c` between two letters or digits leaves them one word.
+/// Returns whether `c` between two letters or digits joins them into one word.
 fn links(so_far: &str, c: char, next: char) -> bool {
     let last_part = so_far.rsplit('.').next().unwrap_or(so_far);
     match c {
         '-' | '\u{2010}' | '\u{2011}' | '\'' | '’' => true,
-        // "U.S.A", "3.5", "db.small"; not the full stop between two sentences set without a space.
+        // "U.S.A", "3.5", "db.small"; not the full stop between two sentences without a space.
         '.' => last_part.chars().count() == 1 || !next.is_uppercase(),
         _ => false,
     }

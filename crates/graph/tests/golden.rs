@@ -1,5 +1,5 @@
-//! Five texts of different fields, each with a list of what a careful reader would name in it, of which kind, and
-//! which of these belong together. The strongest nodes and edges are held against the lists.
+//! Five texts of different fields, each with a list of the entities that a careful reader would name, their kinds,
+//! and the pairs that belong together. The strongest nodes and edges are compared with the lists.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -97,7 +97,8 @@ fn read(name: &str, ending: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// The graph of one Markdown text, a passage for each section, or for each paragraph where there are no sections.
+/// Returns the graph of a Markdown text, with a passage for each section, or for each paragraph if it has no
+/// sections.
 fn graph_of(text: &str) -> Graph {
     let (title, body) = text.split_once('\n').unwrap();
     let has_sections = body.contains("\n## ");

@@ -1,4 +1,4 @@
-//! The graph depends on its evidence alone, joins what is named together, and can be looked at in parts.
+//! The graph depends on its evidence alone, joins entities that occur together, and can be viewed in parts.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use graph::{Graph, Mention, Passage, mentions};

@@ -1,10 +1,10 @@
-//! Parts of a graph that a person can look at.
+//! Parts of a graph, small enough to be drawn.
 
 use super::pairs::prune;
 use super::{Graph, Node};
 use crate::edge::Edge;
 
-/// Legible: each node shows its strongest few edges.
+/// Each node shows only its strongest edges, so that the drawing stays legible.
 const MOST_PER_NODE: u32 = 4;
 
 /// Some nodes of a graph, the strongest first, and the edges among them.
@@ -19,7 +19,7 @@ impl Graph {
         self.view((0..self.nodes.len()).take(limit))
     }
 
-    /// The strongest nodes that a document names.
+    /// Returns the strongest nodes that a document mentions.
     pub fn of_document(&self, document: &str, limit: usize) -> View<'_> {
         let names = |index: &usize| {
             let documents = &self.nodes[*index].documents;
@@ -28,14 +28,14 @@ impl Graph {
         self.view((0..self.nodes.len()).filter(names).take(limit))
     }
 
-    /// A node and its strongest neighbours.
+    /// Returns a node and its strongest neighbours.
     pub fn around(&self, id: &str, limit: usize) -> View<'_> {
         let Some(&center) = self.indexes.get(id) else { return self.view(std::iter::empty()) };
         let near = self.near(center).into_iter().map(|(_, index)| index);
         self.view(std::iter::once(center as usize).chain(near).take(limit))
     }
 
-    /// All that a node is connected to, and how strongly; the strongest first.
+    /// Returns the neighbours of a node with the strength of each edge, the strongest first.
     pub fn neighbours(&self, id: &str) -> Vec<(f32, &Node)> {
         let near = self.index(id).map(|center| self.near(center)).unwrap_or_default();
         near.into_iter().map(|(strength, index)| (strength, &self.nodes[index])).collect()
