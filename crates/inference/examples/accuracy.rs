@@ -1,8 +1,8 @@
-//! How close the encoder is to its float reference, on a collection in BEIR's form: the cosine of each text's two
-//! vectors, and nDCG@10 of an exact search with each.
+//! Measures how close the encoder is to its float reference, on a collection in the format of BEIR: the cosine of
+//! each text's two vectors, and nDCG@10 of an exact search with each.
 //!
-//! `accuracy MODELS CORPUS [TEXTS [KERNEL]]`: the encoder's folder, the collection's folder, how many texts at most are
-//! compared (all of them for a comparable nDCG; the reference takes a quarter of a second for each), and with what.
+//! `accuracy MODELS CORPUS [TEXTS [KERNEL]]`: the encoder's folder, the collection's folder, the most texts to
+//! compare (all of them for a comparable nDCG; the reference takes a quarter of a second for each), and the kernel.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "not the product")]
 

@@ -1,4 +1,4 @@
-//! Our side of the benchmarks: loads a model, then does what each line of standard input says and prints how long it
+//! This engine's part of the benchmarks: loads a model, runs the commands on standard input and prints how long each
 //! took, so that the rounds of several engines can be interleaved.
 //!
 //! `bench embed --models DIR --texts FILE` understands `go` and `vectors FILE`;

@@ -130,7 +130,7 @@ impl Pause {
 
 struct Shared<T>(*mut T);
 
-// SAFETY: `each_item` hands each item to one thread only, and its items may be sent.
+// SAFETY: `each_item` gives each item to one thread only, and its items are `Send`.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The decoder with the real model: as the float reference says, and in English.
+//! The decoder with the real model: compared with the float reference, and in English.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -66,7 +66,7 @@ fn surprise(logits: &[f32], token: u32) -> f64 {
     sum.ln() + highest - f64::from(logits[token as usize])
 }
 
-/// Tokens that follow greedily, each chosen after the one before was appended.
+/// Returns the tokens that follow greedily, each chosen after the one before was appended.
 fn continuation(
     decoder: &Decoder,
     pool: &TaskPool,
@@ -104,7 +104,7 @@ fn greedy_continuations_agree_with_the_float_reference_for_most_tokens() {
     assert!(agreed * 100 >= all * 80, "{agreed} of {all}");
 }
 
-/// How many tokens both choose alike, each time behind what the reference chose before.
+/// Returns how many tokens both choose, each time after the tokens that the reference chose.
 fn agreement(reference: &Reference, decoder: &Decoder, pool: &TaskPool, text: &str, count: usize) -> usize {
     let tokens = decoder.tokenizer().encode(text, false);
     let mut past = Past::default();
@@ -175,8 +175,8 @@ fn every_kernel_expects_the_same() {
             "{kernel} does not compute as {}",
             vectors[0].0
         );
-        // Without an instruction that multiplies and adds, sums are rounded once more: now and then a byte is another. That
-        // takes the logits no further from each other than they all are from the float reference.
+        // Without a fused multiply-add, sums are rounded once more, and a byte may differ now and then. The logits
+        // differ from each other no more than they all do from the float reference.
         for (a, b) in [(read, &portable.1), (written, &portable.2)] {
             let mean = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f32>() / a.len() as f32;
             assert!(mean < 1.0, "{kernel}: logits are {mean} from the portable ones");

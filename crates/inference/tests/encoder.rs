@@ -1,4 +1,4 @@
-//! The encoder with the real model: as the float reference says, on every kernel, for any text.
+//! The encoder with the real model: compared with the float reference, on every kernel, for any text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -25,7 +25,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Paragraphs of the project's own documents.
+/// Returns paragraphs of the project's own documents.
 fn paragraphs(count: usize) -> Vec<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files = ["README.md", "ARCHITECTURE.md", "docs/operations.md", "docs/scaling.md", "docs/api.md"];
@@ -52,7 +52,7 @@ fn vectors_agree_with_the_float_reference_on_every_kernel() {
     }
 }
 
-/// They add up floats in another order, the fastest looks up its softmax in a table, and AVX2 has weights of fewer steps.
+/// Kernels add floats in different orders, the fastest uses a table for its softmax, and AVX2 has coarser weights.
 #[test]
 fn kernels_agree_with_each_other() {
     let texts =

@@ -1,4 +1,4 @@
-//! The engine with the real models: order, priorities, streams, ends.
+//! The engine with the real models: order, priorities, streams, cancellation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -190,7 +190,7 @@ fn answers_written_at_the_same_time_are_those_written_alone() {
         let answers = questions.map(|question| scope.spawn(move || answer(engine, ask(question, 30)).0));
         answers.into_iter().map(|answer| answer.join().unwrap()).collect()
     });
-    // Rows of one product are rounded on their own, but a prompt read before changes how much of it is reused.
+    // Rows of one product are rounded independently, but an earlier prompt changes how much of a prompt is reused.
     let same = alone.iter().zip(&together).filter(|(a, b)| a == b).count();
     assert!(same >= 3, "{alone:#?} {together:#?}");
 }
@@ -241,7 +241,7 @@ fn a_dropped_answer_is_not_written_to_its_end() {
 }
 
 #[test]
-fn what_waits_when_the_engine_ends_is_told_so() {
+fn waiting_requests_get_an_error_when_the_engine_ends() {
     let engine = engine();
     let vectors = engine.embed(texts(5000), Priority::Bulk).unwrap();
     let mut generation = engine.generate(ask("Count from one to ten thousand.", 4000)).unwrap();

@@ -1,4 +1,4 @@
-//! Loads a model from its file, layers side by side on all processors.
+//! Loads a model from its file, several layers in parallel.
 
 use super::config::Config;
 use super::{Decoder, Layer, rope};
@@ -123,7 +123,7 @@ impl TensorReader<'_> {
         BlockMatrix::load(tensor.kind, rows, columns, |rows| self.file.read_rows(tensor, rows))
     }
 
-    /// Weights whose products are turned by positions: see `rope`.
+    /// Loads weights whose products are rotated by position: see `rope`.
     fn rotated(self, name: &str, rows: usize, columns: usize) -> Result<BlockMatrix, ModelError> {
         let tensor = self.file.required_tensor(name)?;
         check(tensor, rows, columns)?;

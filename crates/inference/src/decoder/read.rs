@@ -1,5 +1,5 @@
-//! Reading: many tokens of one sequence at once. Each thread takes its rows through a layer on its own; what they
-//! must wait for is that all have left their keys and values.
+//! Reads many tokens of one sequence at once. Each thread takes its rows through a layer on its own, and waits only
+//! until all threads have stored their keys and values.
 
 use super::attention::{self, KeyValues};
 use super::{Decoder, Layer, Sequence, rope};
@@ -11,17 +11,17 @@ use crate::rescale::{Epilogue, Out};
 use crate::task_pool::TaskPool;
 use std::ops::Range;
 
-/// PromptRows that one thread takes at a time: what is between two products then stays in its cache.
+/// Rows that one thread takes at a time, few enough that the values between two products stay in its cache.
 const ROWS: usize = 128;
 
 impl Decoder {
-    /// Reads tokens at the end of `sequence`; gives what the model expects behind the last one, as the values before
-    /// the output.
+    /// Appends tokens to `sequence`. Returns the hidden state after the last one, from which `logits` computes the
+    /// next token.
     pub fn read(&self, pool: &TaskPool, sequence: &mut Sequence, tokens: &[u32]) -> Vec<f32> {
         self.read_each(pool, sequence, tokens).pop().unwrap_or_default()
     }
 
-    /// The same, behind each of them.
+    /// Like `read`, but returns the hidden state after each token.
     pub fn read_each(&self, pool: &TaskPool, sequence: &mut Sequence, tokens: &[u32]) -> Vec<Vec<f32>> {
         assert!(sequence.len() + tokens.len() <= sequence.capacity);
         let share = tokens.len().div_ceil(pool.threads()).next_multiple_of(BLOCK).min(ROWS);
@@ -67,7 +67,7 @@ impl Decoder {
     }
 }
 
-/// Some neighbouring tokens on their way through the layers.
+/// Consecutive tokens of a prompt, as rows that pass through the layers.
 struct PromptRows {
     first: usize,
     tokens: Vec<u32>,
@@ -77,7 +77,7 @@ struct PromptRows {
     normal: Vec<f32>,
     bytes: ByteRows,
     product: Product,
-    /// `[row][head][dimension]`, as `keys`, `values` and `context`.
+    /// `[row][head][dimension]`, like `keys`, `values` and `context`.
     queries: ByteRows,
     keys: Vec<f32>,
     values: Vec<f32>,
@@ -121,7 +121,7 @@ impl PromptRows {
         self.inner.resize(count * stride(config.inner), 0.0);
     }
 
-    /// Queries, keys and values of a layer.
+    /// Computes queries, keys and values of a layer.
     fn project(&mut self, model: &Decoder, session: &Session, layer: &Layer) {
         let (config, isa, count) = (&model.config, session.isa(), self.tokens.len());
         let dimension = config.head_dimension;
@@ -144,7 +144,7 @@ impl PromptRows {
         self.queries.set_all(isa, &self.context, dimension, factor);
     }
 
-    /// Leaves the keys and values of one head.
+    /// Stores the keys and values of one head.
     fn remember(&self, model: &Decoder, head: usize, past: &mut KeyValues) {
         let (isa, dimension) = (model.kernel.0, model.config.head_dimension);
         let width = model.config.key_heads * dimension;

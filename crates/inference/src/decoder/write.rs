@@ -1,4 +1,4 @@
-//! Writing: the next token of several sequences at once, so that each weight is fetched from memory once for all.
+//! Writes the next token of several sequences at once, so that each weight is fetched from memory once for all.
 
 use super::attention;
 use super::{Decoder, Layer, Sequence, rope};
@@ -11,7 +11,8 @@ use crate::task_pool::TaskPool;
 use std::ops::Range;
 
 impl Decoder {
-    /// Appends one token to each sequence; gives what the model expects behind it, as the values before the output.
+    /// Appends one token to each sequence. Returns the hidden state after it, from which `logits` computes the next
+    /// token.
     pub fn write(&self, pool: &TaskPool, sequences: &mut [&mut Sequence], tokens: &[u32]) -> Vec<Vec<f32>> {
         assert!(sequences.len() == tokens.len());
         let mut step = Step::new(self, pool, sequences, tokens);
@@ -25,8 +26,7 @@ impl Decoder {
         step.hidden
     }
 
-    /// How likely each token of the vocabulary is to follow, before any scaling, for each row of what `read` or
-    /// `write` gave.
+    /// Returns the logits of every token of the vocabulary for each hidden state that `read` or `write` returned.
     pub fn logits(&self, pool: &TaskPool, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
         let mut step =
             Step { model: self, pool, bytes: BlockRows::new(), hidden: rows.to_vec(), angles: Vec::new() };
@@ -38,7 +38,7 @@ impl Decoder {
     }
 }
 
-/// Rows on their way through the layers, one for each sequence.
+/// One row for each sequence, on its way through the layers.
 struct Step<'a> {
     model: &'a Decoder,
     pool: &'a TaskPool,
@@ -153,7 +153,7 @@ impl<'a> Step<'a> {
         product
     }
 
-    /// Several products with the same rows, as one piece of work.
+    /// Computes several products with the same rows as one job.
     fn products<const COUNT: usize>(&self, matrices: [&BlockMatrix; COUNT]) -> [Vec<Vec<f32>>; COUNT] {
         let (isa, rows) = (self.model.kernel.0, self.bytes.rows());
         let panels: Vec<(&BlockMatrix, usize)> = matrices
@@ -174,7 +174,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// From `[panel][row][32]` to rows.
+/// Converts `[panel][row][32]` to rows.
 fn by_rows(panels: &[f32], rows: usize) -> Vec<Vec<f32>> {
     let row = |row: usize| {
         let parts = panels.chunks_exact(rows * BLOCK).map(|panel| &panel[row * BLOCK..][..BLOCK]);

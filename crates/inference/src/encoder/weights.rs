@@ -43,14 +43,15 @@ pub(super) struct LayerWeights {
     pub output_norm: Norm,
 }
 
-/// A row of `weight` for each output.
+/// Has a row of `weight` for each output.
 pub(super) struct Linear {
     pub weight: Vec<f32>,
     pub bias: Vec<f32>,
 }
 
 impl Linear {
-    /// Several with the same input as one: the outputs of each for the first head, then those for the second, and so on.
+    /// Joins three layers with the same input: the outputs of each for the first head, then for the second, and so
+    /// on.
     pub fn by_head(parts: [&Self; 3], heads: usize) -> Self {
         let together = |of: fn(&Self) -> &Vec<f32>| {
             let of_head = |head: usize, part: &Self| {
@@ -62,8 +63,8 @@ impl Linear {
         Self { weight: together(|part| &part.weight), bias: together(|part| &part.bias) }
     }
 
-    /// Several that each take up to `width` of the `depth` inputs, and whose results add up to this one's. Each comes
-    /// with how many it takes.
+    /// Splits the layer into several that each take up to `width` of the `depth` inputs, and whose results add up to
+    /// the whole. Returns each with its number of inputs.
     pub fn groups(&self, depth: usize, width: usize) -> Vec<(Self, usize)> {
         let group = |first: usize| {
             let taken = first..depth.min(first + width);
@@ -178,7 +179,7 @@ struct TensorReader {
 }
 
 impl TensorReader {
-    /// Some files put `bert.` before every name.
+    /// Some files have `bert.` before every name.
     fn new(file: Safetensors, config: Config) -> Self {
         let plain = file.tensor("embeddings.LayerNorm.weight").is_ok();
         Self { file, config, prefix: if plain { "" } else { "bert." } }

@@ -1,4 +1,4 @@
-//! Sums agree bit for bit on every kernel, and no product lies outside of its bound.
+//! Sums agree bit for bit on every kernel, and no product is outside its bound.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The tokens of a GGUF file as it lists them, and the few that mean something to the program.
+//! The tokens of a GGUF file, and the few that have a meaning for the program.
 
 use crate::ModelError;
 use crate::gguf::Gguf;
@@ -17,7 +17,7 @@ pub struct Vocabulary<'a> {
     pub kinds: Vec<TokenKind>,
 }
 
-/// Tokens with which models end their turn. Older files do not mark them as control tokens.
+/// Tokens with which models end their answer. Older files do not mark them as control tokens.
 const ENDS: [&str; 7] =
     ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>", "<|end|>", "<|end_of_text|>", "<end_of_turn>"];
 const BEGINS: [&str; 3] = ["<|im_start|>", "<|start_header_id|>", "<|end_header_id|>"];
@@ -40,7 +40,7 @@ impl<'a> Vocabulary<'a> {
         Ok(Self { tokens, kinds })
     }
 
-    /// The token that the file names under this key.
+    /// Returns the token that the file names under this key.
     pub fn named(&self, gguf: &Gguf, key: &str) -> Result<Option<u32>, ModelError> {
         let Some(id) = gguf.u32(key)? else { return Ok(None) };
         if id as usize >= self.tokens.len() {
@@ -63,8 +63,8 @@ impl<'a> Vocabulary<'a> {
         Ok(ends)
     }
 
-    /// Tokens that are looked for in the text as they stand. One of a single character is left to the merges:
-    /// in a message it could not be told from what was typed.
+    /// Returns the tokens that are recognised literally in a text. Those of a single character are left to the
+    /// merges, since they could not be distinguished from user text.
     pub fn special(&self) -> impl Iterator<Item = (&'a str, u32)> {
         let all = (0..).zip(&self.tokens).zip(&self.kinds);
         all.filter(|((_, token), kind)| {

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 
-/// As long as the engine's threads spin.
+/// As often as the engine's threads.
 const SPINS: u32 = 2000;
 
 /// Runs `work` on this thread while the others of `threads` call `help` again and again.

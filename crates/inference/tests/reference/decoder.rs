@@ -1,4 +1,4 @@
-//! The decoder in plain floats, one token at a time: slow, simple, and what the product is compared with.
+//! The decoder in plain floats, one token at a time: slow, simple, and what the fast one is compared with.
 
 #[path = "math.rs"]
 mod math;

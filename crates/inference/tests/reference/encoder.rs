@@ -1,4 +1,5 @@
-//! The encoder in plain floats, one text and one number at a time: slow, simple, and what the product is compared with.
+//! The encoder in plain floats, one text and one number at a time: slow, simple, and what the fast one is compared
+//! with.
 
 #[path = "math.rs"]
 mod math;
