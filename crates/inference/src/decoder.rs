@@ -110,7 +110,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
