@@ -1,12 +1,13 @@
-//! What is kept of a lead, and how it is shown.
+//! What is kept of a lead.
 
-use base::iso8601;
+use kit::fields::Time;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use store::StoreError;
+use utoipa::ToSchema;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Waits to be forwarded.
     Queued,
@@ -44,7 +45,7 @@ impl Status {
     }
 }
 
-/// To what somebody said yes. When and from where is that of the lead.
+/// What a person agreed to. When and from where is that of the lead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub text: Option<String>,
@@ -74,29 +75,20 @@ pub struct Lead {
 }
 
 impl Lead {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "form": self.form,
-            "status": self.status.as_str(),
-            "email": self.email,
-            "fields": self.fields,
-            "consent": self.consent_json(),
-            "address": self.address,
-            "attempts": self.attempts,
-            "error": self.error,
-            "createdAt": iso8601(self.created_at),
-            "updatedAt": iso8601(self.updated_at),
-            "forwardedAt": self.forwarded_at.map(iso8601),
-        })
+    pub fn given_consent(&self) -> Option<GivenConsent> {
+        let Consent { text, version } = self.consent.clone()?;
+        Some(GivenConsent { text, version, time: Time(self.created_at), address: self.address.clone() })
     }
+}
 
-    pub fn consent_json(&self) -> Value {
-        match &self.consent {
-            Some(Consent { text, version }) => {
-                json!({ "text": text, "version": version, "time": iso8601(self.created_at), "address": self.address })
-            }
-            None => Value::Null,
-        }
-    }
+/// What a person agreed to, when, and from where.
+#[derive(Serialize, ToSchema)]
+pub struct GivenConsent {
+    #[schema(example = "I agree to be called.")]
+    text: Option<String>,
+    #[schema(example = "2026-01")]
+    version: Option<String>,
+    time: Time,
+    #[schema(example = "203.0.113.7")]
+    address: Option<String>,
 }

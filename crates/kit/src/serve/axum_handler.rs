@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use serde_json::Value;
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -39,7 +40,7 @@ impl AxumHandler {
     }
 
     /// Answers name what a request has that the service's OpenAPI document does not.
-    pub fn naming_unknown_fields(mut self, openapi: &str) -> Self {
+    pub fn naming_unknown_fields(mut self, openapi: &Value) -> Self {
         self.known = Arc::new(KnownFields::of_openapi(openapi));
         self
     }
