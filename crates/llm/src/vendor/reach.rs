@@ -1,7 +1,8 @@
 //! Whether vendors are there, asked without a key and without a question.
 
-use super::{VendorSettings, Vendors, client, exchange::innermost};
+use super::{VendorSettings, Vendors, client};
 use crate::providers::{VENDOR_A, VENDOR_B, VENDOR_C};
+use base::innermost;
 use reqwest::Client;
 use std::time::Duration;
 
