@@ -25,7 +25,7 @@ async fn wakes_within(wakeup: &mut Wakeup, limit: Duration) -> bool {
     timeout(limit, wakeup.notified()).await.is_ok()
 }
 
-/// The first wake-ups may be from the start of the watching, which wakes everybody once.
+/// The first wake-ups may be from the start of the watching, which wakes all watchers once.
 async fn settle(wakeup: &mut Wakeup) {
     while wakes_within(wakeup, Duration::from_millis(400)).await {}
 }
@@ -59,7 +59,7 @@ async fn a_woken_watcher_sees_what_was_written(engine: Engine) {
     for n in 1..=20 {
         let mut tx = db.begin().await.unwrap();
         tx.wake("t");
-        store::events::append(&mut tx, "s", "k", &serde_json::json!(n)).await.unwrap();
+        store::events::append(&mut tx, "s", &[("k", serde_json::json!(n))]).await.unwrap();
         let reading = async {
             assert!(wakes_within(&mut wakeup, Duration::from_secs(5)).await);
             store::events::read(&db, "s", n - 1, 1).await.unwrap().len()
@@ -76,7 +76,7 @@ async fn a_rolled_back_transaction_wakes_no_watcher(engine: Engine) {
     settle(&mut there).await;
     let mut tx = one.begin().await.unwrap();
     tx.wake("t");
-    store::events::append(&mut tx, "s", "k", &serde_json::json!(1)).await.unwrap();
+    store::events::append(&mut tx, "s", &[("k", serde_json::json!(1))]).await.unwrap();
     drop(tx);
     settle(&mut here).await;
     assert!(!wakes_within(&mut there, Duration::from_millis(300)).await);
@@ -100,7 +100,7 @@ async fn a_caller_that_goes_away_in_the_commit_still_wakes(engine: Engine) {
         let mut tx = db.begin().await.unwrap();
         tx.wake("t");
         let stream = format!("s{patience}");
-        store::events::append(&mut tx, &stream, "k", &serde_json::json!(1)).await.unwrap();
+        store::events::append(&mut tx, &stream, &[("k", serde_json::json!(1))]).await.unwrap();
         let _ = timeout(Duration::from_micros(patience), tx.commit()).await;
         let woke = wakes_within(&mut wakeup, Duration::from_millis(500)).await;
         let committed = !store::events::read(&db, &stream, 0, 1).await.unwrap().is_empty();
@@ -131,7 +131,7 @@ async fn a_lost_listening_connection_comes_back_and_wakes_all_watchers() {
         WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     let rows = sqlx::query(cut).fetch_all(one.read()).await.unwrap();
     assert_eq!(rows.len(), 2, "one listening connection per handle");
-    assert!(wakes_within(&mut wakeup, Duration::from_secs(5)).await, "nobody knows what was missed");
+    assert!(wakes_within(&mut wakeup, Duration::from_secs(5)).await, "it is unknown what was missed");
     settle(&mut wakeup).await;
     wake(&one, "t").await;
     assert!(wakes_within(&mut wakeup, Duration::from_millis(500)).await);
