@@ -33,7 +33,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         routes = routes.route(&path, collection(kind)).route(&format!("{path}/{{id}}"), single(kind));
     }
     let routes =
-        routes.with_state(app).merge(health.routes(Reader::Anybody)).layer(map_response(keep_private));
+        routes.with_state(app).merge(health.routes(Reader::Public)).layer(map_response(keep_private));
     AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }
 

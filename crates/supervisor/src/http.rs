@@ -36,7 +36,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .route("/api/cancel", post(control::cancel))
         .layer(from_fn_with_state(app.clone(), caller::end_streams))
         .with_state(app)
-        .merge(health.routes(Reader::Anybody))
+        .merge(health.routes(Reader::Public))
         .layer(map_response(keep_private));
     AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }
