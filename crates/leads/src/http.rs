@@ -30,7 +30,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .route("/api/leads/failed/retry", post(admin::retry_failed))
         .route("/api/leads/{id}/retry", post(admin::retry))
         .with_state(app)
-        .merge(health.routes(Reader::Anybody))
+        .merge(health.routes(Reader::Public))
         .layer(map_response(keep_private));
     AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
 }

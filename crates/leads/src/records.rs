@@ -1,21 +1,23 @@
-//! What is kept of a lead, and how it is shown.
+//! Leads as they are stored, and as they are shown.
 
 use base::iso8601;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use store::StoreError;
+use strum::{EnumString, IntoStaticStr};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What has become of a lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum Status {
     /// Waits to be forwarded.
     Queued,
     Forwarded,
     /// The CRM refused it for good.
     Failed,
-    /// Kept, never forwarded.
+    /// Stored, never forwarded.
     Spam,
-    /// Nothing of the person is left.
+    /// All data of the person was removed.
     Erased,
 }
 
@@ -23,28 +25,15 @@ impl Status {
     pub const ALL: [Self; 5] = [Self::Queued, Self::Forwarded, Self::Failed, Self::Spam, Self::Erased];
 
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Forwarded => "forwarded",
-            Self::Failed => "failed",
-            Self::Spam => "spam",
-            Self::Erased => "erased",
-        }
+        self.into()
     }
 
     pub fn find(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-
-    pub fn parse(text: &str) -> Result<Self, StoreError> {
-        Self::find(text).ok_or_else(|| StoreError::Corrupt {
-            what: "a lead's status".to_owned(),
-            reason: format!("unknown status `{text}`"),
-        })
+        text.parse().ok()
     }
 }
 
-/// To what somebody said yes. When and from where is that of the lead.
+/// What the person has consented to. The lead has the time and the address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub text: Option<String>,

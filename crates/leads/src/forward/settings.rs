@@ -1,8 +1,9 @@
-//! Where the CRM is and how it is spoken to. Secrets are shown nowhere.
+//! The CRM's address, credentials and retry times. Secrets are never shown.
 
 use super::crm::SendError;
-use super::exchange::{client, innermost};
-use reqwest::Url;
+use super::exchange::client;
+use base::innermost;
+use base::web::HttpUrl;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,22 +21,22 @@ pub struct CrmSettings {
     pub url: CrmUrl,
     pub token: Option<String>,
     pub signing_secret: Option<SigningSecret>,
-    /// For a whole exchange.
+    /// For a whole request.
     pub timeout: Duration,
-    /// How long a lead waits after its first failure, and at most.
+    /// The longest pause after a lead's first failure, and after any.
     pub retry_first: Duration,
     pub retry_longest: Duration,
 }
 
 impl CrmSettings {
-    /// Whether it is a webhook that cannot know who calls.
+    /// Returns whether it is a webhook that cannot verify the sender.
     pub fn is_unsigned(&self) -> bool {
         self.kind == CrmKind::Webhook && self.signing_secret.is_none()
     }
 
-    /// The address, or why it cannot be reached. Any answer will do; no lead and no token is sent.
+    /// Returns the address, or why it cannot be reached. Any answer counts; no lead and no token is sent.
     pub async fn reach(&self) -> Result<String, String> {
-        let mut host = self.url.0.clone();
+        let mut host = self.url.0.as_url().clone();
         host.set_path("/");
         host.set_query(None);
         let client = client(self.timeout).map_err(|error| innermost(&error))?;
@@ -51,39 +52,22 @@ impl CrmSettings {
     }
 }
 
-/// `http` or `https`.
+/// The address that leads are sent to.
 #[derive(Clone)]
-pub struct CrmUrl(pub(super) Url);
-
-impl CrmUrl {
-    pub(super) fn join<'a>(&self, segments: impl IntoIterator<Item = &'a str>) -> Url {
-        let mut url = self.0.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(segments);
-        }
-        url
-    }
-}
+pub struct CrmUrl(pub(super) HttpUrl);
 
 impl FromStr for CrmUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = |url: &Url| {
-            let anonymous = url.username().is_empty() && url.password().is_none();
-            matches!(url.scheme(), "http" | "https")
-                && url.has_host()
-                && anonymous
-                && url.fragment().is_none()
-        };
-        // Not repeated in the message: somebody may have put a secret into it.
+        // The message does not repeat the text, which may hold a secret.
         let wanted =
             "is not an address: expected `https://HOST[:PORT][/PATH]` (or `http`), without credentials";
-        Url::parse(text).ok().filter(plain).map(Self).ok_or_else(|| wanted.to_owned())
+        HttpUrl::parse(text).map(Self).ok_or_else(|| wanted.to_owned())
     }
 }
 
-/// What the webhook's receiver checks signatures with.
+/// The secret that signs what is sent to a webhook.
 #[derive(Clone)]
 pub struct SigningSecret(Arc<standardwebhooks::Webhook>);
 
@@ -104,7 +88,7 @@ impl FromStr for SigningSecret {
     fn from_str(text: &str) -> Result<Self, String> {
         let wanted = "is not a signing secret: expected `whsec_` and base64, 24 bytes at least";
         let body = text.strip_prefix("whsec_").unwrap_or(text);
-        // 32 signs of base64 are 24 bytes.
+        // 32 characters of base64 are 24 bytes.
         let long_enough = body.trim_end_matches('=').len() >= 32;
         let secret = standardwebhooks::Webhook::new(text).ok().filter(|_| long_enough);
         secret.map(|secret| Self(Arc::new(secret))).ok_or_else(|| wanted.to_owned())
@@ -130,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_addresses_that_will_not_do_are_not_repeated() {
+    fn errors_do_not_repeat_wrong_secrets_and_addresses() {
         for text in ["", "whsec_", "hunter2", "whsec_hunter2!", "whsec_C2FVsBQIhrscCg=="] {
             let fault = text.parse::<SigningSecret>().unwrap_err();
             assert!(!fault.contains("hunter2"), "{fault}");
