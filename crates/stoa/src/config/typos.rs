@@ -1,12 +1,12 @@
-//! Names in the environment that are almost those of settings. Pure.
+//! Finds names in the environment that look like misspelt settings. Pure.
 
-use super::layers::{Setting, settings};
+use super::settings::{Setting, settings};
 
-/// Names of other programs that we share: theirs are not mistakes.
+/// The prefix of names that other programs use as well: they are not mistakes.
 const SHARED: &str = "AWS_";
 const OURS: &str = "STOA_";
 
-/// What to say of a variable that is no setting but looks like one.
+/// Returns a warning for a variable that is no setting but looks like one.
 pub fn warning(name: &str) -> Option<String> {
     let known: Vec<String> = settings().iter().flat_map(Setting::environment_names).collect();
     if name.starts_with(SHARED) || known.iter().any(|own| own == name) {
@@ -22,15 +22,16 @@ pub fn warning(name: &str) -> Option<String> {
     }
 }
 
-/// One slip of the finger, or two in a long name; never in the first letter, and not in short names, which others use.
+/// Returns whether two names differ by one typing mistake, or a few in a long name. Never in the first letter, and not in
+/// short names, which other programs use.
 fn is_close(own: &str, name: &str) -> bool {
-    let slips = own.len() / 8;
-    own.len().abs_diff(name.len()) <= slips
+    let mistakes = own.len() / 8;
+    own.len().abs_diff(name.len()) <= mistakes
         && own.as_bytes().first() == name.as_bytes().first()
-        && distance(own.as_bytes(), name.as_bytes()) <= slips
+        && distance(own.as_bytes(), name.as_bytes()) <= mistakes
 }
 
-/// How many letters are missing, added, replaced or swapped with the next.
+/// Counts the letters that are missing, added, replaced or swapped with the next.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     let mut rows: [Vec<usize>; 3] = [vec![], vec![], (0..=other.len()).collect()];
     for (i, letter) in one.iter().enumerate() {
@@ -54,8 +55,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_counted() {
-        for (one, other, slips) in [
+    fn mistakes_are_counted() {
+        for (one, other, mistakes) in [
             ("abc", "abc", 0),
             ("abc", "abd", 1),
             ("abc", "ab", 1),
@@ -63,7 +64,7 @@ mod tests {
             ("", "ab", 2),
             ("ab", "ba", 1),
         ] {
-            assert_eq!(distance(one.as_bytes(), other.as_bytes()), slips, "{one} {other}");
+            assert_eq!(distance(one.as_bytes(), other.as_bytes()), mistakes, "{one} {other}");
         }
     }
 

@@ -118,7 +118,7 @@ impl ModelsFixture {
     }
 }
 
-/// Where the program that is tested finds its models when nobody says where.
+/// Where the program that is tested finds its models by default.
 pub fn pulled() -> &'static Path {
     static PULLED: LazyLock<PathBuf> = LazyLock::new(|| {
         let data = TempDir::new().unwrap();

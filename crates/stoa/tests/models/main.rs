@@ -165,7 +165,7 @@ fn a_pull_that_is_told_to_stop_takes_pip_with_it() {
     let python = fixture.wait_for_hang();
     signal("-TERM", &child.id().to_string());
     assert_eq!(child.wait().unwrap().code(), Some(1));
-    // A process that has ended runs no program, also before anybody has asked for its exit code.
+    // A process that has ended runs no program, also before its exit code was read.
     within_20_s(|| fs::read_link(format!("/proc/{python}/exe")).is_err().then_some(()));
     let output = child.wait_with_output().unwrap();
     assert_has(&String::from_utf8(output.stderr).unwrap(), &["stoa: stopped by SIGTERM"]);
