@@ -1,7 +1,7 @@
 //! The error of a worker's HTTP interface: `{error, code, success: false}` with its status.
 //!
-//! Domain errors are typed in their own modules and become an [`ApiError`] in one `match` there. What went wrong
-//! inside is logged here, once, and never sent. The gateway has a record of its own, by contract.
+//! Domain errors are typed in their own modules and become an [`ApiError`] in one `match` there. The cause of an internal
+//! error is logged here, once, and never sent. The gateway has its own error record, by the contract.
 
 use crate::serve::Refusal;
 use axum::Json;
@@ -15,6 +15,7 @@ pub const STORAGE_UNAVAILABLE: &str =
 pub const STORAGE_FULL: &str = "no space is left to store this: nothing of it was kept";
 pub const STORAGE_WAIT: Duration = Duration::from_secs(5);
 
+/// An error response.
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -29,13 +30,13 @@ impl ApiError {
         Self { status, code, message: message.into(), more: Map::new(), retry_after_seconds: None }
     }
 
-    /// With a field more in the body.
+    /// Adds a field to the body.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.more.insert(name.to_owned(), value.into());
         self
     }
 
-    /// With a `Retry-After` of at least a second.
+    /// Adds a `Retry-After` of at least a second.
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
         self
@@ -73,14 +74,14 @@ impl ApiError {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message).retry_after(wait)
     }
 
-    /// Logs the cause and keeps it from the client.
+    /// Logs the cause, which the client does not get.
     pub fn storage_unavailable(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "the storage does not answer");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", STORAGE_UNAVAILABLE)
             .retry_after(STORAGE_WAIT)
     }
 
-    /// Logs the cause and keeps it from the client.
+    /// Logs the cause, which the client does not get.
     pub fn storage_full(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "the storage is full");
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", STORAGE_FULL)
@@ -94,7 +95,7 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "CONFLICT", message)
     }
 
-    /// Logs the cause and keeps it from the client.
+    /// Logs the cause, which the client does not get.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request failed");
         Self::new(
@@ -123,7 +124,7 @@ impl IntoResponse for ApiError {
 }
 
 impl ApiError {
-    /// With a body of another shape, where a protocol asks for its own.
+    /// Responds with a body of another format, for protocols that have their own.
     pub fn respond_with(self, body: Value) -> Response {
         let mut response = (self.status, Json(body)).into_response();
         if let Some(seconds) = self.retry_after_seconds {

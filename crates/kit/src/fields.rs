@@ -1,9 +1,9 @@
-//! The fields of a JSON object that a request brings, each with its fault by name.
+//! Reads the fields of a request's JSON object. Each error names its field.
 
 use crate::error::ApiError;
 use serde_json::{Map, Value};
 
-/// A field that is there: null counts as absent.
+/// Returns a field; null counts as absent.
 pub fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     fields.get(name).filter(|value| !value.is_null())
 }
@@ -17,7 +17,7 @@ pub fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a
     }
 }
 
-/// A whole number from 1; `shown` is how a fault names the field.
+/// Returns a whole number from 1 to `most`; `shown` is the field's name in the error.
 pub fn whole(
     fields: &Map<String, Value>,
     name: &str,
