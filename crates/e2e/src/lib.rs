@@ -1,5 +1,5 @@
-//! Real servers for tests: the program itself, PostgreSQL, S3 and a target for the gateway. Each is started by
-//! the test that needs it and gone with it.
+//! Real servers for tests: the program itself, PostgreSQL, S3 and a target for the gateway. Each is started by the test
+//! that needs it and ends with it.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 pub mod api;

@@ -17,7 +17,7 @@ impl Deref for PortalClient {
 }
 
 impl PortalClient {
-    /// Past the gateway, as `admin` or `guest`.
+    /// Calls the portal directly, as `admin` or `guest`.
     pub fn direct(stoa: &Stoa, scope: &str) -> Self {
         let base = format!("http://{}", stoa.portal.expect("the portal runs"));
         Self(Api::new(base, Some(tokens::token("KV", scope))))
@@ -27,12 +27,12 @@ impl PortalClient {
         Self(Api::new(stoa.url("/kv"), Some(tokens::token("KV", scope))))
     }
 
-    /// Through the gateway, without a token.
-    pub fn stranger(stoa: &Stoa) -> Self {
+    /// Calls it through the gateway, without a token.
+    pub fn anonymous(stoa: &Stoa) -> Self {
         Self(Api::new(stoa.url("/kv"), None))
     }
 
-    /// Makes an entry that must be made: what it is.
+    /// Creates an entry, which must succeed, and returns it.
     pub async fn make(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "{answer:?}");

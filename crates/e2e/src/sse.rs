@@ -1,4 +1,4 @@
-//! A reader of server-sent events, byte by byte as they come.
+//! A reader of server-sent events.
 
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
@@ -12,15 +12,16 @@ pub struct SseEvent {
     pub data: Value,
 }
 
+/// A stream of events.
 pub struct Watch {
     response: Response,
     unread: String,
-    /// The comment lines so far.
+    /// The number of comment lines so far.
     pub comments: usize,
 }
 
 impl Watch {
-    /// Opens a stream that must be one.
+    /// Opens a stream, which must succeed.
     pub async fn open(request: RequestBuilder) -> Self {
         let response = request.send().await.expect("an answer");
         assert_eq!(response.status(), 200, "{response:?}");
@@ -36,7 +37,7 @@ impl Watch {
         self.response.headers()[name].to_str().expect("text").to_owned()
     }
 
-    /// The next event; none at the end, or where the connection breaks.
+    /// Returns the next event; none at the end, or if the connection breaks.
     pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
@@ -52,7 +53,7 @@ impl Watch {
         }
     }
 
-    /// The next event of this name, which must come within ten seconds.
+    /// Waits for an event of this name, for at most ten seconds.
     pub async fn until(&mut self, name: &str) -> SseEvent {
         let found = async {
             loop {
@@ -65,7 +66,7 @@ impl Watch {
         tokio::time::timeout(Duration::from_secs(10), found).await.unwrap_or_else(|_| panic!("no `{name}`"))
     }
 
-    /// All that comes, to the end, which must come within a minute.
+    /// Reads all events to the end, which must come within a minute.
     pub async fn rest(mut self) -> Vec<SseEvent> {
         let all = async {
             let mut all = Vec::new();
@@ -78,7 +79,7 @@ impl Watch {
     }
 }
 
-/// None for a comment. Each field stands once, in this order.
+/// Parses an event; none for a comment. Each field occurs once, in this order.
 fn parse(block: &str) -> Option<SseEvent> {
     if block.starts_with(':') {
         return None;

@@ -9,7 +9,7 @@ use serde_json::json;
 async fn everything_but_the_status_needs_a_token_and_writing_needs_an_administrator() {
     let stoa = Stoa::start_portal().serve();
     let (stranger, guest, admin) = (
-        PortalClient::stranger(&stoa),
+        PortalClient::anonymous(&stoa),
         PortalClient::through_gateway(&stoa, "guest"),
         PortalClient::through_gateway(&stoa, "admin"),
     );
@@ -69,7 +69,7 @@ async fn tokens_without_the_gateway_are_verified_with_the_portals_own_secret() {
 async fn leads_are_handed_on_as_they_come() {
     let upstream = Upstream::start().await;
     let stoa = Stoa::start_portal().set("LEADS_SERVICE_URL", upstream.url()).serve();
-    let request = PortalClient::stranger(&stoa).request(Method::POST, "/api/leads/contact?x=1");
+    let request = PortalClient::anonymous(&stoa).request(Method::POST, "/api/leads/contact?x=1");
     let request =
         request.header("content-type", "application/x-www-form-urlencoded").body("email=a%40example.org");
     let echoed = reply(request).await.echoed();
@@ -91,19 +91,19 @@ async fn leads_are_handed_on_as_they_come() {
     let list = format!("http://127.0.0.1:1,{}", upstream.url());
     let second = Stoa::start_portal().set("LEADS_SERVICE_URL", list).serve();
     let echoed =
-        reply(PortalClient::stranger(&second).request(Method::POST, "/api/leads").body("{}")).await.echoed();
+        reply(PortalClient::anonymous(&second).request(Method::POST, "/api/leads").body("{}")).await.echoed();
     assert_eq!((echoed.method(), echoed.body()), ("POST", "{}"), "the next one where the first is away");
     let away = Stoa::start_portal().set("LEADS_SERVICE_URL", "http://127.0.0.1:1").serve();
-    let answer = PortalClient::stranger(&away).get("/api/leads").await;
+    let answer = PortalClient::anonymous(&away).get("/api/leads").await;
     assert_eq!((answer.status, &answer.json()["code"]), (502, &json!("UPSTREAM_UNAVAILABLE")));
     // The leads service of the same process is found by itself.
     let whole = Stoa::start().only("gateway,portal,leads").serve();
     let lead = json!({ "email": "ada@example.org", "message": "Call me." });
-    let taken = PortalClient::stranger(&whole).post("/api/leads", &lead).await;
+    let taken = PortalClient::anonymous(&whole).post("/api/leads", &lead).await;
     assert_eq!((taken.status, &taken.json()["status"]), (202, &json!("queued")), "{taken:?}");
     let leads = PortalClient::through_gateway(&whole, "admin").list("/api/leads").await;
     assert_eq!((leads.len(), &leads[0]["id"]), (1, &taken.json()["leadId"]));
     assert_eq!(PortalClient::through_gateway(&whole, "guest").get("/api/leads").await.status, 403);
     let nowhere = Stoa::start_portal().serve();
-    assert_eq!(PortalClient::stranger(&nowhere).get("/api/leads").await.status, 404);
+    assert_eq!(PortalClient::anonymous(&nowhere).get("/api/leads").await.status, 404);
 }

@@ -34,7 +34,7 @@ async fn domains_of_verified_addresses_say_who_is_what() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_provider_there_is_no_single_sign_on() {
     let stoa = Stoa::start_portal().serve();
-    let stranger = PortalClient::stranger(&stoa);
+    let stranger = PortalClient::anonymous(&stoa);
     for (method, path) in
         [(Method::GET, "login"), (Method::GET, "callback?state=x"), (Method::POST, "logout")]
     {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 async fn the_services_of_this_process_are_asked_for_real() {
     let stoa =
         Stoa::start().only("gateway,knowledge,supervisor,portal").set("STOA_MODELS_DIR", "none").serve();
-    let answer = PortalClient::stranger(&stoa).get("/api/portal/status").await;
+    let answer = PortalClient::anonymous(&stoa).get("/api/portal/status").await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let status = answer.json();
     let names: Vec<&str> = status["services"]
@@ -35,7 +35,7 @@ async fn a_service_that_hangs_or_is_gone_delays_no_answer() {
         Stoa::start_portal().set("CORE_SERVICE_URL", format!("http://{}", hanging.local_addr().unwrap()));
     let stoa =
         start.set("BUILD_SERVICE_URL", "http://127.0.0.1:9").set("LEADS_SERVICE_URL", upstream.url()).serve();
-    let client = PortalClient::stranger(&stoa);
+    let client = PortalClient::anonymous(&stoa);
     let started = Instant::now();
     let status = client.get("/api/portal/status").await.json();
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
