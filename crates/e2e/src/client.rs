@@ -1,5 +1,6 @@
 //! A well-behaved client: whole responses, and the requests that the target reports.
 
+use crate::schema::{self, Answer};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
@@ -11,11 +12,17 @@ pub struct Reply {
     pub body: String,
 }
 
-/// Sends a request and reads the whole response.
+/// Sends a request and reads the whole response, which must be as the service documents it.
 pub async fn reply(request: reqwest::RequestBuilder) -> Reply {
-    let response = request.send().await.expect("an answer");
+    let (client, request) = request.build_split();
+    let request = request.expect("a request");
+    let (method, url) = (request.method().clone(), request.url().clone());
+    let response = client.execute(request).await.expect("an answer");
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    Reply { status, headers, body: response.text().await.expect("a whole body") }
+    let reply = Reply { status, headers, body: response.text().await.expect("a whole body") };
+    let content_type = reply.header("content-type").first().copied().unwrap_or_default();
+    schema::check(&Answer { method: method.as_str(), url: &url, status, content_type, body: &reply.body });
+    reply
 }
 
 pub async fn get(url: String) -> Reply {

@@ -16,6 +16,7 @@ pub mod portal_client;
 pub mod postgres;
 pub mod raw;
 pub mod s3;
+pub mod schema;
 pub mod sse;
 pub mod stoa;
 pub mod supervisor_client;

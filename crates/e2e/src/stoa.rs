@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-use crate::Vendor;
+use crate::{Vendor, schema};
 
 pub const JWT_SECRET: &str = "a secret for tests that is long enough, surely";
 
@@ -138,6 +138,9 @@ impl Start {
         std::thread::sleep(Duration::from_millis(20));
         let banner = stdout.lock().unwrap().clone();
         let address = |name: &str| addresses[name].as_str().and_then(|text| text.parse().ok());
+        for service in schema::SERVICES {
+            address(service).into_iter().for_each(|address| schema::register(address, service));
+        }
         Stoa {
             child,
             data: self.data,

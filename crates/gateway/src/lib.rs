@@ -99,7 +99,7 @@ impl Gateway {
             auth,
             bearers: Bearers::new(tokens, settings.guests, clock.clone()),
             proxies,
-            known_fields: KnownFields::of_openapi(OPENAPI),
+            known_fields: KnownFields::of_openapi(&serde_json::from_str(OPENAPI).unwrap_or_default()),
             trusted_proxies: settings.trusted_proxies,
             cors: settings.cors,
             clock,

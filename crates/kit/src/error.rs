@@ -7,13 +7,33 @@ use crate::serve::Refusal;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
+use utoipa::ToSchema;
 
 pub const STORAGE_UNAVAILABLE: &str =
     "the database or the object store does not answer: try again after `Retry-After` seconds";
 pub const STORAGE_FULL: &str = "no space is left to store this: nothing of it was kept";
 pub const STORAGE_WAIT: Duration = Duration::from_secs(5);
+
+/// The body of every error.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Error)]
+pub struct ErrorBody {
+    /// What is wrong, for people.
+    #[schema(example = "`limit` is `0`: expected 1 to 1000")]
+    pub error: String,
+    /// What is wrong, for programs.
+    #[schema(example = "INVALID_REQUEST")]
+    pub code: String,
+    #[schema(example = false)]
+    pub success: bool,
+    /// What some errors say besides; their operations name these fields.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub details: Map<String, Value>,
+}
 
 /// An error response.
 #[derive(Debug)]
@@ -21,18 +41,26 @@ pub struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
-    more: Map<String, Value>,
+    details: Map<String, Value>,
     retry_after_seconds: Option<u64>,
 }
 
 impl ApiError {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), more: Map::new(), retry_after_seconds: None }
+        Self { status, code, message: message.into(), details: Map::new(), retry_after_seconds: None }
     }
 
-    /// Adds a field to the body.
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(name.to_owned(), value.into());
+    /// Adds the fields of a struct to the body.
+    pub fn with(mut self, details: impl Serialize) -> Self {
+        if let Ok(Value::Object(details)) = serde_json::to_value(details) {
+            self.details.extend(details);
+        }
+        self
+    }
+
+    /// Adds one field to the body.
+    pub fn with_field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(name.to_owned(), value.into());
         self
     }
 
@@ -115,17 +143,15 @@ impl From<Refusal> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(mut self) -> Response {
-        let mut body = std::mem::take(&mut self.more);
-        body.insert("error".to_owned(), self.message.clone().into());
-        body.insert("code".to_owned(), self.code.into());
-        body.insert("success".to_owned(), false.into());
-        self.respond_with(Value::Object(body))
+        let details = std::mem::take(&mut self.details);
+        let (error, code) = (self.message.clone(), self.code.to_owned());
+        self.respond_with(ErrorBody { error, code, success: false, details })
     }
 }
 
 impl ApiError {
     /// Responds with a body of another format, for protocols that have their own.
-    pub fn respond_with(self, body: Value) -> Response {
+    pub fn respond_with(self, body: impl Serialize) -> Response {
         let mut response = (self.status, Json(body)).into_response();
         if let Some(seconds) = self.retry_after_seconds {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

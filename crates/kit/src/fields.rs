@@ -1,7 +1,120 @@
-//! Reads the fields of a request's JSON object. Each error names its field.
+//! Types of request fields that check themselves while they are parsed, and describe themselves in the document.
 
 use crate::error::ApiError;
+use base::iso8601;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::fmt;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// A whole number within bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole<const LEAST: u64, const MOST: u64>(pub u64);
+
+impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
+    pub fn size(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Whole<LEAST, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A query string has text, which it reads as the number that is asked for.
+        deserializer.deserialize_f64(WholeVisitor::<LEAST, MOST>).map(Self)
+    }
+}
+
+struct WholeVisitor<const LEAST: u64, const MOST: u64>;
+
+impl<const LEAST: u64, const MOST: u64> Visitor<'_> for WholeVisitor<LEAST, MOST> {
+    type Value = u64;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        write!(formatter, "a whole number from {LEAST} to {MOST}")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+        match (LEAST..=MOST).contains(&number) {
+            true => Ok(number),
+            false => Err(E::invalid_value(Unexpected::Unsigned(number), &self)),
+        }
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        }
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
+        match number.fract() == 0.0 && (LEAST as f64..=MOST as f64).contains(&number) {
+            true => Ok(number as u64),
+            false => Err(E::invalid_value(Unexpected::Float(number), &self)),
+        }
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> PartialSchema for Whole<LEAST, MOST> {
+    fn schema() -> RefOr<Schema> {
+        let number = ObjectBuilder::new().schema_type(Type::Integer);
+        number.minimum(Some(LEAST as f64)).maximum(Some(MOST as f64)).into()
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> ToSchema for Whole<LEAST, MOST> {
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(format!("Whole{LEAST}To{MOST}"))
+    }
+}
+
+/// A time, in milliseconds since 1970; written in ISO 8601.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub i64);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&iso8601(self.0))
+    }
+}
+
+impl PartialSchema for Time {
+    fn schema() -> RefOr<Schema> {
+        let text = ObjectBuilder::new().schema_type(Type::String);
+        text.format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime))).into()
+    }
+}
+
+impl ToSchema for Time {}
+
+/// A text that is neither empty nor has a NUL character, which PostgreSQL does not store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text(pub String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Err(D::Error::custom("expected a string that is not empty"));
+        }
+        if text.contains('\0') {
+            return Err(D::Error::custom("the text has a NUL character"));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl PartialSchema for Text {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).into()
+    }
+}
+
+impl ToSchema for Text {}
 
 /// Returns a field; null counts as absent.
 pub fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
@@ -29,4 +142,41 @@ pub fn whole(
         value.as_f64().filter(|number| number.fract() == 0.0 && (1.0..=most as f64).contains(number));
     let wrong = || ApiError::invalid(format!("`{shown}` is not a whole number from 1 to {most}"));
     number.map(|number| Some(number as usize)).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{from_fields, from_query};
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, utoipa::ToSchema, utoipa::IntoParams)]
+    #[allow(dead_code, reason = "only read")]
+    struct Fields {
+        limit: Option<Whole<1, 100>>,
+        name: Option<Text>,
+    }
+
+    #[test]
+    fn numbers_are_whole_and_within_bounds() {
+        for (given, wanted) in [(json!(1), Some(1)), (json!(100.0), Some(100)), (json!(null), None)] {
+            let fields: Fields = from_fields(json!({ "limit": given })).unwrap();
+            assert_eq!(fields.limit.map(|limit| limit.0), wanted);
+        }
+        for wrong in [json!(0), json!(101), json!(1.5), json!(-1), json!("5"), json!([])] {
+            let error = from_fields::<Fields, _>(json!({ "limit": wrong })).unwrap_err();
+            assert!(error.message().starts_with("`limit`: "), "{}", error.message());
+            assert!(error.message().contains("a whole number from 1 to 100"), "{}", error.message());
+        }
+        assert_eq!(from_query::<Fields>("limit=3&limit=7&name=").unwrap().limit, Some(Whole(7)));
+        let error = from_query::<Fields>("limit=x").unwrap_err();
+        assert!(error.message().starts_with("`limit`: "), "{}", error.message());
+    }
+
+    #[test]
+    fn texts_are_not_empty() {
+        let error = from_fields::<Fields, _>(json!({ "name": "" })).unwrap_err();
+        assert_eq!(error.message(), "`name`: expected a string that is not empty");
+        assert_eq!(from_query::<Fields>("name=a+b").unwrap().name, Some(Text("a b".into())));
+    }
 }

@@ -1,14 +1,17 @@
 //! Readiness: the checks of a service's dependencies, all at the same time and for at most two seconds.
 
+use axum::Json;
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use axum::{Json, Router};
 use futures_util::future::{BoxFuture, join_all};
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -75,25 +78,67 @@ impl Health {
     }
 
     /// `GET /livez` and `GET /readyz`.
-    pub fn routes(self, reader: Reader) -> Router {
-        let live = get(async || Json(json!({ "status": "ok" })));
-        let ready = get(async move || readiness(self.ask(reader).await));
-        Router::new().route("/livez", live).route("/readyz", ready)
+    pub fn routes(self, reader: Reader) -> OpenApiRouter {
+        OpenApiRouter::new().routes(routes!(live)).routes(routes!(ready)).with_state((self, reader))
     }
 }
 
+type Shared = (Health, Reader);
+
+#[derive(Serialize, ToSchema)]
+struct Live {
+    #[schema(example = "ok")]
+    status: &'static str,
+}
+
+#[derive(Serialize, ToSchema)]
+struct Readiness {
+    /// `ready` or `unavailable`.
+    #[schema(example = "ready")]
+    status: &'static str,
+    checks: Vec<Dependency>,
+}
+
+/// Something that the service needs.
+#[derive(Serialize, ToSchema)]
+struct Dependency {
+    #[schema(example = "database")]
+    name: String,
+    /// `ok` or `unavailable`.
+    #[schema(example = "ok")]
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// Tells that the process runs.
+#[utoipa::path(get, path = "/livez", security(()), responses((status = 200, body = Live)))]
+async fn live() -> Json<Live> {
+    Json(Live { status: "ok" })
+}
+
+/// Tells whether the service has what it needs.
+#[utoipa::path(get, path = "/readyz", security(()), responses(
+    (status = 200, description = "All that it needs answers.", body = Readiness),
+    (status = 503, description = "Something does not answer.", body = Readiness),
+))]
+async fn ready(State((health, reader)): State<Shared>) -> Response {
+    readiness(health.ask(reader).await)
+}
+
 fn readiness(answers: Vec<(String, Result<(), String>)>) -> Response {
-    let ready = answers.iter().all(|(_, answer)| answer.is_ok());
-    let checks: Vec<Value> = answers
-        .into_iter()
-        .map(|(name, answer)| match answer {
-            Ok(()) => json!({ "name": name, "status": "ok" }),
-            Err(why) => json!({ "name": name, "status": "unavailable", "error": why }),
-        })
-        .collect();
-    let (status, word) =
-        if ready { (StatusCode::OK, "ready") } else { (StatusCode::SERVICE_UNAVAILABLE, "unavailable") };
-    (status, Json(json!({ "status": word, "checks": checks }))).into_response()
+    let is_ready = answers.iter().all(|(_, answer)| answer.is_ok());
+    let checks = answers.into_iter().map(|(name, answer)| Dependency {
+        name,
+        status: if answer.is_ok() { "ok" } else { "unavailable" },
+        error: answer.err(),
+    });
+    let checks = checks.collect();
+    match is_ready {
+        true => Json(Readiness { status: "ready", checks }).into_response(),
+        false => (StatusCode::SERVICE_UNAVAILABLE, Json(Readiness { status: "unavailable", checks }))
+            .into_response(),
+    }
 }
 
 #[cfg(test)]

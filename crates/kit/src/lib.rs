@@ -10,6 +10,7 @@ pub mod identity;
 pub mod json;
 pub mod log;
 pub mod metrics;
+pub mod openapi;
 pub mod ops;
 pub mod page;
 pub mod request;

@@ -8,5 +8,6 @@ use axum::routing::get;
 /// Serves `GET /livez`, `GET /readyz`, `GET /metrics`.
 pub fn handler(health: Health, metrics: Metrics) -> AxumHandler {
     let figures = get(async move || metrics.render());
-    AxumHandler::new(health.routes(Reader::Operator).route("/metrics", figures), Door::default())
+    let (health, _) = health.routes(Reader::Operator).split_for_parts();
+    AxumHandler::new(health.route("/metrics", figures), Door::default())
 }

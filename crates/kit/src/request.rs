@@ -5,14 +5,15 @@ use crate::json::{self, JsonFault, MAX_BODY};
 use crate::serve::BodyFault;
 use crate::unknown_fields::UnknownFields;
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 
 /// A JSON object of at most 1 MiB, whatever the request says of its type.
@@ -74,6 +75,56 @@ pub fn body_error(error: &(dyn Error + 'static)) -> ApiError {
     ApiError::invalid(format!("the body cannot be read: {error}"))
 }
 
+/// A JSON object of at most 1 MiB, read into `T`. Errors name the field.
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let JsonObject(fields) = JsonObject::from_request(request, state).await?;
+        from_fields(Value::Object(fields)).map(Self)
+    }
+}
+
+/// The query string, read into `T`. A parameter without a value counts as absent; of one that is given twice, the last
+/// counts. Errors name the parameter.
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        from_query(parts.uri.query().unwrap_or_default()).map(Self)
+    }
+}
+
+/// Reads a query string as [`Query`] does.
+pub fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+    let mut last = BTreeMap::new();
+    last.extend(form_urlencoded::parse(query.as_bytes()));
+    if last.values().any(|value| value.contains('\0')) {
+        return Err(ApiError::invalid("the query string has a NUL character"));
+    }
+    let given = last.iter().filter(|(_, value)| !value.is_empty());
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish();
+    from_fields(serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes())))
+}
+
+/// Reads named fields into `T`, with errors that name the field.
+pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, ApiError> {
+    serde_path_to_error::deserialize(fields).map_err(|error| {
+        let path = error.path().to_string();
+        let cause = error.into_inner().to_string();
+        ApiError::invalid(match cause.strip_prefix("missing field ") {
+            Some(name) if path == "." => format!("{name} is missing"),
+            Some(name) => format!("{name} is missing in `{path}`"),
+            None if path == "." => cause,
+            None => format!("`{path}`: {cause}"),
+        })
+    })
+}
+
 /// The query string's parameters. Of one that is given twice, the last.
 pub struct Params(HashMap<String, String>);
 
@@ -81,11 +132,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        match Query::<HashMap<String, String>>::try_from_uri(&parts.uri) {
-            Ok(Query(params)) if params.values().any(|value| value.contains('\0')) => {
+        match axum::extract::Query::<HashMap<String, String>>::try_from_uri(&parts.uri) {
+            Ok(axum::extract::Query(params)) if params.values().any(|value| value.contains('\0')) => {
                 Err(ApiError::invalid("the query string has a NUL character"))
             }
-            Ok(Query(params)) => Ok(Self(params)),
+            Ok(axum::extract::Query(params)) => Ok(Self(params)),
             Err(error) => Err(ApiError::invalid(format!("the query string cannot be read: {error}"))),
         }
     }

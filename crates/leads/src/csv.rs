@@ -71,7 +71,8 @@ impl Table {
         };
         let rest: BTreeMap<&String, &String> =
             lead.fields.iter().filter(|(name, value)| !has_column(name, value)).collect();
-        let rest = if rest.is_empty() { String::new() } else { serde_json::json!(rest).to_string() };
+        let rest =
+            if rest.is_empty() { String::new() } else { serde_json::to_string(&rest).unwrap_or_default() };
         row(fixed.into_iter().chain(fields).chain([rest]))
     }
 }

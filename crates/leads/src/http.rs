@@ -9,28 +9,37 @@ mod intake;
 mod origin;
 mod page;
 
-use crate::{Inner, OPENAPI};
-use axum::Router;
-use axum::middleware::map_response;
-use axum::routing::{get, post};
-use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, Door, keep_private};
+use crate::Inner;
+use kit::health::Health;
+use kit::openapi::{self, Credential, Description};
+use kit::serve::{AxumHandler, Door};
 use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub type App = Arc<Inner>;
 
+const DESCRIPTION: Description = Description {
+    title: "Stoa leads",
+    text: "Takes leads from web forms, keeps them, and forwards them to a CRM.",
+    security: &[Credential::Bearer],
+};
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(admin::list, intake::to_default, origin::preflight_default))
+        .routes(routes!(export::export))
+        // The same part of a path: a form's name where leads come in, a lead's id where they are managed.
+        .routes(routes!(admin::one, admin::erase, intake::to_form, origin::preflight))
+        .routes(routes!(admin::retry_failed))
+        .routes(routes!(admin::retry))
+}
+
 pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
-    let of_default = get(admin::list).post(intake::to_default).options(origin::preflight_default);
-    // The same place of a path: a form's name where leads come in, a lead's id where they are managed.
-    let of_name = get(admin::one).delete(admin::erase).post(intake::to_form).options(origin::preflight);
-    let routes = Router::new()
-        .route("/api/leads", of_default)
-        .route("/api/leads/export", get(export::export))
-        .route("/api/leads/{name}", of_name)
-        .route("/api/leads/failed/retry", post(admin::retry_failed))
-        .route("/api/leads/{id}/retry", post(admin::retry))
-        .with_state(app)
-        .merge(health.routes(Reader::Public))
-        .layer(map_response(keep_private));
-    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
+    openapi::handler(routes().with_state(app), &DESCRIPTION, health, door)
+}
+
+/// The service's interface, as OpenAPI.
+pub fn openapi() -> String {
+    openapi::document(routes(), &DESCRIPTION).to_string()
 }

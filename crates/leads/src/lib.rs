@@ -14,6 +14,7 @@ mod outbox;
 mod records;
 mod tables;
 
+pub use crate::http::openapi;
 pub use forms::{FormFault, Forms};
 pub use forward::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
@@ -25,9 +26,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::admins::Admins;
 use store::{Db, StoreError};
-
-/// The service's interface, as OpenAPI.
-pub const OPENAPI: &str = include_str!("../openapi.json");
 
 /// The service's tables.
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };

@@ -2,7 +2,7 @@
 
 use crate::records::{Lead, Status};
 use crate::tables::{self, leads::Filter};
-use serde_json::json;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::jobs::{self, NewJob};
@@ -176,7 +176,7 @@ async fn enqueue(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     if job.is_some() {
         return Ok(());
     }
-    let job = NewJob::retried_forever(JOB, json!({}));
+    let job = NewJob::retried_forever(JOB, Value::Object(Map::new()));
     let job = jobs::enqueue(tx, job).await?;
     tables::queues::set_job(tx, key, job).await
 }

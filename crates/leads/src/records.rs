@@ -1,13 +1,14 @@
-//! Leads as they are stored, and as they are shown.
+//! Leads as they are stored.
 
-use base::iso8601;
+use kit::fields::Time;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use strum::{EnumString, IntoStaticStr};
+use utoipa::ToSchema;
 
 /// What has become of a lead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr, EnumString)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Status {
     /// Waits to be forwarded.
@@ -22,14 +23,8 @@ pub enum Status {
 }
 
 impl Status {
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Forwarded, Self::Failed, Self::Spam, Self::Erased];
-
     pub fn as_str(self) -> &'static str {
         self.into()
-    }
-
-    pub fn find(text: &str) -> Option<Self> {
-        text.parse().ok()
     }
 }
 
@@ -40,6 +35,7 @@ pub struct Consent {
     pub version: Option<String>,
 }
 
+/// One lead.
 #[derive(Clone, Debug)]
 pub struct Lead {
     pub id: String,
@@ -63,29 +59,20 @@ pub struct Lead {
 }
 
 impl Lead {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "form": self.form,
-            "status": self.status.as_str(),
-            "email": self.email,
-            "fields": self.fields,
-            "consent": self.consent_json(),
-            "address": self.address,
-            "attempts": self.attempts,
-            "error": self.error,
-            "createdAt": iso8601(self.created_at),
-            "updatedAt": iso8601(self.updated_at),
-            "forwardedAt": self.forwarded_at.map(iso8601),
-        })
+    pub fn given_consent(&self) -> Option<GivenConsent> {
+        let Consent { text, version } = self.consent.clone()?;
+        Some(GivenConsent { text, version, time: Time(self.created_at), address: self.address.clone() })
     }
+}
 
-    pub fn consent_json(&self) -> Value {
-        match &self.consent {
-            Some(Consent { text, version }) => {
-                json!({ "text": text, "version": version, "time": iso8601(self.created_at), "address": self.address })
-            }
-            None => Value::Null,
-        }
-    }
+/// What a person agreed to, when, and from where.
+#[derive(Serialize, ToSchema)]
+pub struct GivenConsent {
+    #[schema(example = "I agree to be called.")]
+    text: Option<String>,
+    #[schema(example = "2026-01")]
+    version: Option<String>,
+    time: Time,
+    #[schema(example = "203.0.113.7")]
+    address: Option<String>,
 }

@@ -32,9 +32,11 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         let path = format!("/api/portal/{}", kind.plural);
         routes = routes.route(&path, collection(kind)).route(&format!("{path}/{{id}}"), single(kind));
     }
-    let routes =
-        routes.with_state(app).merge(health.routes(Reader::Public)).layer(map_response(keep_private));
-    AxumHandler::new(routes, door).naming_unknown_fields(OPENAPI)
+    let routes = routes
+        .with_state(app)
+        .merge(health.routes(Reader::Public).split_for_parts().0)
+        .layer(map_response(keep_private));
+    AxumHandler::new(routes, door).naming_unknown_fields(&serde_json::from_str(OPENAPI).unwrap_or_default())
 }
 
 fn collection(kind: &'static Kind) -> MethodRouter<App> {

@@ -210,7 +210,7 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
         Some("knowledge") => knowledge::OPENAPI,
         Some("supervisor") => supervisor::OPENAPI,
         Some("portal") => portal::OPENAPI,
-        Some("leads") => leads::OPENAPI,
+        Some("leads") => &leads::openapi(),
         _ => gateway::OPENAPI,
     };
     match std::io::stdout().write_all(document.as_bytes()) {

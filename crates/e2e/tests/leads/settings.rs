@@ -83,7 +83,7 @@ async fn it_runs_beside_the_others_and_tells_where() {
     let (code, document, _) = Stoa::start().run(&["openapi", "leads"]);
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!((code, &document["openapi"]), (0, &json!("3.1.0")));
-    for path in ["/api/leads", "/api/leads/{name}", "/api/leads/{name}/retry", "/api/leads/export"] {
+    for path in ["/api/leads", "/api/leads/{name}", "/api/leads/{id}/retry", "/api/leads/export"] {
         assert!(document["paths"][path].is_object(), "{path} is not documented");
     }
 }

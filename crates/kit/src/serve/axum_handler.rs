@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
+use serde_json::Value;
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -40,7 +41,7 @@ impl AxumHandler {
     }
 
     /// Makes responses name the fields of a request that the service's OpenAPI document does not have.
-    pub fn naming_unknown_fields(mut self, openapi: &str) -> Self {
+    pub fn naming_unknown_fields(mut self, openapi: &Value) -> Self {
         self.known = Arc::new(KnownFields::of_openapi(openapi));
         self
     }

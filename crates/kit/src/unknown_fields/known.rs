@@ -59,19 +59,18 @@ impl Names {
 }
 
 impl KnownFields {
-    pub fn of_openapi(document: &str) -> Self {
-        let document: Value = serde_json::from_str(document).unwrap_or_default();
+    pub fn of_openapi(document: &Value) -> Self {
         let mut operations = Vec::new();
-        for (path, item) in object(&document, "paths") {
-            let shared = parameters(&document, item);
+        for (path, item) in object(document, "paths") {
+            let shared = parameters(document, item);
             for (method, operation) in item.as_object().into_iter().flatten() {
                 let method = method.to_ascii_uppercase();
                 operations.push(Arc::new(Operation {
                     name: format!("{method} {path}"),
                     method,
                     path: path.split('/').map(str::to_owned).collect(),
-                    query: shared.iter().cloned().chain(parameters(&document, operation)).collect(),
-                    body: body(&document, operation),
+                    query: shared.iter().cloned().chain(parameters(document, operation)).collect(),
+                    body: body(document, operation),
                 }));
             }
         }

@@ -85,9 +85,11 @@ impl From<IndexError> for Failure {
             ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(INDEX_RETRY_AFTER)
         };
         match error {
-            IndexError::Loading { done, passages } => {
-                Self(unavailable("INDEX_LOADING").with("passagesRead", done).with("passages", passages))
-            }
+            IndexError::Loading { done, passages } => Self(
+                unavailable("INDEX_LOADING")
+                    .with_field("passagesRead", done)
+                    .with_field("passages", passages),
+            ),
             // Logged where it happened.
             IndexError::Failed(_) => Self(unavailable("INDEX_UNAVAILABLE")),
             IndexError::Store(error) => error.into(),

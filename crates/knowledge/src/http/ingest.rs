@@ -31,7 +31,7 @@ pub async fn ingest(
     let Submitted { document, is_duplicate } =
         app.ingest.submit(&owner, upload, metadata, duplicates).await?;
     let with_original = |error: ApiError, id: &str| match is_duplicate {
-        true => error.with("duplicateOf", id),
+        true => error.with_field("duplicateOf", id),
         false => error,
     };
     if wants_async(&headers) && document.status == Status::Processing {
@@ -44,7 +44,7 @@ pub async fn ingest(
         Some(document) => Ok(Json(report(&document, is_duplicate)).into_response()),
         None => {
             let error = ApiError::not_found("the document was deleted meanwhile: upload the file again");
-            Err(with_original(error, &document.id).with("documentId", document.id).into())
+            Err(with_original(error, &document.id).with_field("documentId", document.id).into())
         }
     }
 }
@@ -94,5 +94,5 @@ fn failed(document: &Document) -> ApiError {
         false => ApiError::invalid(why),
         true => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "INDEXING_FAILED", why),
     };
-    error.with("documentId", document.id.clone()).with("status", document.status.as_str())
+    error.with_field("documentId", document.id.clone()).with_field("status", document.status.as_str())
 }

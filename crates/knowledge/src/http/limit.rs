@@ -30,7 +30,7 @@ impl Counted {
     pub fn allowed(&self, app: &App) -> Result<(), ApiError> {
         let Some(Excess { message, wait }) = self.excess(app) else { return Ok(()) };
         let error = ApiError::too_many_requests("rate limit exceeded", wait);
-        Err(error.with("message", message).with("resetAt", self.0.reset_at_ms))
+        Err(error.with_field("message", message).with_field("resetAt", self.0.reset_at_ms))
     }
 
     /// What there is to say where it was one too many.

@@ -7,11 +7,28 @@ use crate::forms::{Forms, Naming};
 use crate::records::Lead;
 use base::Clock;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// HubSpot's names for the parts of a name.
 const NAMES: Naming = Naming::Parts { first: "firstname", last: "lastname" };
 const UPSERT: [&str; 6] = ["crm", "v3", "objects", "contacts", "batch", "upsert"];
+
+/// The body of an upsert.
+#[derive(Serialize)]
+struct Batch<'a> {
+    inputs: [Contact<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Contact<'a> {
+    id_property: &'static str,
+    id: &'a str,
+    properties: BTreeMap<String, String>,
+    object_write_trace_id: &'a str,
+}
 
 pub struct Hubspot {
     client: reqwest::Client,
@@ -31,14 +48,9 @@ impl Hubspot {
             return Err(SendError::Refused { message });
         };
         let properties = self.forms.properties(&lead.form, &lead.fields, NAMES);
-        let body = json!({
-            "inputs": [{
-                "idProperty": "email",
-                "id": email,
-                "properties": properties,
-                "objectWriteTraceId": lead.id,
-            }],
-        });
+        let contact =
+            Contact { id_property: "email", id: email, properties, object_write_trace_id: &lead.id };
+        let body = Batch { inputs: [contact] };
         let request = self.client.post(self.settings.url.0.join(UPSERT)).header("idempotency-key", &lead.id);
         let request = request.bearer_auth(self.settings.token.as_deref().unwrap_or_default());
         let answer = exchange(request.json(&body), &self.clock).await?;

@@ -4,11 +4,33 @@ use super::crm::{Crm, SendError};
 use super::exchange::exchange;
 use super::settings::CrmSettings;
 use crate::forms::{Forms, Naming};
-use crate::records::Lead;
-use base::{Clock, iso8601};
+use crate::records::{GivenConsent, Lead};
+use base::Clock;
 use futures_util::future::BoxFuture;
+use kit::fields::Time;
 use reqwest::header::CONTENT_TYPE;
-use serde_json::json;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is posted.
+#[derive(Serialize)]
+struct Event<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    timestamp: Time,
+    data: Created<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Created<'a> {
+    lead_id: &'a str,
+    form: &'a str,
+    email: Option<&'a str>,
+    properties: BTreeMap<String, String>,
+    consent: Option<GivenConsent>,
+    created_at: Time,
+}
 
 pub struct Webhook {
     client: reqwest::Client,
@@ -30,7 +52,7 @@ impl Webhook {
         let request = request.header("idempotency-key", &lead.id).header("webhook-id", &lead.id);
         let mut request = request.header("webhook-timestamp", seconds);
         if let Some(secret) = &self.settings.signing_secret {
-            request = request.header("webhook-signature", secret.sign(&lead.id, seconds, &body)?);
+            request = request.header("webhook-signature", secret.sign(&lead.id, seconds, &body));
         }
         if let Some(token) = &self.settings.token {
             request = request.bearer_auth(token);
@@ -40,15 +62,17 @@ impl Webhook {
 
     fn body(&self, lead: &Lead) -> String {
         let properties = self.forms.properties(&lead.form, &lead.fields, Naming::AsTyped);
-        let data = json!({
-            "leadId": lead.id,
-            "form": lead.form,
-            "email": lead.email,
-            "properties": properties,
-            "consent": lead.consent_json(),
-            "createdAt": iso8601(lead.created_at),
-        });
-        json!({ "type": "lead.created", "timestamp": iso8601(lead.created_at), "data": data }).to_string()
+        let created_at = Time(lead.created_at);
+        let data = Created {
+            lead_id: &lead.id,
+            form: &lead.form,
+            email: lead.email.as_deref(),
+            properties,
+            consent: lead.given_consent(),
+            created_at,
+        };
+        let event = Event { kind: "lead.created", timestamp: created_at, data };
+        serde_json::to_string(&event).unwrap_or_default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! A submission in any of three encodings: JSON, urlencoded, multipart. All become names and texts.
 
+use super::error::WrongFields;
 use crate::intake::{MOST_FIELDS, Pairs};
 use axum::extract::multipart::{Multipart, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest, Request};
@@ -96,7 +97,7 @@ fn scalar(name: &str, value: Value) -> Result<Option<String>, ApiError> {
         Value::Array(_) | Value::Object(_) => {
             let name: String = name.chars().take(64).collect();
             Err(ApiError::invalid(format!("`{name}` is not a text, a number, a boolean or a list of those"))
-                .with("fields", vec![name]))
+                .with(WrongFields { fields: vec![name] }))
         }
     }
 }
@@ -120,7 +121,7 @@ async fn from_multipart(mut request: Request) -> Result<Pairs, ApiError> {
             Some(_) => {
                 let name: String = name.chars().take(64).collect();
                 let fault = ApiError::invalid(format!("`{name}` is a file: forms take texts only"));
-                return Err(fault.with("fields", vec![name]));
+                return Err(fault.with(WrongFields { fields: vec![name] }));
             }
             None => {}
         }

@@ -3,6 +3,24 @@
 use crate::intake::Invalid;
 use crate::outbox::OutboxError;
 use kit::error::ApiError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The fields of a form that are wrong.
+#[derive(Serialize)]
+pub struct WrongFields {
+    pub fields: Vec<String>,
+}
+
+/// An error that names the fields.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes what `ApiError::with` writes")]
+pub struct FieldError {
+    error: String,
+    code: String,
+    success: bool,
+    fields: Option<Vec<String>>,
+}
 
 impl From<OutboxError> for ApiError {
     fn from(error: OutboxError) -> Self {
@@ -17,6 +35,6 @@ impl From<OutboxError> for ApiError {
 
 impl From<Invalid> for ApiError {
     fn from(error: Invalid) -> Self {
-        Self::invalid(error.message).with("fields", error.fields)
+        Self::invalid(error.message).with(WrongFields { fields: error.fields })
     }
 }

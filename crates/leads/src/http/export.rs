@@ -1,7 +1,7 @@
 //! `GET /api/leads/export`: leads as CSV, read and sent a page at a time.
 
 use super::App;
-use super::admin::{filter, fitting_page};
+use super::admin::{FilterQuery, fitting_page};
 use super::caller::Admin;
 use crate::csv::Table;
 use crate::tables::leads::Filter;
@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::{HeaderValue, header};
 use kit::error::ApiError;
-use kit::request::Params;
+use kit::request::Query;
 use store::StoreError;
 
 const PAGE: usize = 500;
@@ -29,8 +29,16 @@ enum At {
     End,
 }
 
-pub async fn export(State(app): State<App>, _: Admin, params: Params) -> Result<Response, ApiError> {
-    let filter = filter(&params)?;
+/// Exports leads as CSV.
+#[utoipa::path(get, path = "/api/leads/export", params(FilterQuery), responses(
+    (status = 200, description = "A file with a column for every field.", content_type = "text/csv", body = String),
+))]
+pub async fn export(
+    State(app): State<App>,
+    _: Admin,
+    Query(filter): Query<FilterQuery>,
+) -> Result<Response, ApiError> {
+    let filter = Filter::from(filter);
     let table = Table::new(&app.settings.forms, filter.form.as_deref());
     let place = Place { app, filter, table, at: At::Head };
     let mut response = (Body::from_stream(stream::try_unfold(place, next))).into_response();

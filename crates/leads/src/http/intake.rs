@@ -1,7 +1,9 @@
 //! `POST /api/leads` and `POST /api/leads/{form}`: a lead comes in, and is answered when it is committed.
 
 use super::App;
+use super::admin::LeadStatus;
 use super::body::{self, Encoding};
+use super::error::FieldError;
 use super::{origin, page};
 use crate::forms::{DEFAULT, Form};
 use crate::intake::{self, Submission};
@@ -11,12 +13,11 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
-use kit::error::ApiError;
+use kit::error::{ApiError, ErrorBody};
 use kit::headers;
 use kit::request::PathId;
 use kit::serve::{Arrival, network};
 use kit::unknown_fields::UnknownFields;
-use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;
 use store::rate;
@@ -24,10 +25,53 @@ use store::rate;
 const WINDOW: Duration = Duration::from_secs(60);
 const LONGEST_KEY: usize = 255;
 
+/// Takes a lead of the default form.
+#[utoipa::path(post, path = "/api/leads", security(()),
+    params(("Idempotency-Key" = Option<String>, Header, description = "The first answer is given again.")),
+    request_body(content(
+        (BTreeMap<String, Value> = "application/json"),
+        (BTreeMap<String, Value> = "application/x-www-form-urlencoded"),
+        (BTreeMap<String, Value> = "multipart/form-data"),
+    )),
+    responses(
+        (status = 202, description = "The lead is kept, and will be forwarded.", body = LeadStatus),
+        (status = 303, description = "The same for a browser, if the form says where it goes back to."),
+        (status = 400, description = "`INVALID_REQUEST`: a field is wrong or missing. A browser gets errors as a page.",
+            content((FieldError = "application/json"), (String = "text/html"))),
+        (status = 403, description = "`FORBIDDEN`: the form does not take posts from pages of that origin.",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
+        (status = 404, description = "`NOT_FOUND`: there is no such form.",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
+        (status = 429, description = "`TOO_MANY_REQUESTS`: too many leads from one address.",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
+    ))]
 pub async fn to_default(State(app): State<App>, request: Request) -> Response {
     take(&app, DEFAULT, request).await
 }
 
+/// Takes a lead of a form.
+#[utoipa::path(post, path = "/api/leads/{name}", security(()),
+    params(
+        ("name" = String, Path, description = "The form's name."),
+        ("Idempotency-Key" = Option<String>, Header, description = "The first answer is given again."),
+    ),
+    request_body(content(
+        (BTreeMap<String, Value> = "application/json"),
+        (BTreeMap<String, Value> = "application/x-www-form-urlencoded"),
+        (BTreeMap<String, Value> = "multipart/form-data"),
+    )),
+    responses(
+        (status = 202, description = "The lead is kept, and will be forwarded.", body = LeadStatus),
+        (status = 303, description = "The same for a browser, if the form says where it goes back to."),
+        (status = 400, description = "`INVALID_REQUEST`: a field is wrong or missing. A browser gets errors as a page.",
+            content((FieldError = "application/json"), (String = "text/html"))),
+        (status = 403, description = "`FORBIDDEN`: the form does not take posts from pages of that origin.",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
+        (status = 404, description = "`NOT_FOUND`: there is no such form.",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
+        (status = 429, description = "`TOO_MANY_REQUESTS`: too many leads from one address.",
+            content((ErrorBody = "application/json"), (String = "text/html"))),
+    ))]
 pub async fn to_form(State(app): State<App>, PathId(name): PathId, request: Request) -> Response {
     take(&app, &name, request).await
 }
@@ -75,9 +119,9 @@ fn answer(form: &Form, accepted: &Accepted, goes_back: bool) -> Response {
     if let Some(place) = form.return_to.as_deref().filter(|_| goes_back) {
         return (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response();
     }
-    // The same for spam: whoever sends it is not told.
-    let told = json!({ "success": true, "leadId": accepted.id, "status": Status::Queued.as_str() });
-    (StatusCode::ACCEPTED, Json(told)).into_response()
+    // The same for spam: its sender does not learn that it was recognised.
+    let taken = LeadStatus { success: true, lead_id: accepted.id.clone(), status: Status::Queued };
+    (StatusCode::ACCEPTED, Json(taken)).into_response()
 }
 
 async fn count(app: &App, form: &Form, address: IpAddr) -> Result<(), ApiError> {

@@ -34,10 +34,22 @@ pub fn open(form: &Form, asked: &HeaderMap, response: &mut Response) {
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, readable);
 }
 
+/// Tells a browser whether a page may post to the default form.
+#[utoipa::path(options, path = "/api/leads", security(()), responses(
+    (status = 204, description = "The page may post."),
+    (status = 403, description = "`FORBIDDEN`: the form does not take posts from pages of that origin."),
+    (status = 404, description = "`NOT_FOUND`: there is no such form."),
+))]
 pub async fn preflight_default(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     answer(&app, DEFAULT, &headers)
 }
 
+/// Tells a browser whether a page may post to a form.
+#[utoipa::path(options, path = "/api/leads/{name}", security(()), params(("name" = String, Path)), responses(
+    (status = 204, description = "The page may post."),
+    (status = 403, description = "`FORBIDDEN`: the form does not take posts from pages of that origin."),
+    (status = 404, description = "`NOT_FOUND`: there is no such form."),
+))]
 pub async fn preflight(
     State(app): State<App>,
     PathId(name): PathId,
