@@ -1,14 +1,37 @@
-# make run    build, fetch the models, and start everything
-# make test   install what the tests need, and run them all
-# make bench  the benchmarks against other programs
+# make run                    build, fetch the models, and start everything
+# make lint                   format, clippy and the project's own rules
+# make test-unit              tests without network and servers
+# make test-e2e S=gateway     one end-to-end suite; T=name runs the tests whose names contain it
+# make test                   install what the tests need, and run lints and all tests
+# make bench                  the benchmarks against other programs
 
-.PHONY: run test bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run lint test test-unit test-e2e bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+
+# Integration tests that need no server, no model and no network.
+PURE_TESTS = extractor files memory golden graph mentions readers exact search storing
 
 # Without a network or pip it starts all the same, and says what is missing.
 run:
 	cargo build --release
 	cargo run --quiet --release -- models pull || echo "starting without the models"
 	cargo run --quiet --release -- serve
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --quiet --workspace --test tidy
+
+test-unit:
+	cargo test --quiet --workspace --lib --bins $(PURE_TESTS:%=--test %)
+
+# Always with the features of the whole workspace: other commands would build the dependencies again.
+test-e2e:
+	@test -n "$(S)" || { echo "name a suite: make test-e2e S=gateway (gateway, knowledge, supervisor, portal, leads, storage)"; exit 2; }
+	scripts/fetch-postgres
+	scripts/fetch-clients
+	cargo build --workspace --bin stoa
+	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
+	cargo test --workspace --test $(S) $(T)
 
 test:
 	scripts/fetch-postgres

@@ -1,11 +1,10 @@
-//! The one source of wall-clock time, and how times are written. Services hold a [`Clock`]; tests hold one that they
-//! move.
+//! The only source of wall-clock time, and the formats of times. Services hold a [`Clock`]; tests hold one that they move.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// Milliseconds since 1970, from the system or from a test.
+/// A clock in milliseconds since 1970: the system's, or one that a test sets.
 #[derive(Clone, Default)]
 pub struct Clock {
     fixed: Option<Arc<AtomicI64>>,
@@ -28,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// Moves a fixed clock, and all its clones, forward. The system's clock stays as it is.
+    /// Moves a fixed clock, and all its clones, forward. Does nothing to the system's clock.
     pub fn advance(&self, by: Duration) {
         if let Some(fixed) = &self.fixed {
             fixed.fetch_add(by.as_millis() as i64, Ordering::Relaxed);
@@ -36,14 +35,14 @@ impl Clock {
     }
 }
 
-/// `2026-11-15T02:17:41.250Z`
+/// Formats a time as `2026-11-15T02:17:41.250Z`.
 pub fn iso8601(ms: i64) -> String {
     chrono::DateTime::from_timestamp_millis(ms)
         .unwrap_or_default()
         .to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
 
-/// `250ms`, `30s`, `15m`, `1h`, `7d`; never zero.
+/// Parses a duration such as `250ms`, `30s`, `15m`, `1h`, `7d`; never zero.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let wanted = || {
         format!(
@@ -64,7 +63,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(unit_ms).filter(within_a_century).map(Duration::from_millis).ok_or_else(wanted)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
+#[expect(clippy::disallowed_methods, reason = "only this function reads the system's clock")]
 fn system_ms() -> i64 {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since_epoch.map(|elapsed| elapsed.as_millis() as i64).unwrap_or(0)
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_clock_moves_only_when_told_and_with_its_clones() {
+    fn a_fixed_clock_moves_only_by_advance_and_with_its_clones() {
         let clock = Clock::fixed(1_000);
         let clone = clock.clone();
         clock.advance(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! The one source of randomness: ids, salts, secrets, jitter. Tests seed it.
+//! The only source of randomness: ids, salts, secrets, jitter. Tests seed it.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use crate::Clock;
 
-/// What an id that sorts has for its place within a millisecond.
+/// Bits of a sortable id for the order within a millisecond.
 const TICK_BITS: u32 = 12;
 
 /// A cryptographically secure generator, or one with a fixed seed for tests.
 #[derive(Clone, Default)]
 pub struct Random {
     seeded: Option<Arc<Mutex<StdRng>>>,
-    /// Time and place within its millisecond of the last id that sorts.
+    /// The time of the last sortable id, and its number within the millisecond.
     last_tick: Arc<Mutex<u64>>,
 }
 
@@ -23,11 +23,12 @@ impl Random {
         Self::default()
     }
 
+    /// Returns a generator whose output depends only on the seed.
     pub fn seeded(seed: u64) -> Self {
         Self { seeded: Some(Arc::new(Mutex::new(StdRng::seed_from_u64(seed)))), ..Self::default() }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
+    #[expect(clippy::disallowed_methods, reason = "only this function uses the system's generator")]
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         match &self.seeded {
             Some(seeded) => seeded.lock().unwrap_or_else(PoisonError::into_inner).random(),
@@ -35,7 +36,7 @@ impl Random {
         }
     }
 
-    /// A number from 0 (included) to 1 (excluded).
+    /// Returns a number from 0 (included) to 1 (excluded).
     pub fn fraction(&self) -> f64 {
         let bits = u64::from_le_bytes(self.bytes()) >> 11;
         bits as f64 / (1u64 << 53) as f64
@@ -45,7 +46,7 @@ impl Random {
         uuid::Builder::from_random_bytes(self.bytes()).into_uuid()
     }
 
-    /// An id that sorts by the time of its making, and after every earlier one of this generator.
+    /// Returns an id that sorts by its time, and after every earlier id of this generator.
     pub fn uuid_v7(&self, clock: &Clock) -> Uuid {
         let tick = self.next_tick(clock);
         let [.., high, low] = tick.to_be_bytes();
@@ -60,12 +61,13 @@ impl Random {
         *last
     }
 
-    /// 2 × `N` hexadecimal digits.
+    /// Returns 2 × `N` random hexadecimal digits.
     pub fn hex<const N: usize>(&self) -> String {
         hex(&self.bytes::<N>())
     }
 }
 
+/// Encodes bytes as hexadecimal digits in lower case.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let pairs =
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_fixes_what_comes() {
+    fn a_seed_determines_the_output() {
         let (one, other) = (Random::seeded(7), Random::seeded(7));
         assert_eq!(one.uuid_v4(), other.uuid_v4());
         assert_eq!(one.hex::<16>(), other.hex::<16>());

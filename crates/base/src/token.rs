@@ -1,8 +1,8 @@
-//! Gateway tokens and gateway identities: made and checked here, and nowhere else.
+//! Gateway tokens and gateway identities: only this file issues and verifies them.
 //!
-//! Both are HS256 JWTs under one secret, and so is what the gateway says of the client whose request it forwards. They
-//! differ in `typ`, so that an identity, which every worker sees, is never taken for a token, and a token never for an
-//! identity. Older secrets still verify, so that a secret can be replaced without signing everybody out.
+//! Both are HS256 JWTs under one secret, and so is the description of the client whose request the gateway forwards. They
+//! differ in `typ`, so that an identity, which every worker sees, is not accepted as a token, nor a token as an identity.
+//! Older secrets still verify, so that a secret can be replaced without ending all sessions.
 
 use crate::Clock;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
+use strum::IntoStaticStr;
 
 pub const MAX_TOKEN_BYTES: usize = 8 * 1024;
 pub const IDENTITY_TTL: Duration = Duration::from_secs(60);
@@ -17,8 +18,10 @@ const IDENTITY_TYPE: &str = "gateway-identity+jwt";
 const FORWARDED_TYPE: &str = "gateway-forwarded+jwt";
 const LEEWAY_SECONDS: i64 = 5;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Where a token leads to, as the gateway's paths name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "UPPERCASE")]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Route {
     Auth,
     Kv,
@@ -28,16 +31,11 @@ pub enum Route {
 
 impl Route {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Auth => "AUTH",
-            Self::Kv => "KV",
-            Self::Build => "BUILD",
-            Self::Core => "CORE",
-        }
+        self.into()
     }
 }
 
-/// What a token says of its bearer.
+/// What a token says about its bearer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claims {
@@ -48,7 +46,8 @@ pub struct Claims {
     pub environment: String,
     #[serde(default)]
     pub issued_by: String,
-    /// Of the administrator's record that the token was issued for. Absent in tokens of guests and of other tools.
+    /// The generation of the administrator's record that the token was issued for. Absent in tokens of guests and of other
+    /// tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
 }
@@ -59,40 +58,41 @@ impl Claims {
     }
 }
 
-/// Claims that were checked, and the time for which that holds.
+/// Verified claims, and the time for which they are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<C = Claims> {
     pub claims: C,
-    /// Seconds since 1970; 0 where the token does not say.
+    /// Seconds since 1970; 0 if the token does not say.
     pub issued_at: i64,
     not_before: Option<i64>,
     expires: i64,
-    /// When the caller's token ends: that of an identity outlives the identity.
+    /// When the caller's token expires, which may be after the identity expires.
     token_expires: Option<i64>,
 }
 
 impl<C> Verified<C> {
+    /// Returns whether the token or identity is valid at this time.
     pub fn holds_at(&self, now_ms: i64) -> bool {
         let now = now_ms.div_euclid(1000);
         self.expires.saturating_add(LEEWAY_SECONDS) > now
             && self.not_before.is_none_or(|from| from.saturating_sub(LEEWAY_SECONDS) <= now)
     }
 
-    /// Whether the token that the caller came with is over: for what goes on after a request was let in.
+    /// Returns whether the caller's token has expired, for streams that go on after the request was accepted.
     pub fn token_has_expired(&self, now_ms: i64) -> bool {
         let now = now_ms.div_euclid(1000);
         self.token_expires.is_some_and(|end| end.saturating_add(LEEWAY_SECONDS) <= now)
     }
 }
 
-/// What a proxy tells of the client's own request.
+/// What a proxy says about the client's own request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forwarded {
     #[serde(rename = "for")]
     pub client: IpAddr,
     #[serde(rename = "https")]
     pub is_https: bool,
-    /// As the client asked for it; empty if it did not say.
+    /// The host that the client has requested; empty if it has named none.
     pub host: String,
 }
 
@@ -112,7 +112,7 @@ struct Issued<'a, C> {
     token_expires: Option<i64>,
 }
 
-/// Only the claims whose times and types we check; issuer and audience are jsonwebtoken's to check.
+/// The claims that are checked here; jsonwebtoken checks issuer and audience.
 #[derive(Deserialize)]
 struct Received<C> {
     #[serde(flatten)]
@@ -124,9 +124,10 @@ struct Received<C> {
     token_expires: Option<i64>,
 }
 
+/// Issues and verifies tokens and identities.
 pub struct Tokens {
     encoding: EncodingKey,
-    /// The first is that of `encoding`.
+    /// The first belongs to `encoding`.
     decoding: Vec<DecodingKey>,
     validation: Validation,
     issuer: String,
@@ -140,7 +141,7 @@ impl Tokens {
         validation.set_issuer(&[issuer]);
         validation.set_audience(&[audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-        // The times are checked by `Verified`, against the clock that tests can move.
+        // `Verified` checks the times, with a clock that tests can move.
         validation.validate_exp = false;
         Self {
             encoding: EncodingKey::from_secret(secret),
@@ -152,7 +153,7 @@ impl Tokens {
         }
     }
 
-    /// Also verifies what was signed with these secrets. Nothing new is.
+    /// Also verifies what was signed with these secrets; does not sign with them.
     pub fn accepting<T: AsRef<[u8]>>(mut self, older: &[T]) -> Self {
         self.decoding.extend(older.iter().map(|secret| DecodingKey::from_secret(secret.as_ref())));
         self
@@ -166,12 +167,12 @@ impl Tokens {
         self.sign(&Header::new(Algorithm::HS256), claims, ttl, None)
     }
 
-    /// Tells a worker who called. Short-lived, and refused as a bearer token.
+    /// Issues an identity, which tells a worker who the caller is. It is short-lived, and not accepted as a token.
     pub fn issue_identity(&self, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
         self.sign(&identity_header(), claims, IDENTITY_TTL, None)
     }
 
-    /// The same for a caller with a token, whose end it tells as well.
+    /// Issues an identity for a caller with a token. It also says when the token expires.
     pub fn introduce(&self, caller: &Verified) -> Result<String, jsonwebtoken::errors::Error> {
         self.sign(&identity_header(), &caller.claims, IDENTITY_TTL, caller.token_expires)
     }
@@ -185,7 +186,7 @@ impl Tokens {
         self.check(token, |typ| typ == Some(IDENTITY_TYPE))
     }
 
-    /// Tells a worker whose request is forwarded. Valid for as long as an identity.
+    /// Signs what a worker is told about the client of a forwarded request. Valid for as long as an identity.
     pub fn issue_forwarded(&self, forwarded: &Forwarded) -> Result<String, jsonwebtoken::errors::Error> {
         let header = Header { typ: Some(FORWARDED_TYPE.to_owned()), ..Header::new(Algorithm::HS256) };
         self.sign(&header, forwarded, IDENTITY_TTL, None)
@@ -220,7 +221,7 @@ impl Tokens {
         let decoded =
             keys.find_map(|key| jsonwebtoken::decode::<Received<C>>(token, key, &self.validation).ok());
         let decoded = decoded.ok_or(InvalidToken)?;
-        // `crit` names extensions that must be understood, and we understand none.
+        // `crit` names extensions that a verifier must understand, and this one understands none.
         if decoded.header.crit.is_some() || !typ_fits(decoded.header.typ.as_deref()) {
             return Err(InvalidToken);
         }
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_tells_when_the_token_behind_it_ends() {
+    fn an_identity_says_when_the_callers_token_expires() {
         let (tokens, clock) = tokens();
         let token = tokens.issue(&claims(), Duration::from_secs(3600)).unwrap();
         clock.advance(Duration::from_secs(3580));
@@ -309,7 +310,7 @@ mod tests {
         let caller = tokens.verify_identity(&identity).unwrap();
         assert!(!caller.token_has_expired(clock.now_ms()));
         clock.advance(Duration::from_secs(25));
-        assert!(caller.holds_at(clock.now_ms()), "the identity itself lives on");
+        assert!(caller.holds_at(clock.now_ms()), "the identity itself is still valid");
         assert!(caller.token_has_expired(clock.now_ms()));
         let unknown = tokens.verify_identity(&tokens.issue_identity(&claims()).unwrap()).unwrap();
         assert!(!unknown.token_has_expired(i64::MAX));

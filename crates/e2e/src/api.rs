@@ -1,4 +1,4 @@
-//! Somebody who calls a service: where it is, and the token that goes with every request.
+//! An HTTP client of one service: its address, and the token of every request.
 
 use crate::{Reply, reply};
 use reqwest::{Method, RequestBuilder};
@@ -40,7 +40,7 @@ impl Api {
         reply(self.request(Method::PATCH, path).json(body)).await
     }
 
-    /// A list that must be one.
+    /// Gets a list, which must succeed.
     pub async fn list(&self, path: &str) -> Vec<Value> {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{answer:?}");

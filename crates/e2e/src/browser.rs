@@ -1,4 +1,4 @@
-//! A browser without pages: keeps cookies by host and path, and follows where it is sent one step at a time.
+//! A browser without pages: keeps cookies by host and path, and follows redirects one at a time.
 
 use crate::{Reply, reply};
 use reqwest::redirect::Policy;

@@ -1,10 +1,10 @@
-//! A well-behaved client: whole answers, and what the target says it was sent.
+//! A well-behaved client: whole responses, and the requests that the target reports.
 
 use crate::schema::{self, Answer};
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -12,7 +12,7 @@ pub struct Reply {
     pub body: String,
 }
 
-/// Sends a request and reads its whole answer, which must be as the service documents it.
+/// Sends a request and reads the whole response, which must be as the service documents it.
 pub async fn reply(request: reqwest::RequestBuilder) -> Reply {
     let (client, request) = request.build_split();
     let request = request.expect("a request");
@@ -34,18 +34,18 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// The values of a header, in their order.
+    /// Returns the values of a header, in their order.
     pub fn header(&self, name: &str) -> Vec<&str> {
         self.headers.get_all(name).iter().map(|value| value.to_str().expect("text")).collect()
     }
 
-    /// What the target says that it was sent.
+    /// Returns the request as the target reports it.
     pub fn echoed(&self) -> Echoed {
         assert_eq!(self.status, 200, "{self:?}");
         Echoed(self.json())
     }
 
-    /// Status, and the code and route of the gateway's error record, which must be whole.
+    /// Checks the gateway's error record, and returns the status, the code and the route.
     pub fn error(&self) -> (u16, String, String) {
         check_error(self.status, &self.json());
         let text = |name: &str| self.json()[name].as_str().expect("text").to_owned();
@@ -53,7 +53,7 @@ impl Reply {
     }
 }
 
-/// The gateway's error record: six fields, each of its type, agreeing with the status line.
+/// Checks the gateway's error record: six fields, each of its type, with the status of the response.
 pub fn check_error(status: u16, record: &Value) {
     let fields = record.as_object().expect("an object");
     let names: Vec<&str> = fields.keys().map(String::as_str).collect();
@@ -83,7 +83,7 @@ fn has_shape(text: &str, shape: &str) -> bool {
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
 }
 
-/// A request as it reached the target.
+/// A request as the target has received it.
 #[derive(Debug)]
 pub struct Echoed(pub Value);
 
@@ -100,7 +100,7 @@ impl Echoed {
         self.0["body"].as_str().expect("text")
     }
 
-    /// The values of a header, in their order.
+    /// Returns the values of a header, in their order.
     pub fn header(&self, name: &str) -> Vec<&str> {
         let all = self.0["headers"].as_array().expect("a list").iter();
         all.filter(|pair| pair[0] == name).map(|pair| pair[1].as_str().expect("text")).collect()

@@ -1,9 +1,9 @@
-//! Clients of others, from PyPI and npm, run as their users run them.
+//! Third-party clients, from PyPI and npm.
 
 use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
-/// Runs one of `crates/e2e/clients` to its end, which must be a good one: what it printed.
+/// Runs one of `crates/e2e/clients`, which must succeed, and returns its output.
 pub async fn run_client(script: &str, arguments: &[&str]) -> String {
     let (packages, script) = (packages(), self::script(script));
     let program =
@@ -22,7 +22,7 @@ pub fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(name)
 }
 
-/// Beside the test's own program: `target/debug/deps/x` and `target/clients`.
+/// Returns the folder of the clients, `target/clients`, from the path of the test, `target/debug/deps/x`.
 pub fn packages() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let packages = test.ancestors().nth(3).expect("tests are in target/PROFILE/deps").join("clients");

@@ -1,5 +1,5 @@
-//! A CRM: a server that takes leads as a webhook and as HubSpot does, checks what it is sent, remembers it, and is as
-//! unreliable as the test wants it.
+//! A CRM: a server that accepts leads as a webhook and as HubSpot does, checks and stores the requests, and fails as the
+//! test wants.
 
 use crate::stoa::{Start, Stoa};
 use bytes::Bytes;
@@ -26,24 +26,24 @@ pub const SIGNING_SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNk
 pub const TOKEN: &str = "pat-na1-0123456789";
 const UPSERT: &str = "/crm/v3/objects/contacts/batch/upsert";
 
-/// How it answers.
+/// How the CRM answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     Well,
-    /// Closes the connection without a word.
+    /// Closes the connection without an answer.
     Refuses,
-    /// Takes the request and says nothing.
+    /// Reads the request and never answers.
     Hangs,
-    /// Says yes, and breaks off in the middle of it.
+    /// Begins a successful answer and breaks off.
     BreaksOff,
     Says(u16),
-    /// 429 with `Retry-After` in seconds.
+    /// Answers 429 with `Retry-After` in seconds.
     Busy(u64),
-    /// HubSpot's way to say no in a batch that went well.
+    /// Answers as HubSpot does for a contact that is refused in a batch that succeeds.
     Faults,
 }
 
-/// A request that it has read.
+/// A request that the CRM has read.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub path: String,
@@ -54,7 +54,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// The lead's id, as the CRM is to know it again.
+    /// The lead's id, by which the CRM recognises it.
     pub fn id(&self) -> String {
         self.header("idempotency-key")
     }
@@ -63,7 +63,7 @@ impl Sent {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
     }
 
-    /// Whether it took the lead.
+    /// Whether the lead was accepted.
     pub fn is_taken(&self) -> bool {
         matches!(self.mood, Mood::Well | Mood::BreaksOff)
     }
@@ -108,14 +108,14 @@ impl Crm {
         self.state.lock().expect("no test panicked with it").mood = mood;
     }
 
-    /// All requests so far, in the order of their arrival. Fails where one was not as it should be.
+    /// Returns all requests so far, in their order. Fails if one of them was wrong.
     pub fn sent(&self) -> Vec<Sent> {
         let state = self.state.lock().expect("no test panicked with it");
         assert!(state.faults.is_empty(), "{:?}", state.faults);
         state.sent.clone()
     }
 
-    /// The requests that it took, once there are `count` of them.
+    /// Waits for `count` accepted requests and returns them.
     pub async fn taken(&self, count: usize) -> Vec<Sent> {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -128,7 +128,7 @@ impl Crm {
         }
     }
 
-    /// Once there are `count` requests, taken or not.
+    /// Waits for `count` requests, accepted or not.
     pub async fn asked(&self, count: usize) -> Vec<Sent> {
         let deadline = Instant::now() + Duration::from_secs(20);
         while self.sent().len() < count {
@@ -146,13 +146,13 @@ impl Drop for Crm {
 }
 
 impl Stoa {
-    /// The lead ingest with a gateway, no CRM and these forms; the built-in one where the text is empty.
+    /// The lead ingest with a gateway, no CRM and these forms; the built-in form if the text is empty.
     pub fn start_leads(forms: &str) -> Start {
         let start = Self::start().only("gateway,leads");
         if !forms.is_empty() {
             std::fs::write(start.path().join("stoa.toml"), forms).expect("a file of settings");
         }
-        // A process that is killed is soon replaced, and a CRM that comes back is soon noticed.
+        // Short times, so that tests of killed processes and of a CRM that comes back are quick.
         let start = start.set("JOB_LEASE", "600ms").set("CRM_TIMEOUT", "1s").set("CRM_RETRY_FIRST", "100ms");
         start.set("CRM_RETRY_LONGEST", "1s").set("LEADS_PER_MINUTE", "1000000")
     }
@@ -199,7 +199,7 @@ async fn respond(request: Request<Incoming>, state: Arc<Mutex<State>>) -> io::Re
         Mood::BreaksOff => {
             response.headers_mut().insert("content-length", 1000.into());
             send(r#"{"status":"#);
-            // Not at once: the beginning has to be on its way.
+            // Wait, so that the beginning is sent.
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 let _ = pieces.send(Err(io::Error::other("broken off")));
@@ -225,7 +225,7 @@ async fn respond(request: Request<Incoming>, state: Arc<Mutex<State>>) -> io::Re
     Ok(response)
 }
 
-/// As the specification of Standard Webhooks says, by hand.
+/// Computes the signature of Standard Webhooks without the library.
 fn check_signature(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     let text = |name: &str| {
         let value = headers.get(name).and_then(|value| value.to_str().ok());
@@ -241,7 +241,7 @@ fn check_signature(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     }
     let message = [id.as_bytes(), b".", seconds.as_bytes(), b".", body].concat();
     let signed = jsonwebtoken::crypto::sign(&message, &EncodingKey::from_secret(KEY), Algorithm::HS256);
-    // The same bytes in two alphabets.
+    // The same bytes in two encodings.
     let signed = signed.expect("a signature").replace('-', "+").replace('_', "/");
     match text("webhook-signature")? == format!("v1,{signed}=") {
         true => Ok(()),
@@ -249,7 +249,7 @@ fn check_signature(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     }
 }
 
-/// As HubSpot documents it.
+/// Answers as HubSpot documents it.
 fn check_upsert(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     if headers.get("authorization").is_none_or(|value| value != &format!("Bearer {TOKEN}")) {
         return Err("without its token".to_owned());

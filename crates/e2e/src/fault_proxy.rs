@@ -1,4 +1,4 @@
-//! A TCP connection to a real server that a test can cut, let hang and mend: what a client sees when a machine goes away.
+//! A TCP proxy to a real server that a test can cut, stall and restore, as if the server's machine went away.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Where the connections lead.
+/// The server behind the proxy.
 #[derive(Clone)]
 pub enum Server {
     Tcp(String),
@@ -42,12 +42,12 @@ impl FaultProxy {
         Self { address, state, accepting }
     }
 
-    /// Ends every connection and accepts no other.
+    /// Closes every connection and refuses new ones.
     pub fn cut(&self) {
         self.state.send_replace(State::Cut);
     }
 
-    /// Carries nothing any more. Connections stay open and others are accepted.
+    /// Stops forwarding. Connections stay open and new ones are accepted.
     pub fn hang(&self) {
         self.state.send_replace(State::Hangs);
     }

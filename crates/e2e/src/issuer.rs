@@ -1,4 +1,4 @@
-//! An OpenID Connect provider that does wrong what the test wants: signs with a key of its own whatever it is told to say.
+//! An OpenID Connect provider with faults that the test chooses: signs any claims with its own key.
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use bytes::Bytes;
@@ -33,11 +33,11 @@ struct Shared {
 struct State {
     key: EncodingKey,
     key_id: String,
-    /// What the next ID token says.
+    /// The claims of the next ID token.
     claims: Value,
     /// What the token endpoint answers instead of tokens.
     refusal: Option<(u16, Value)>,
-    /// The forms that the token endpoint was sent.
+    /// The forms that the token endpoint has received.
     exchanges: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl Issuer {
         Self { url, shared, accepting }
     }
 
-    /// Whatever a good ID token says for this sign-in; the test changes it.
+    /// Returns the claims of a valid ID token for this sign-in, for the test to change.
     pub fn good_claims(&self, authorize_url: &str) -> Value {
         json!({
             "iss": self.url, "aud": "stoa", "sub": "1", "iat": now(), "exp": now() + 300,
@@ -99,7 +99,7 @@ impl Drop for Issuer {
     }
 }
 
-/// A parameter of an address; it must be there.
+/// Returns a parameter of an address, which must have it.
 pub fn parameter(url: &str, name: &str) -> String {
     let url: Url = url.parse().expect("an address");
     let found = url.query_pairs().find(|(own, _)| own == name);

@@ -1,5 +1,5 @@
-//! Real servers for tests: the program itself, PostgreSQL, S3 and a target for the gateway. Each is started by
-//! the test that needs it and gone with it.
+//! Real servers for tests: the program itself, PostgreSQL, S3 and a target for the gateway. Each is started by the test
+//! that needs it and ends with it.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 pub mod api;
@@ -7,19 +7,19 @@ pub mod browser;
 pub mod client;
 pub mod clients;
 pub mod crm;
-pub mod desk;
 pub mod fault_proxy;
 pub mod issuer;
+pub mod knowledge_client;
 pub mod oidc;
 pub mod passages;
-pub mod person;
+pub mod portal_client;
 pub mod postgres;
 pub mod raw;
 pub mod s3;
 pub mod schema;
 pub mod sse;
 pub mod stoa;
-pub mod studio;
+pub mod supervisor_client;
 pub mod tokens;
 pub mod upstream;
 pub mod vendor;
@@ -28,14 +28,14 @@ pub use browser::Browser;
 pub use client::{Reply, get, reply};
 pub use clients::run_client;
 pub use crm::{Crm, Mood, Sent};
-pub use desk::Desk;
 pub use fault_proxy::{FaultProxy, Server};
 pub use issuer::Issuer;
+pub use knowledge_client::{Form, KnowledgeClient};
 pub use oidc::OidcProvider;
-pub use person::{Form, Person};
+pub use portal_client::PortalClient;
 pub use raw::Raw;
-pub use sse::{Told, Watch};
+pub use sse::{SseEvent, Watch};
 pub use stoa::Stoa;
-pub use studio::Studio;
+pub use supervisor_client::SupervisorClient;
 pub use upstream::Upstream;
 pub use vendor::Vendor;

@@ -1,4 +1,4 @@
-//! The npm package `oidc-provider`, as a server of the test that needs it.
+//! The npm package `oidc-provider` as a server.
 
 use crate::clients::{packages, script};
 use std::process::Stdio;
@@ -10,9 +10,9 @@ pub const CLIENT_SECRET: &str = "a secret of the client, with = & : % signs";
 
 /// Knows `ada` (example.org, in the group `admins`), `bob` (example.com) and `eve`, whose address is not verified.
 pub struct OidcProvider {
-    /// Killed with it.
+    /// Killed when this is dropped.
     _child: Child,
-    /// Kept open: it has more to say than its port.
+    /// Kept open, because the server prints more than its port.
     _output: Lines<BufReader<ChildStdout>>,
     pub url: String,
 }

@@ -1,11 +1,11 @@
-//! Many passages at once, written straight into the database: to embed them would take minutes.
+//! Writes many passages directly into the database: embedding them would take minutes.
 
 use crate::Stoa;
 use sqlx::{AnyConnection, AssertSqlSafe, Connection, Row};
 
 const DIMENSION: usize = 384;
 
-/// The database of a process that keeps it in its own folder.
+/// Returns the URL of the database in a process's data folder.
 pub fn database_of(stoa: &Stoa) -> String {
     format!("sqlite://{}", stoa.data.path().join("stoa.db").display())
 }
@@ -31,7 +31,7 @@ async fn add_document(connection: &mut AnyConnection, user_id: &str, id: &str, n
     let raise = "UPDATE users SET revision = revision + 1 WHERE id = $1 RETURNING revision";
     let revision = sqlx::query(raise).bind(user_id).fetch_one(&mut *tx).await.expect("the user");
     let revision: i64 = revision.get(0);
-    // The encoder of whatever was indexed really, so that these vectors are compared too.
+    // The encoder of documents that were really indexed, so that these vectors are compared with them.
     let insert =
         "INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at,
             metadata, status, progress, chunk_count, encoder, revision, indexed_revision)
@@ -61,7 +61,7 @@ async fn add_document(connection: &mut AnyConnection, user_id: &str, id: &str, n
     tx.commit().await.expect("a commit");
 }
 
-/// The number that a query gives.
+/// Returns the number that a query returns.
 pub async fn count(database: &str, query: &'static str) -> i64 {
     let mut connection = connect(database).await;
     let row = sqlx::query(query).fetch_one(&mut connection).await.expect("a row");
@@ -69,7 +69,7 @@ pub async fn count(database: &str, query: &'static str) -> i64 {
     row.get(0)
 }
 
-/// Runs statements that give nothing.
+/// Runs statements that return nothing.
 pub async fn execute(database: &str, statements: &str) {
     let mut connection = connect(database).await;
     let statements = sqlx::raw_sql(AssertSqlSafe(statements.to_owned()));

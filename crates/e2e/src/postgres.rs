@@ -1,13 +1,13 @@
 //! A PostgreSQL server for this test process, from the binaries that `scripts/fetch-postgres` unpacks.
 //!
-//! It listens on a Unix socket only, runs as `nobody` where the tests run as root (PostgreSQL refuses root),
-//! and ends with the test process, however that ends. Its folder is removed by the next test process.
+//! It listens on a Unix socket only, runs as the user `nobody` if the tests run as root (PostgreSQL refuses root), and ends
+//! with the test process, however that ends. Its folder is removed by the next test process.
 
 #![expect(
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
-    reason = "test support: a test that cannot start its server stops, and may be told where the binaries are"
+    reason = "test support: a test that cannot start its server stops; a variable may name the folder of the binaries"
 )]
 
 use crate::{FaultProxy, Server};
@@ -26,17 +26,17 @@ static SHARED: OnceCell<Postgres> = OnceCell::const_new();
 pub struct Postgres {
     sockets: PathBuf,
     databases: AtomicU32,
-    /// Tells other test processes that this one still lives.
+    /// Tells other test processes that this one still runs.
     _lock: File,
 }
 
 impl Postgres {
-    /// The server of this process, started by whoever asks first.
+    /// Returns the server of this process, started on first use.
     pub async fn shared() -> &'static Postgres {
         SHARED.get_or_init(|| async { start().await }).await
     }
 
-    /// The URL of a new, empty database.
+    /// Creates an empty database and returns its URL.
     pub async fn database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         let mut connection = PgConnection::connect(&self.url("postgres")).await.expect("a connection");
@@ -46,7 +46,7 @@ impl Postgres {
         self.url(&name)
     }
 
-    /// A new, empty database behind a connection that can be cut: the proxy, and the URL through it.
+    /// Creates an empty database behind a proxy that can be cut. Returns the proxy and the URL through it.
     pub async fn database_behind_proxy(&self) -> (FaultProxy, String) {
         let url = self.database().await;
         let proxy = FaultProxy::start(Server::Unix(self.sockets.join(".s.PGSQL.5432"))).await;
@@ -91,7 +91,7 @@ fn find_binaries() -> PathBuf {
     }
 }
 
-/// `nobody` where this process is root, else the same user.
+/// The user `nobody` if this process is root, else the same user.
 struct ServerUser(Option<(u32, u32)>);
 
 impl ServerUser {
@@ -113,13 +113,13 @@ impl ServerUser {
         }
     }
 
-    /// A command that runs as this user and is told to quit when its parent thread ends.
+    /// Returns a command that runs as this user and gets the signal QUIT when its parent thread ends.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("setpriv");
         if let Some((uid, gid)) = self.0 {
             command.args([format!("--reuid={uid}"), format!("--regid={gid}"), "--clear-groups".into()]);
         }
-        // QUIT and not KILL: the server then takes its children and its shared memory with it.
+        // QUIT and not KILL, so that the server ends its children and frees its shared memory.
         command.args(["--pdeathsig", "QUIT", "--"]).arg(program).current_dir("/").env_clear();
         command
     }
@@ -129,8 +129,8 @@ fn own_uid() -> u32 {
     std::fs::metadata("/proc/self").expect("/proc").uid()
 }
 
-/// A folder of this process, with a lock by which others know that it is in use. Folders whose process is no
-/// more are removed. The path is short: a socket's may have 107 bytes.
+/// A folder of this process, with a lock that shows others that it is in use. Folders of ended processes are removed. The
+/// path is short, because the path of a socket may have 107 bytes.
 fn new_folder() -> (PathBuf, File) {
     let all = std::env::temp_dir().join(format!("stoa-test-postgres-{}", own_uid()));
     std::fs::create_dir_all(&all).expect("a temporary folder");
@@ -169,11 +169,11 @@ fn spawn_server(binaries: &Path, user: &ServerUser, data: &Path, sockets: &Path)
         server.args(["-c", setting]);
     }
     server.stdin(Stdio::null()).stdout(log.try_clone().expect("the log file")).stderr(log);
-    // The signal comes when the parent *thread* ends, and a test's thread ends early: so one that never does.
+    // The signal is sent when the parent *thread* ends, and a test's thread ends early. So a thread that never ends starts it.
     let (started, wait) = mpsc::channel();
     std::thread::spawn(move || {
         let child = server.spawn();
-        started.send(child.is_ok()).expect("somebody waits");
+        started.send(child.is_ok()).expect("the receiver waits");
         loop {
             std::thread::park();
         }

@@ -1,4 +1,4 @@
-//! HTTP as bytes, for what no well-behaved client sends.
+//! HTTP as bytes, for requests that no well-behaved client sends.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub struct Raw {
     pub socket: TcpStream,
 }
 
-/// Status line's number, head and body as text.
+/// A response: its status, head and body as text.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -41,7 +41,7 @@ impl Raw {
         let _ = self.socket.write_all(bytes.as_ref()).await;
     }
 
-    /// Everything until the server closes; None when it stays open for longer than `patience`.
+    /// Reads until the server closes the connection. Returns none if it stays open for longer than `patience`.
     pub async fn read_to_end(&mut self, patience: Duration) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         let reading = async {
@@ -54,7 +54,7 @@ impl Raw {
         Some(bytes)
     }
 
-    /// One answer that has no body, whatever length its head tells, or only the head of one that has.
+    /// Reads the head of one response.
     pub async fn read_head(&mut self) -> Answer {
         let mut bytes = Vec::new();
         let reading = async {
@@ -67,7 +67,7 @@ impl Raw {
         Answer::parse(&bytes).expect("a head")
     }
 
-    /// One answer with a known length, on a connection that stays open.
+    /// Reads one response with a known length, on a connection that stays open.
     pub async fn read_answer(&mut self) -> Answer {
         let mut bytes = Vec::new();
         let reading = async {
@@ -92,7 +92,7 @@ fn content_length(head: &str) -> usize {
     line.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Sends these bytes on a connection of their own; what comes back before the server closes it.
+/// Sends bytes on a new connection, and returns what the server sends before it closes the connection.
 pub async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Vec<Answer> {
     let mut raw = Raw::connect(address).await;
     raw.send(bytes).await;
@@ -100,7 +100,7 @@ pub async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Vec<Answe
     split(&come)
 }
 
-/// The answers in what came on one connection, each with a known length.
+/// Splits what came on one connection into responses, each with a known length.
 pub fn split(bytes: &[u8]) -> Vec<Answer> {
     let mut answers = Vec::new();
     let mut rest = bytes;

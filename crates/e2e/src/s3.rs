@@ -39,7 +39,7 @@ impl S3 {
                 let service = service.clone();
                 tokio::spawn(async move {
                     let server = Builder::new(TokioExecutor::new());
-                    // A client that hangs up is no failure of the server.
+                    // A client that disconnects is no failure of the server.
                     let _ = server.serve_connection(TokioIo::new(socket), service).await;
                 });
             }
@@ -48,7 +48,7 @@ impl S3 {
         S3 { endpoint, bucket, access_key_id, secret_access_key, folder, accepting }
     }
 
-    /// Where the server keeps its objects, and the parts of unfinished uploads.
+    /// The folder of the objects and of the parts of unfinished uploads.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

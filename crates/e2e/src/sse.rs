@@ -1,4 +1,4 @@
-//! A reader of server-sent events, byte by byte as they come.
+//! A reader of server-sent events.
 
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
@@ -6,21 +6,22 @@ use std::time::Duration;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct SseEvent {
     pub id: i64,
     pub name: String,
     pub data: Value,
 }
 
+/// A stream of events.
 pub struct Watch {
     response: Response,
     unread: String,
-    /// The comment lines so far.
+    /// The number of comment lines so far.
     pub comments: usize,
 }
 
 impl Watch {
-    /// Opens a stream that must be one.
+    /// Opens a stream, which must succeed.
     pub async fn open(request: RequestBuilder) -> Self {
         let response = request.send().await.expect("an answer");
         assert_eq!(response.status(), 200, "{response:?}");
@@ -36,14 +37,14 @@ impl Watch {
         self.response.headers()[name].to_str().expect("text").to_owned()
     }
 
-    /// The next event; none at the end, or where the connection breaks.
-    pub async fn next(&mut self) -> Option<Told> {
+    /// Returns the next event; none at the end, or if the connection breaks.
+    pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
                 self.unread = rest;
-                match told(&block) {
-                    Some(told) => return Some(told),
+                match parse(&block) {
+                    Some(event) => return Some(event),
                     None => self.comments += 1,
                 }
             }
@@ -52,25 +53,25 @@ impl Watch {
         }
     }
 
-    /// The next event of this name, which must come within ten seconds.
-    pub async fn until(&mut self, name: &str) -> Told {
+    /// Waits for an event of this name, for at most ten seconds.
+    pub async fn until(&mut self, name: &str) -> SseEvent {
         let found = async {
             loop {
-                let told = self.next().await.unwrap_or_else(|| panic!("it ended before `{name}`"));
-                if told.name == name {
-                    return told;
+                let event = self.next().await.unwrap_or_else(|| panic!("it ended before `{name}`"));
+                if event.name == name {
+                    return event;
                 }
             }
         };
         tokio::time::timeout(Duration::from_secs(10), found).await.unwrap_or_else(|_| panic!("no `{name}`"))
     }
 
-    /// All that comes, to the end, which must come within a minute.
-    pub async fn rest(mut self) -> Vec<Told> {
+    /// Reads all events to the end, which must come within a minute.
+    pub async fn rest(mut self) -> Vec<SseEvent> {
         let all = async {
             let mut all = Vec::new();
-            while let Some(told) = self.next().await {
-                all.push(told);
+            while let Some(event) = self.next().await {
+                all.push(event);
             }
             all
         };
@@ -78,14 +79,14 @@ impl Watch {
     }
 }
 
-/// None for a comment. Each field stands once, in this order.
-fn told(block: &str) -> Option<Told> {
+/// Parses an event; none for a comment. Each field occurs once, in this order.
+fn parse(block: &str) -> Option<SseEvent> {
     if block.starts_with(':') {
         return None;
     }
     let lines: Vec<&str> = block.lines().collect();
     let [id, event, data] = lines.as_slice() else { panic!("not an event: {block}") };
-    Some(Told {
+    Some(SseEvent {
         id: id
             .strip_prefix("id: ")
             .and_then(|id| id.parse().ok())

@@ -1,4 +1,4 @@
-//! The real program, started on free ports in a folder of its own, killed with the test.
+//! The real program, started on free ports in a temporary folder, and killed when the test ends.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -18,27 +18,27 @@ pub struct Stoa {
     child: Child,
     pub data: Arc<TempDir>,
     pub gateway: SocketAddr,
-    /// Where the knowledge service is part of it.
+    /// Set if the knowledge service runs.
     pub knowledge: Option<SocketAddr>,
-    /// Where the supervisor is part of it.
+    /// Set if the supervisor runs.
     pub supervisor: Option<SocketAddr>,
-    /// Where the portal is part of it.
+    /// Set if the portal runs.
     pub portal: Option<SocketAddr>,
-    /// Where the lead ingest is part of it.
+    /// Set if the lead ingest runs.
     pub leads: Option<SocketAddr>,
     pub ops: SocketAddr,
-    /// The banner, and whatever else went to standard output.
+    /// The banner and any other standard output.
     pub banner: String,
     stderr: Arc<Mutex<String>>,
 }
 
-/// How it is to be started.
+/// How the program is started.
 pub struct Start {
     data: Arc<TempDir>,
     environment: BTreeMap<String, String>,
-    /// The services, separated by commas; all where absent.
+    /// The services, separated by commas; all if absent.
     only: Option<&'static str>,
-    /// The size of a file system of its own for the data folder.
+    /// The size of a separate file system for the data folder.
     disk_mib: Option<u32>,
 }
 
@@ -48,19 +48,19 @@ impl Start {
         self
     }
 
-    /// In front of these targets, on all three routes.
+    /// Sets these targets for all three routes of the gateway.
     pub fn before(self, urls: &str) -> Self {
         let names = ["BUILD_SERVICE_URL", "KV_SERVICE_URL", "CORE_SERVICE_URL"];
         names.into_iter().fold(self, |start, name| start.set(name, urls))
     }
 
-    /// In the folder of an earlier start.
+    /// Uses the data folder of an earlier start.
     pub fn data(mut self, data: &Arc<TempDir>) -> Self {
         self.data = data.clone();
         self
     }
 
-    /// With a data folder that holds so much and no more, seen by this process alone (see [`Stoa::data_folder`]).
+    /// Uses a data folder of this size, which only the process sees (see [`Stoa::data_folder`]).
     pub fn on_disk_of(mut self, mib: u32) -> Self {
         self.disk_mib = Some(mib);
         self
@@ -77,31 +77,31 @@ impl Start {
     fn program(&self) -> Command {
         let Some(mib) = self.disk_mib else { return Command::new(binary()) };
         let mount = format!("mount -t tmpfs -o size={mib}m tmpfs \"$STOA_DATA_DIR\" && exec \"$@\"");
-        // In a mount namespace of its own, so that the file system ends with the process.
+        // In a new mount namespace, so that the file system ends with the process.
         let mut command = Command::new("/usr/bin/unshare");
         command.args(["--map-root-user", "--mount", "/bin/sh", "-c", &mount, "sh"]).arg(binary());
         command
     }
 
-    /// Runs a command to its end: exit code, standard output, standard error.
+    /// Runs a command to its end. Returns exit code, standard output and standard error.
     pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         let output = self.command(arguments).output().expect("the program can be started");
         let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
         (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
     }
 
-    /// The data folder, where it also looks for `stoa.toml`.
+    /// Returns the data folder, which also holds `stoa.toml`.
     pub fn path(&self) -> &Path {
         self.data.path()
     }
 
-    /// With these services only.
+    /// Starts only these services.
     pub fn only(mut self, services: &'static str) -> Self {
         self.only = Some(services);
         self
     }
 
-    /// With the embedded models, which `make test` has fetched.
+    /// Uses the embedded models, which `make test` has fetched.
     pub fn with_models(self) -> Self {
         self.set("STOA_MODELS_DIR", models_dir().display())
     }
@@ -131,7 +131,7 @@ impl Start {
             assert!(Instant::now() < deadline, "stoa did not start: {}", stderr.lock().unwrap());
             std::thread::sleep(Duration::from_millis(5));
         };
-        // The banner follows the file at once.
+        // The banner is printed at about the same time as the file is written.
         while !stdout.lock().unwrap().contains("data ") && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -157,7 +157,7 @@ impl Start {
 }
 
 impl Stoa {
-    /// The gateway alone: free ports, a fixed secret, and a password `password` for `admin`.
+    /// The gateway alone, with free ports, a fixed secret, and the password `password` for `admin`.
     pub fn start() -> Start {
         let environment = [
             ("GATEWAY_LISTEN", "127.0.0.1:0"),
@@ -182,7 +182,7 @@ impl Stoa {
         Self::start().only("gateway,knowledge").with_models()
     }
 
-    /// The supervisor behind a gateway, without models: its agents ask `vendor`, as this workflow says.
+    /// The supervisor behind a gateway, without models: its agents use `vendor`, as this workflow says.
     pub fn start_supervisor(vendor: &Vendor, workflow: &str) -> Start {
         let start = Self::start().only("gateway,supervisor");
         let start =
@@ -190,7 +190,7 @@ impl Stoa {
         let file = start.path().join("workflow.toml");
         std::fs::write(start.path().join("role.md"), "You do what your name says.\n").expect("a prompt file");
         std::fs::write(&file, workflow).expect("a workflow file");
-        // A process that is killed is soon replaced.
+        // A short lease, so that another process soon takes over from a killed one.
         start.set("WORKFLOW", file.display()).set("JOB_LEASE", "600ms")
     }
 
@@ -199,7 +199,7 @@ impl Stoa {
         Self::start().only("gateway,portal")
     }
 
-    /// Without any setting but the ports: what a person gets.
+    /// All services with the default settings, except for the ports.
     pub fn start_bare() -> Start {
         let start = Self::start();
         let kept = |name: &String, _: &mut String| name.ends_with("_LISTEN");
@@ -208,7 +208,7 @@ impl Stoa {
         Start { environment, only: None, ..start }
     }
 
-    /// The data folder as the process sees it.
+    /// Returns the data folder as the process sees it.
     pub fn data_folder(&self) -> PathBuf {
         seen_by(&self.child, self.data.path())
     }
@@ -217,7 +217,7 @@ impl Stoa {
         format!("http://{}{path}", self.gateway)
     }
 
-    /// Whether the log has this text, now or within a moment: lines are written in batches.
+    /// Returns whether the log has this text, now or within two seconds: lines are written in batches.
     pub fn logs(&self, text: &str) -> bool {
         let deadline = Instant::now() + Duration::from_secs(2);
         while !self.log().contains(text) && Instant::now() < deadline {
@@ -239,14 +239,14 @@ impl Stoa {
         assert!(sent.expect("kill is there").success());
     }
 
-    /// Waits for the end: exit code and how long it took.
+    /// Waits for the end. Returns the exit code and how long it took.
     pub fn wait(mut self) -> (Option<i32>, Duration) {
         let started = Instant::now();
         let status = self.child.wait().expect("the child can be waited for");
         (status.code(), started.elapsed())
     }
 
-    /// The memory that it has taken, in MiB, without the pages of the program itself.
+    /// Returns the memory of the process in MiB, without the pages of the program itself.
     pub fn memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("it runs");
         let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("it has memory");
@@ -284,7 +284,7 @@ fn collect(source: impl std::io::Read + Send + 'static) -> Arc<Mutex<String>> {
     text
 }
 
-/// Where `stoa models pull` puts them.
+/// Returns the folder of `stoa models pull`.
 #[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
 pub fn models_dir() -> PathBuf {
     let given = std::env::var_os("STOA_MODELS_DIR").map(PathBuf::from);
@@ -292,11 +292,34 @@ pub fn models_dir() -> PathBuf {
     given.or(home).expect("STOA_MODELS_DIR or HOME says where the models are")
 }
 
-/// Beside the test's own program: `target/debug/deps/x` and `target/debug/stoa`.
+/// Returns the program under test, `target/debug/stoa`, from the path of the test, `target/debug/deps/x`. Fails if it is
+/// missing or older than its sources.
 pub fn binary() -> PathBuf {
-    let test = std::env::current_exe().expect("a test has a path");
-    let folder = test.ancestors().nth(2).expect("tests are in target/PROFILE/deps");
-    let binary = folder.join("stoa");
-    assert!(binary.exists(), "{} is missing: run `cargo test -p stoa --no-run` first", binary.display());
-    binary
+    static BINARY: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let test = std::env::current_exe().expect("a test has a path");
+        let folder = test.ancestors().nth(2).expect("tests are in target/PROFILE/deps");
+        let binary = folder.join("stoa");
+        match staleness(&binary) {
+            None => Ok(binary),
+            Some(fault) => {
+                Err(format!("{} {fault}: run `cargo build --workspace --bin stoa`", binary.display()))
+            }
+        }
+    });
+    BINARY.clone().unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+/// Returns why a program cannot be tested, if it does not correspond to its sources. Cargo lists them beside the program.
+fn staleness(binary: &Path) -> Option<String> {
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|file| file.modified()).ok();
+    let Some(built) = modified(binary) else { return Some("is missing".to_owned()) };
+    let sources = std::fs::read_to_string(binary.with_extension("d")).unwrap_or_default();
+    let Some((_, sources)) = sources.split_once(": ") else {
+        return Some("has no list of sources".to_owned());
+    };
+    // As in a makefile, a space within a name has a backslash.
+    let sources = sources.replace("\\ ", "\0");
+    let mut sources = sources.split_whitespace().map(|source| PathBuf::from(source.replace('\0', " ")));
+    let newer = sources.find(|source| modified(source).is_none_or(|changed| changed > built))?;
+    Some(format!("is older than {}", newer.display()))
 }

@@ -1,4 +1,4 @@
-//! Gateway tokens as others would make them: good ones, and every kind of forgery.
+//! Gateway tokens as other programs would make them: valid ones, and every kind of forgery.
 
 use crate::stoa::JWT_SECRET;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Validation};
@@ -11,7 +11,7 @@ pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970").as_secs() as i64
 }
 
-/// What a good token for a route says.
+/// Returns the claims of a valid token for a route.
 pub fn claims(route: &str, scope: &str) -> Value {
     json!({
         "projectId": "ada", "route": route, "scopes": [scope], "environment": "staging", "issuedBy": "stoa",
@@ -19,17 +19,17 @@ pub fn claims(route: &str, scope: &str) -> Value {
     })
 }
 
-/// A good token.
+/// Returns a valid token.
 pub fn token(route: &str, scope: &str) -> String {
     sign(&claims(route, scope))
 }
 
-/// These claims under the right key.
+/// Signs claims with the right key.
 pub fn sign(claims: &Value) -> String {
     sign_as(&json!({ "typ": "JWT", "alg": "HS256" }), claims, JWT_SECRET, Algorithm::HS256)
 }
 
-/// Any header, claims, key and algorithm, whether they fit or not.
+/// Signs any header and claims with any key and algorithm.
 pub fn sign_as(header: &Value, claims: &Value, secret: &str, algorithm: Algorithm) -> String {
     let message = unsigned(header, claims);
     let key = EncodingKey::from_secret(secret.as_bytes());
@@ -37,12 +37,12 @@ pub fn sign_as(header: &Value, claims: &Value, secret: &str, algorithm: Algorith
     format!("{message}.{signature}")
 }
 
-/// Header and claims without the last dot and what follows it.
+/// Encodes header and claims without a signature.
 pub fn unsigned(header: &Value, claims: &Value) -> String {
     format!("{}.{}", base64url(header.to_string().as_bytes()), base64url(claims.to_string().as_bytes()))
 }
 
-/// Header and claims of a token whose signature, issuer and audience are right.
+/// Returns header and claims of a token after checking signature, issuer and audience.
 pub fn verified(token: &str) -> (Value, Value) {
     let mut validation = Validation::new(Algorithm::HS256);
     validation.set_issuer(&["stoa"]);

@@ -1,4 +1,4 @@
-//! A real HTTP server to stand behind the gateway: it tells what it was sent, and misbehaves on request.
+//! A target for the gateway: a real HTTP server that reports what it was sent, and misbehaves on request.
 
 mod answers;
 
@@ -24,13 +24,13 @@ pub struct Upstream {
 pub struct Seen {
     pub connections: AtomicUsize,
     pub requests: AtomicUsize,
-    /// Requests to `/hang` and `/sse` whose client has gone.
+    /// Requests to `/hang` and `/sse` whose client has disconnected.
     pub abandoned: AtomicUsize,
     open: AtomicUsize,
     tunnels: AtomicUsize,
 }
 
-/// Counts one for as long as it lives.
+/// Counts as one until it is dropped.
 struct Counted<F: Fn(&Seen) -> &AtomicUsize>(Arc<Seen>, F);
 
 impl<F: Fn(&Seen) -> &AtomicUsize> Counted<F> {
@@ -46,7 +46,7 @@ impl<F: Fn(&Seen) -> &AtomicUsize> Drop for Counted<F> {
     }
 }
 
-/// Taken by the listener itself: one looked up beforehand may be somebody else's by then.
+/// Binds a free port. A port that was looked up before could be taken by another process by then.
 const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 impl Upstream {
@@ -54,17 +54,17 @@ impl Upstream {
         Self::start_on(ANY_PORT, Habit::Faithful).await
     }
 
-    /// Where another has been, or is going to be.
+    /// Starts at the address of another one.
     pub async fn start_at(address: SocketAddr) -> Self {
         Self::start_on(address, Habit::Faithful).await
     }
 
-    /// Closes each connection, without saying so, after this many answers on it.
+    /// Closes each connection after this many responses, without announcing it.
     pub async fn start_closing_after(answers: usize) -> Self {
         Self::start_on(ANY_PORT, Habit::ClosesAfter(answers)).await
     }
 
-    /// After this many answers on a connection, reads a further request there and closes without an answer.
+    /// After this many responses on a connection, reads one more request and closes without a response.
     pub async fn start_breaking_after(answers: usize) -> Self {
         Self::start_on(ANY_PORT, Habit::BreaksAfter(answers)).await
     }
@@ -101,23 +101,23 @@ impl Upstream {
         self.seen.abandoned.load(Ordering::SeqCst)
     }
 
-    /// Connections that are open now.
+    /// Returns the number of open connections.
     pub fn open_connections(&self) -> usize {
         self.seen.open.load(Ordering::SeqCst)
     }
 
-    /// Upgraded connections that are open now.
+    /// Returns the number of open upgraded connections.
     pub fn tunnels(&self) -> usize {
         self.seen.tunnels.load(Ordering::SeqCst)
     }
 
-    /// Its connections break and new ones are refused.
+    /// Breaks all connections and refuses new ones.
     pub fn kill(&self) {
         self.accepting.abort();
         self.open.lock().unwrap().abort_all();
     }
 
-    /// Connections that are open stay so; new ones are refused.
+    /// Refuses new connections; open ones stay.
     pub fn stop_accepting(&self) {
         self.accepting.abort();
     }
@@ -129,7 +129,7 @@ impl Drop for Upstream {
     }
 }
 
-/// An address where nobody listens.
+/// Returns an address without a listener.
 pub async fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     listener.local_addr().expect("a bound address")

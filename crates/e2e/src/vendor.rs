@@ -1,6 +1,6 @@
-//! A vendor: a server that speaks the chat-completions protocol, remembers what it was asked, and says what the test
-//! wants to hear. Its model `hang` says one word and no more, `break` breaks off after it, `fail` refuses, `down` is out of
-//! order, `slow` takes a moment for each word, `flood` has no end.
+//! A vendor: a server that speaks the chat-completions protocol, stores its requests, and answers as the test wants. Its
+//! model `hang` stops after one word, `break` breaks off after it, `fail` refuses, `down` fails, `slow` pauses before each
+//! word, `flood` never ends.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, StreamBody};
@@ -49,12 +49,12 @@ impl Vendor {
         format!("http://{}/v1", self.address)
     }
 
-    /// The bodies of all requests so far.
+    /// Returns the bodies of all requests so far.
     pub fn asked(&self) -> Vec<Value> {
         self.asked.lock().expect("no test panicked with it").clone()
     }
 
-    /// The text of the last request's message of a role; empty where it has none.
+    /// Returns the text of the last request's message of a role; empty if it has none.
     pub fn last(&self, role: &str) -> String {
         let asked = self.asked();
         let messages = asked.last().expect("a request")["messages"].as_array().expect("messages").clone();
@@ -119,7 +119,7 @@ async fn respond(
     for word in answer.split_inclusive(' ') {
         send(chunk(json!({ "content": word }), Value::Null));
         if model == "hang" {
-            // Held open until the client goes.
+            // Held open until the client disconnects.
             tokio::spawn(async move { pieces.closed().await });
             return Ok(response);
         }

@@ -3,6 +3,7 @@
 //! They call with tokens. Cookies stay with our own origin, so credentials are never allowed.
 
 use crate::body::GatewayBody;
+use base::web::is_origin;
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use kit::serve::vary_by_origin;
@@ -21,18 +22,13 @@ impl std::str::FromStr for Cors {
             .map(|origin| origin.trim().to_ascii_lowercase())
             .filter(|o| !o.is_empty())
             .collect();
-        match origins.iter().find(|origin| !is_origin(origin)) {
+        match origins.iter().find(|origin| *origin != "*" && !is_origin(origin)) {
             Some(bad) => {
                 Err(format!("`{bad}` is not an origin: expected `https://host[:port]`, or `*` for every one"))
             }
             None => Ok(Self { origins }),
         }
     }
-}
-
-fn is_origin(text: &str) -> bool {
-    let host = text.strip_prefix("https://").or(text.strip_prefix("http://"));
-    text == "*" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@']))
 }
 
 impl Cors {

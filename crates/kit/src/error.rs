@@ -1,7 +1,7 @@
 //! The error of a worker's HTTP interface: `{error, code, success: false}` with its status.
 //!
-//! Domain errors are typed in their own modules and become an [`ApiError`] in one `match` there. What went wrong
-//! inside is logged here, once, and never sent. The gateway has a record of its own, by contract.
+//! Domain errors are typed in their own modules and become an [`ApiError`] in one `match` there. The cause of an internal
+//! error is logged here, once, and never sent. The gateway has its own error record, by the contract.
 
 use crate::serve::Refusal;
 use axum::Json;
@@ -35,6 +35,7 @@ pub struct ErrorBody {
     pub details: Map<String, Value>,
 }
 
+/// An error response.
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,
@@ -63,7 +64,7 @@ impl ApiError {
         self
     }
 
-    /// With a `Retry-After` of at least a second.
+    /// Adds a `Retry-After` of at least a second.
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after_seconds = Some(wait.as_millis().div_ceil(1000).max(1) as u64);
         self
@@ -101,14 +102,14 @@ impl ApiError {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_REQUESTS", message).retry_after(wait)
     }
 
-    /// Logs the cause and keeps it from the client.
+    /// Logs the cause, which the client does not get.
     pub fn storage_unavailable(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "the storage does not answer");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE", STORAGE_UNAVAILABLE)
             .retry_after(STORAGE_WAIT)
     }
 
-    /// Logs the cause and keeps it from the client.
+    /// Logs the cause, which the client does not get.
     pub fn storage_full(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "the storage is full");
         Self::new(StatusCode::INSUFFICIENT_STORAGE, "INSUFFICIENT_STORAGE", STORAGE_FULL)
@@ -122,7 +123,7 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, "CONFLICT", message)
     }
 
-    /// Logs the cause and keeps it from the client.
+    /// Logs the cause, which the client does not get.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         tracing::error!(%cause, "a request failed");
         Self::new(
@@ -149,7 +150,7 @@ impl IntoResponse for ApiError {
 }
 
 impl ApiError {
-    /// With a body of another shape, where a protocol asks for its own.
+    /// Responds with a body of another format, for protocols that have their own.
     pub fn respond_with(self, body: impl Serialize) -> Response {
         let mut response = (self.status, Json(body)).into_response();
         if let Some(seconds) = self.retry_after_seconds {

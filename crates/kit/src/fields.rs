@@ -1,4 +1,4 @@
-//! Types of fields in requests that check themselves while they are read, and describe themselves in the document.
+//! Types of request fields that check themselves while they are parsed, and describe themselves in the document.
 
 use crate::error::ApiError;
 use base::iso8601;
@@ -116,7 +116,7 @@ impl PartialSchema for Text {
 
 impl ToSchema for Text {}
 
-/// A field that is there: null counts as absent.
+/// Returns a field; null counts as absent.
 pub fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     fields.get(name).filter(|value| !value.is_null())
 }
@@ -130,7 +130,7 @@ pub fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a
     }
 }
 
-/// A whole number from 1; `shown` is how a fault names the field.
+/// Returns a whole number from 1 to `most`; `shown` is the field's name in the error.
 pub fn whole(
     fields: &Map<String, Value>,
     name: &str,

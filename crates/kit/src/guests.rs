@@ -1,19 +1,21 @@
-//! What guests may do. A guest has a token without the scope `admin`, and everybody can get one.
+//! What guests may do. A guest has a token without the scope `admin`, which any client can get.
 
 use crate::error::ApiError;
 use base::token::Claims;
-use std::str::FromStr;
+use strum::{EnumString, VariantNames};
 
 pub const GUESTS_ARE_OFF: &str = "guests are not let in here: sign in";
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The setting `GUESTS`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = unknown)]
 pub enum Guests {
-    /// All that the contract lets them do.
+    /// Guests may do all that the contract allows.
     #[default]
     Full,
-    /// They see what there is, and make and start nothing.
+    /// Guests may read, and may not create or start anything.
     Read,
-    /// They are not let in, also with a token from before.
+    /// Guests are refused, also those with a token from before.
     Off,
 }
 
@@ -31,15 +33,6 @@ pub fn is_guest(claims: &Claims) -> bool {
     !claims.has_scope("admin")
 }
 
-impl FromStr for Guests {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "full" => Ok(Self::Full),
-            "read" => Ok(Self::Read),
-            "off" => Ok(Self::Off),
-            _ => Err(format!("`{text}` is not known: one of full, read, off")),
-        }
-    }
+fn unknown(text: &str) -> String {
+    format!("`{text}` is not known: one of {}", Guests::VARIANTS.join(", "))
 }

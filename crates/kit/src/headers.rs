@@ -1,23 +1,23 @@
-//! What workers read from a request's headers: who says to call, and from which page.
+//! What workers read from a request's headers: credentials, and the page that sends it.
 
 use http::header::{self, HeaderMap};
 use http::{HeaderName, Uri};
 
-/// Who called the gateway, in its own signed words.
+/// The caller's identity, signed by the gateway.
 pub const IDENTITY: HeaderName = HeaderName::from_static("x-gateway-identity");
 
 pub fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The text of a header that is there once.
+/// Returns the text of a header; none if it occurs more than once.
 pub fn only(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// The token of `Authorization: Bearer`.
+/// Returns the token of `Authorization: Bearer`.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = text(headers, header::AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
@@ -29,8 +29,8 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
 }
 
-/// Whether a page of another site asks. It can make a browser ask, but not hide where it comes from. The headers must have
-/// passed a [`crate::serve::Door`].
+/// Returns whether a page of another site sends the request. Such a page can make a browser send requests, but cannot hide
+/// its origin. The headers must have passed a [`crate::serve::Door`].
 pub fn is_of_another_site(headers: &HeaderMap) -> bool {
     let Some(origin) = text(headers, header::ORIGIN) else { return headers.contains_key(header::ORIGIN) };
     let origin: Option<Uri> = origin.parse().ok();
@@ -44,7 +44,7 @@ pub fn is_of_another_site(headers: &HeaderMap) -> bool {
         tracing::warn!(
             scheme,
             ours,
-            "a page of our host asks over another scheme: is its proxy in TRUSTED_PROXIES?"
+            "a page of our host sends requests over another scheme: is its proxy in TRUSTED_PROXIES?"
         );
     }
     !is_our_host || scheme != Some(ours)
@@ -53,7 +53,7 @@ pub fn is_of_another_site(headers: &HeaderMap) -> bool {
 /// When a session cookie is marked `Secure`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CookieSecure {
-    /// When the browser came over HTTPS.
+    /// If the browser uses HTTPS.
     #[default]
     Auto,
     Always,
@@ -61,7 +61,7 @@ pub enum CookieSecure {
 }
 
 impl CookieSecure {
-    /// What to add to a cookie; `is_https` says how the browser came.
+    /// Returns the attribute to add to a cookie; `is_https` says whether the browser uses HTTPS.
     pub fn attribute(self, is_https: bool) -> &'static str {
         match self {
             Self::Always => "; Secure",
@@ -71,7 +71,7 @@ impl CookieSecure {
     }
 }
 
-/// Whether the browser came over HTTPS, as the proxies before us say.
+/// Returns whether the browser uses HTTPS, as the proxies in front say.
 pub fn is_forwarded_https(headers: &HeaderMap) -> bool {
     text(headers, "x-forwarded-proto") == Some("https")
 }

@@ -1,4 +1,4 @@
-//! Readiness: what a service needs, asked at once and never for longer than two seconds.
+//! Readiness: the checks of a service's dependencies, all at the same time and for at most two seconds.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,17 +13,17 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 type Ask = Arc<dyn Fn() -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Who reads the answers. Details are shown on the operations listener only.
+/// Who reads the results of the checks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
-    /// Sees why a dependency does not answer.
+    /// An operator: the details of failing checks are shown.
     Operator,
-    /// Sees which does not answer, and why only if the check is open.
-    Anybody,
+    /// Any client: failing checks are listed, and details only of checks that are public.
+    Public,
 }
 
 /// The dependencies of a service or of the whole process, by name.
@@ -36,8 +36,8 @@ pub struct Health {
 struct Check {
     name: String,
     ask: Ask,
-    /// What is wrong is shown to every reader.
-    open: bool,
+    /// Whether any client may see the details.
+    is_public: bool,
 }
 
 impl Health {
@@ -48,7 +48,7 @@ impl Health {
         self.push(name.into(), ask, false);
     }
 
-    /// As [`Health::add`]; what is wrong is shown to every reader.
+    /// As [`Health::add`], for a check whose details any client may see.
     pub fn add_open<F>(&mut self, name: impl Into<String>, ask: impl Fn() -> F + Send + Sync + 'static)
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
@@ -56,20 +56,23 @@ impl Health {
         self.push(name.into(), ask, true);
     }
 
-    fn push<F>(&mut self, name: String, ask: impl Fn() -> F + Send + Sync + 'static, open: bool)
+    fn push<F>(&mut self, name: String, ask: impl Fn() -> F + Send + Sync + 'static, is_public: bool)
     where
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
-        self.checks.push(Check { name, ask: Arc::new(move || Box::pin(ask())), open });
+        self.checks.push(Check { name, ask: Arc::new(move || Box::pin(ask())), is_public });
     }
 
-    /// Each dependency with what is wrong with it, if anything.
+    /// Runs the checks. Returns each with its error, if it fails.
     pub async fn ask(&self, reader: Reader) -> Vec<(String, Result<(), String>)> {
-        join_all(self.checks.iter().map(|Check { name, ask, open }| async move {
-            let answer = tokio::time::timeout(PATIENCE, ask()).await;
+        join_all(self.checks.iter().map(|Check { name, ask, is_public }| async move {
+            let answer = tokio::time::timeout(TIMEOUT, ask()).await;
             let answer = answer.unwrap_or_else(|_| Err("did not answer within 2 s".into()));
-            let told = *open || reader == Reader::Operator;
-            (name.clone(), if told { answer } else { answer.map_err(|_| "does not answer".to_owned()) })
+            let has_details = *is_public || reader == Reader::Operator;
+            (
+                name.clone(),
+                if has_details { answer } else { answer.map_err(|_| "does not answer".to_owned()) },
+            )
         }))
         .await
     }
@@ -143,7 +146,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_dependency_that_hangs_is_named_and_holds_nobody_up() {
+    async fn a_dependency_that_hangs_is_named_and_delays_no_request() {
         let mut health = Health::default();
         health.add("database", async || Ok(()));
         health.add("objects", async || std::future::pending().await);
@@ -154,14 +157,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn not_everybody_is_told_why() {
+    async fn only_operators_see_why_a_check_fails() {
         let mut health = Health::default();
         health.add("database", async || Err("host db7 refused user stoa".to_owned()));
         health.add_open("models", async || Err("run the pull".to_owned()));
-        let told = |answers: Vec<(String, Result<(), String>)>| -> Vec<String> {
+        let errors = |answers: Vec<(String, Result<(), String>)>| -> Vec<String> {
             answers.into_iter().filter_map(|(_, answer)| answer.err()).collect()
         };
-        assert_eq!(told(health.ask(Reader::Anybody).await), ["does not answer", "run the pull"]);
-        assert_eq!(told(health.ask(Reader::Operator).await)[0], "host db7 refused user stoa");
+        assert_eq!(errors(health.ask(Reader::Public).await), ["does not answer", "run the pull"]);
+        assert_eq!(errors(health.ask(Reader::Operator).await)[0], "host db7 refused user stoa");
     }
 }

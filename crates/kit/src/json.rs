@@ -1,9 +1,9 @@
-//! JSON from outside, read with bounded nesting.
+//! Parses JSON from clients, with limited nesting.
 
 use serde::de::DeserializeOwned;
 
 pub const MAX_NESTING: usize = 64;
-/// What a JSON body may measure where nothing else is said.
+/// The largest JSON body, unless an operation has its own limit.
 pub const MAX_BODY: usize = 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]

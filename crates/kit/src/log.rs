@@ -1,7 +1,7 @@
-//! Where log lines go: one buffer, written to standard error by a thread of its own.
+//! The log: one buffer, written to standard error by a thread of its own.
 //!
-//! A request never waits for a terminal or a disk; when the reader of our standard error falls 8 MiB behind,
-//! lines are dropped and counted rather than kept.
+//! A request never waits for a terminal or a disk. If the reader of standard error is more than 8 MiB behind, lines are
+//! dropped and counted.
 
 use base::iso8601;
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// One answered request, as the access log tells it.
+/// One line of the access log.
 pub struct Access<'a> {
     pub service: &'a str,
     pub at_ms: i64,
@@ -43,7 +43,7 @@ impl Log {
     pub fn start(format: LogFormat, level: &str, access: bool) -> io::Result<Self> {
         let log = Self { buffer: Arc::default(), format, access };
         let buffer = log.buffer.clone();
-        std::thread::Builder::new().name("log".into()).spawn(move || buffer.write_for_ever())?;
+        std::thread::Builder::new().name("log".into()).spawn(move || buffer.write_forever())?;
         let builder = tracing_subscriber::fmt()
             .with_env_filter(EnvFilter::new(level))
             .with_writer(log.clone())
@@ -56,11 +56,6 @@ impl Log {
         Ok(log)
     }
 
-    /// A log that goes nowhere, for tests.
-    pub fn silent() -> Self {
-        Self { buffer: Arc::default(), format: LogFormat::Text, access: false }
-    }
-
     pub fn access(&self, access: &Access<'_>) {
         if self.access {
             self.buffer.push(|out| match self.format {
@@ -70,7 +65,7 @@ impl Log {
         }
     }
 
-    /// Waits until what was logged so far is written.
+    /// Waits until everything logged so far is written.
     pub fn flush(&self) {
         self.buffer.flush();
     }
@@ -123,7 +118,8 @@ fn write_numbers(out: &mut Vec<u8>, access: &Access<'_>, names: [&str; 3]) {
     }
 }
 
-/// Formatting a date costs more than the rest of the line: each thread keeps the text of the current second.
+/// Writes the time. Formatting a date costs more than the rest of the line, so each thread caches the text of the current
+/// second.
 fn write_time(out: &mut Vec<u8>, at_ms: i64) {
     thread_local! {
         static SECOND: RefCell<(i64, String)> = const { RefCell::new((i64::MIN, String::new())) };
@@ -158,7 +154,7 @@ struct State {
 
 impl Buffer {
     const MAX_PENDING: usize = 8 * 1024 * 1024;
-    /// Lines that come within this time share one write.
+    /// Lines within this time are written together.
     const GATHER: Duration = Duration::from_millis(10);
 
     fn push(&self, line: impl FnOnce(&mut Vec<u8>)) {
@@ -174,7 +170,7 @@ impl Buffer {
         }
     }
 
-    fn write_for_ever(&self) {
+    fn write_forever(&self) {
         let mut lines = Vec::new();
         loop {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,7 +186,7 @@ impl Buffer {
             state.writing = true;
             let dropped = std::mem::take(&mut state.dropped);
             drop(state);
-            // Nobody is left to tell when standard error itself is gone.
+            // If standard error is closed, the lines are lost.
             let _ = io::stderr().write_all(&lines);
             if dropped > 0 {
                 let _ =
@@ -213,7 +209,7 @@ impl Buffer {
     }
 }
 
-/// One `tracing` event: gathered here, pushed as a whole.
+/// One `tracing` event: collected here, pushed as a whole.
 pub struct Line {
     buffer: Arc<Buffer>,
     format: LogFormat,
@@ -240,7 +236,8 @@ impl Drop for Line {
     }
 }
 
-/// One line, whatever is in it: what would break the line or move a terminal's cursor is shown instead of done.
+/// Writes one line, with line breaks and control characters escaped, so that they cannot break the line or move a
+/// terminal's cursor.
 fn write_escaped(out: &mut Vec<u8>, line: &[u8]) {
     escape(out, &String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(line)));
     out.push(b'\n');

@@ -1,4 +1,4 @@
-//! What the process counts. The figures of a service are looked up once, at its start; counting is an addition.
+//! Metrics of the process. Those of a service are looked up once, at its start, so that counting is one addition.
 
 use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
@@ -7,12 +7,12 @@ use std::time::Duration;
 const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
-/// The figures of the process.
+/// The metrics of the process.
 #[derive(Clone)]
 pub struct Metrics(PrometheusHandle);
 
 impl Metrics {
-    /// Counting has an effect only after this.
+    /// Installs the recorder. Metrics have an effect only after this.
     pub fn install() -> Result<Self, BuildError> {
         PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS)?
@@ -20,12 +20,12 @@ impl Metrics {
             .map(Self)
     }
 
-    /// In Prometheus' text form.
+    /// Returns the metrics in Prometheus' text format.
     pub fn render(&self) -> String {
         self.0.render()
     }
 
-    /// Folds recorded times into their histograms; without it they pile up until somebody scrapes.
+    /// Adds recorded times to their histograms regularly; without it they accumulate until the next scrape.
     pub async fn upkeep(self) {
         let mut every = tokio::time::interval(Duration::from_secs(5));
         loop {
@@ -35,7 +35,7 @@ impl Metrics {
     }
 }
 
-/// The figures of one listener.
+/// The metrics of one listener.
 pub struct ServiceMetrics {
     answers: [Counter; 6],
     pub seconds: Histogram,
@@ -58,7 +58,7 @@ impl ServiceMetrics {
         }
     }
 
-    /// Status 0 stands for a client that left before its answer.
+    /// Counts a response. Status 0 means a client that disconnected before its response.
     pub fn answered(&self, status: u16, seconds: f64) {
         self.answers[usize::from(status / 100).min(5)].increment(1);
         self.seconds.record(seconds);

@@ -73,7 +73,7 @@ const NEEDS_CALLER: [(&str, &str); 2] = [
 
 /// Serves a service: its routes, those of its health, and its document.
 pub fn handler(routes: OpenApiRouter, description: &Description, health: Health, door: Door) -> AxumHandler {
-    let (routes, openapi) = routes.merge(health.routes(Reader::Anybody)).split_for_parts();
+    let (routes, openapi) = routes.merge(health.routes(Reader::Public)).split_for_parts();
     let document = complete(openapi, description);
     let routes = routes.merge(docs::routes(&document)).layer(map_response(keep_private));
     AxumHandler::new(routes, door).naming_unknown_fields(&document)
@@ -85,7 +85,7 @@ pub fn document<S: Clone + Send + Sync + 'static>(
     description: &Description,
 ) -> Value {
     let mut openapi = routes.into_openapi();
-    openapi.merge(Health::default().routes(Reader::Anybody).into_openapi());
+    openapi.merge(Health::default().routes(Reader::Public).into_openapi());
     complete(openapi, description)
 }
 

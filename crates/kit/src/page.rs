@@ -1,4 +1,4 @@
-//! Lists as answers: pages that are bounded in rows and in bytes, each with the address of the next one.
+//! Lists as responses: pages that are limited in rows and in bytes, each with a link to the next one.
 //!
 //! `read_page` is for short rows, `stream_rows` sends long ones one at a time.
 
@@ -13,11 +13,11 @@ use serde_json::Value;
 
 /// A page of short rows ends before the row that would make it larger than this.
 pub const PAGE_BYTES: usize = 1 << 20;
-/// A page of long rows, which are sent one at a time, may be larger.
+/// The same limit for long rows, which are sent one at a time.
 pub const STREAMED_BYTES: usize = 8 << 20;
-/// Short rows are sent together.
+/// Short rows are sent together up to this size.
 const PIECE_BYTES: usize = 32 << 10;
-/// Rows that are read from the database at a time.
+/// How many rows are read from the database at a time.
 const BATCH: usize = 200;
 
 /// One page of a list, as the text of a JSON array.
@@ -28,7 +28,7 @@ struct Page {
 }
 
 impl Page {
-    /// Adds a row. False if the page is full and the row has to begin the next one. The first row always fits.
+    /// Adds a row. Returns false if the page is full and the row belongs to the next one. The first row always fits.
     fn push(&mut self, row: &impl Serialize) -> Result<bool, ApiError> {
         if self.rows == self.most_rows {
             return Ok(false);
@@ -52,8 +52,8 @@ impl Page {
     }
 }
 
-/// Reads a page of short rows in batches until it is full. `read` gives at most so many rows that follow a cursor, `show`
-/// a row's own cursor and how it is shown. If more rows follow, the `Link` header says after which.
+/// Reads a page of short rows in batches until it is full. `read` returns at most so many rows after a cursor, `show` a
+/// row's cursor and its JSON. If more rows follow, the `Link` header has the cursor.
 pub async fn read_page<R, E, F, S>(
     limit: usize,
     after: Option<&str>,
@@ -68,7 +68,7 @@ where
     let mut page = Page { text: vec![b'['], rows: 0, most_rows: limit };
     let mut cursor = after.map(str::to_owned);
     loop {
-        // One more than are shown tells whether there are more.
+        // One row more than is shown tells whether there are more.
         let wanted = BATCH.min(limit - page.rows) + 1;
         let rows = read(cursor.clone(), wanted).await?;
         for row in &rows {
@@ -84,27 +84,27 @@ where
     }
 }
 
-/// How many rows of these sizes make a page: as many as fit, and at least one.
+/// Returns how many rows of these sizes fit on a page; at least one.
 pub fn fitting(sizes: impl IntoIterator<Item = usize>, most_rows: usize, most_bytes: usize) -> usize {
     let sums = sizes.into_iter().scan(0usize, |sum, size| {
         *sum = sum.saturating_add(size);
         Some(*sum)
     });
-    sums.take(most_rows).enumerate().take_while(|(place, sum)| *place == 0 || *sum <= most_bytes).count()
+    sums.take(most_rows).enumerate().take_while(|(index, sum)| *index == 0 || *sum <= most_bytes).count()
 }
 
-/// The values that come first and make at most a page of bytes, and at least one.
+/// Returns the first values, at most a page of bytes, and at least one.
 pub fn first_page(values: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let mut bytes = 0;
-    let fits = |(place, value): &(usize, Value)| {
+    let fits = |(index, value): &(usize, Value)| {
         bytes += value.to_string().len();
-        *place == 0 || bytes <= PAGE_BYTES
+        *index == 0 || bytes <= PAGE_BYTES
     };
     values.into_iter().enumerate().take_while(fits).map(|(_, value)| value).collect()
 }
 
-/// A JSON array whose rows are read as the client takes them. A row that cannot be read breaks the connection off, so
-/// that a short answer is never taken for the whole.
+/// Responds with a JSON array whose rows are read as the client reads the response. If a row cannot be read, the connection
+/// is broken off, so that the client cannot take a part for the whole.
 pub fn stream_rows<T, E>(rows: impl Stream<Item = Result<T, E>> + Send + 'static) -> Response
 where
     T: Serialize,
@@ -144,14 +144,14 @@ pub fn link_next(
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(filters.iter().filter_map(|(name, value)| Some((name, (*value)?))));
     query.append_pair("limit", &limit.to_string()).append_pair("after", next);
-    // Relative, because the gateway has a prefix before our path.
+    // Relative, because the gateway adds a prefix to the path.
     if let Ok(link) = HeaderValue::from_str(&format!("<?{}>; rel=\"next\"", query.finish())) {
         response.headers_mut().insert(header::LINK, link);
     }
     response
 }
 
-/// The first characters of a text, and whether that is not all of it.
+/// Returns the first characters of a text, and whether the text is longer.
 pub fn excerpt(text: &str, characters: usize) -> (&str, bool) {
     match text.char_indices().nth(characters) {
         Some((end, _)) => (&text[..end], true),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn rows(number: usize, length: usize) -> Vec<(String, String)> {
-        (0..number).map(|place| (format!("{place:06}"), "x".repeat(length))).collect()
+        (0..number).map(|index| (format!("{index:06}"), "x".repeat(length))).collect()
     }
 
     async fn page(

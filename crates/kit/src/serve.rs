@@ -1,7 +1,7 @@
 //! The one accept loop: every listener of every service is served here, under the same limits.
 //!
-//! A service is a [`Handler`]. What this module owns: connections (HTTP/1.1 and HTTP/2 without TLS), their
-//! timeouts and number, request ids, the access log, request metrics, panics, and the orderly end.
+//! A service is a [`Handler`]. This module owns connections (HTTP/1.1 and HTTP/2 without TLS), their timeouts and number,
+//! request ids, the access log, request metrics, panics, and the shutdown.
 
 mod arrival;
 mod authority;
@@ -9,10 +9,10 @@ mod axum_handler;
 mod body;
 mod chunks;
 mod connection;
+mod connection_limits;
 mod drain;
 mod framing;
 mod limits;
-mod places;
 mod proxies;
 mod refusal;
 mod request_id;
@@ -29,10 +29,10 @@ pub use axum_handler::{AxumHandler, keep_private};
 pub use body::{BodyFault, BodyWatch, RequestBody};
 pub use chunks::ChunkScanner;
 pub use connection::Connection;
+pub use connection_limits::network;
 pub use drain::Drain;
 pub use framing::content_length;
 pub use limits::Limits;
-pub use places::network;
 pub use proxies::TrustedProxies;
 pub use refusal::Refusal;
 pub use request_id::{RequestId, X_REQUEST_ID};
@@ -44,13 +44,13 @@ use crate::metrics::ServiceMetrics;
 use base::{Clock, Random};
 use bytes::Bytes;
 use connection::Ending;
+use connection_limits::ConnectionLimits;
 use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use places::Places;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -66,7 +66,7 @@ use wire::{Protocol, Wire};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a service answers.
+/// A service: answers requests.
 pub trait Handler: Clone + Send + Sync + 'static {
     type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static;
 
@@ -76,18 +76,19 @@ pub trait Handler: Clone + Send + Sync + 'static {
         context: &RequestContext,
     ) -> impl Future<Output = Response<Self::Body>> + Send;
 
-    /// The service's own error shape for what went wrong before or around [`Handler::handle`].
+    /// Returns the response for a request that was refused before [`Handler::handle`] or failed in it, in the service's
+    /// own error format.
     fn refuse(&self, refusal: Refusal, context: &RequestContext) -> Response<Self::Body>;
 }
 
-/// Who asks, and under which id.
+/// The connection of a request, and its id.
 #[derive(Clone)]
 pub struct RequestContext {
     pub request_id: RequestId,
     pub connection: Arc<Connection>,
 }
 
-/// What the accept loop needs to know of the process that it serves in.
+/// What the accept loop needs from the process.
 pub struct Serving {
     pub name: &'static str,
     pub limits: Arc<Limits>,
@@ -97,7 +98,7 @@ pub struct Serving {
     pub clock: Clock,
     pub random: Random,
     workers: Option<Workers>,
-    places: Mutex<Places>,
+    connections: Mutex<ConnectionLimits>,
 }
 
 impl Serving {
@@ -119,47 +120,46 @@ impl Serving {
             clock,
             random,
             workers,
-            places: Mutex::default(),
+            connections: Mutex::default(),
         })
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn connections(&self) -> MutexGuard<'_, ConnectionLimits> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None when there are as many as the limits allow.
+    /// Counts a connection. Returns none if a limit is reached.
     fn register(self: &Arc<Self>, connection: &Arc<Connection>) -> Option<Registration> {
-        let mut places = self.places();
-        let place = places.take(connection, &self.limits)?;
-        self.metrics.connections.set(places.len() as f64);
-        Some(Registration { serving: self.clone(), place })
+        let mut connections = self.connections();
+        let number = connections.add(connection, &self.limits)?;
+        self.metrics.connections.set(connections.len() as f64);
+        Some(Registration { serving: self.clone(), number })
     }
 
-    fn unregister(&self, place: u64) {
-        let mut places = self.places();
-        places.leave(place);
-        self.metrics.connections.set(places.len() as f64);
+    fn unregister(&self, number: u64) {
+        let mut connections = self.connections();
+        connections.remove(number);
+        self.metrics.connections.set(connections.len() as f64);
     }
 
     fn end_all(&self, ending: Ending) {
-        self.places().connections().for_each(|connection| connection.end(ending));
+        self.connections().all().for_each(|connection| connection.end(ending));
     }
 }
 
-/// A connection's place among those that are counted, for as long as its socket is open: also while it is a tunnel,
-/// and however its task ends.
+/// Keeps a connection counted for as long as its socket is open: also while it is a tunnel, and however its task ends.
 struct Registration {
     serving: Arc<Serving>,
-    place: u64,
+    number: u64,
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.serving.unregister(self.place);
+        self.serving.unregister(self.number);
     }
 }
 
-/// Serves until the drain starts; comes back when the last connection has ended or the drain's time is over.
+/// Serves until the drain starts. Returns when the last connection has ended or the drain's time is over.
 pub async fn serve<H: Handler>(listener: TcpListener, handler: H, serving: Arc<Serving>) {
     let tasks = TaskTracker::new();
     loop {
@@ -197,14 +197,14 @@ pub async fn serve<H: Handler>(listener: TcpListener, handler: H, serving: Arc<S
 
 fn turn_away(socket: TcpStream, serving: &Serving) {
     serving.metrics.refused_connections.increment(1);
-    // The socket is new, so its send buffer has room; if not, closing says enough.
+    // The socket is new, so its send buffer has room; if not, it is closed without an answer.
     let _ = socket.try_write(
         b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nx-content-type-options: nosniff\r\n\
           content-length: 0\r\nconnection: close\r\n\r\n",
     );
 }
 
-/// Out of file descriptors, most likely: accepting again at once would only spin.
+/// Waits after a failed accept. Most likely there are no file descriptors left, and a retry at once would only spin.
 async fn wait_out(error: io::Error) {
     tracing::warn!(%error, "could not accept a connection");
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -216,9 +216,9 @@ async fn serve_connection<H: Handler>(
     registration: Registration,
     handler: H,
 ) {
-    // Registered anew with the thread that it is to be served on.
+    // Registered again, with the runtime of the thread that serves it.
     let Ok(socket) = socket.into_std().and_then(TcpStream::from_std) else { return };
-    // Without these two a connection works all the same, only slower to answer or to be noticed as dead.
+    // If these two fail, the connection still works; only answers, or noticing a dead client, take longer.
     let _ = socket.set_nodelay(true);
     let _ = socket2::SockRef::from(&socket).set_keepalive(true);
     let mut wire = Wire::new(socket, connection.clone(), registration);
@@ -226,7 +226,7 @@ async fn serve_connection<H: Handler>(
     let service = {
         let connection = connection.clone();
         service_fn(move |request| {
-            // Asked now: by the time the answer is worked on, the wire may have refused what comes after it.
+            // Read now: when the request is handled, the wire may already have refused the next one.
             let refusal = connection.refusal();
             respond(request, refusal, handler.clone(), connection.clone())
         })
@@ -240,7 +240,7 @@ async fn serve_connection<H: Handler>(
             .keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(20))
             .serve_connection(wire, service);
-        // Boxed: it is large, and HTTP/1 connections would carry room for it.
+        // Boxed: it is large, and HTTP/1 connections would need the same space.
         let driving = Box::pin(drive(conn, http2::Connection::graceful_shutdown, &connection));
         tokio::select! {
             () = driving => {}
@@ -256,7 +256,7 @@ async fn serve_connection<H: Handler>(
     }
 }
 
-/// Which protocol the client speaks. None when it says nothing in time, or is not waited for any more.
+/// Returns the protocol that the client speaks; none if it sends nothing in time, or if the server stops.
 async fn first_words(wire: &mut Wire, connection: &Connection) -> Option<Protocol> {
     std::future::poll_fn(|cx| {
         connection.waker.register(cx.waker());
@@ -265,21 +265,21 @@ async fn first_words(wire: &mut Wire, connection: &Connection) -> Option<Protoco
     .await
 }
 
-/// Runs a connection to its end, or to the end that the server wants for it.
+/// Runs a connection until it ends or the server ends it.
 async fn drive<C: Future>(conn: C, shut_down: fn(Pin<&mut C>), connection: &Connection) {
     let mut conn = std::pin::pin!(conn);
-    let mut told = false;
+    let mut is_shutting_down = false;
     std::future::poll_fn(|cx| {
         connection.waker.register(cx.waker());
         let ending = connection.ending();
         if ending == Ending::Now {
             return Poll::Ready(());
         }
-        if ending == Ending::AfterThisRequest && !told {
-            told = true;
+        if ending == Ending::AfterThisRequest && !is_shutting_down {
+            is_shutting_down = true;
             shut_down(conn.as_mut());
         }
-        // How a connection ends (reset, timed out, protocol error) is the client's affair.
+        // How a connection ends (reset, timed out, protocol error) does not matter to the server.
         conn.as_mut().poll(cx).map(drop)
     })
     .await;
@@ -306,7 +306,7 @@ async fn respond<H: Handler>(
         }
     };
     response.headers_mut().insert(&X_REQUEST_ID, request_id.into_header());
-    // Also on what a target behind the gateway answered: no browser may guess that its text is a page.
+    // Also on the answers of targets behind the gateway: browsers must not guess that a text is a page.
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         connection.upgrade();
@@ -314,7 +314,7 @@ async fn respond<H: Handler>(
     Ok(tracker.answered(response))
 }
 
-/// Tells caches that the answer may depend on the page that asks.
+/// Tells caches that the response may depend on the origin of the page.
 pub fn vary_by_origin(headers: &mut HeaderMap) {
     let mut lists = headers.get_all(header::VARY).iter().filter_map(|value| value.to_str().ok());
     if !lists.any(|list| list.split(',').any(|name| matches!(name.trim(), "*" | "origin" | "Origin"))) {

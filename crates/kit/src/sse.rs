@@ -1,4 +1,4 @@
-//! Server-sent events as a response: each at once, a sign of life in between, and the end when the process ends.
+//! Server-sent events as a response: each is sent at once, with keep-alive comments in between, until the process stops.
 
 use crate::serve::Drain;
 use axum::body::Body;
@@ -8,12 +8,15 @@ use futures_util::stream::{self, Stream, StreamExt};
 use http::header;
 use serde_json::Value;
 use std::convert::Infallible;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
+use std::future::ready;
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval};
 
-const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+/// How often a comment is sent, so that proxies and clients see that the connection is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// One event, with its data as JSON.
 pub struct Event {
     pub id: i64,
     pub name: String,
@@ -29,22 +32,34 @@ impl Event {
     }
 }
 
-pub fn respond(events: impl Stream<Item = Event> + Send + 'static, drain: Drain) -> Response {
-    let bytes = lively(events.map(|event| event.to_bytes()));
+/// Responds with events that go on until the client leaves, the process stops, or reading them fails.
+pub fn respond<E: Display>(
+    events: impl Stream<Item = Result<Event, E>> + Send + 'static,
+    drain: Drain,
+) -> Response {
+    let events = events.map(|event| match event {
+        Ok(event) => Some(event),
+        Err(error) => {
+            tracing::error!(%error, "an event stream breaks off");
+            None
+        }
+    });
+    let until_error = events.take_while(|event| ready(event.is_some())).filter_map(ready);
+    let bytes = with_keep_alive(until_error.map(|event| event.to_bytes()));
     body_of(bytes.take_until(async move { drain.started().await }))
 }
 
-/// Events that come to an end by themselves: when the process ends they get the time that every request gets.
+/// Responds with events that end by themselves. When the process stops, they get the time that every request gets.
 pub fn respond_to_end(events: impl Stream<Item = Event> + Send + 'static) -> Response {
-    body_of(lively(events.map(|event| event.to_bytes())))
+    body_of(with_keep_alive(events.map(|event| event.to_bytes())))
 }
 
-/// The same as data lines alone, without names and ids, as OpenAI's protocol has them. A text has no line breaks.
+/// Responds with data lines alone, without names and ids, as in OpenAI's protocol. A text has no line breaks.
 pub fn respond_data(texts: impl Stream<Item = String> + Send + 'static) -> Response {
-    body_of(lively(texts.map(|text| format!("data: {text}\n\n").into())))
+    body_of(with_keep_alive(texts.map(|text| format!("data: {text}\n\n").into())))
 }
 
-/// Ends an answer that is a stream of events once `ended` returns. Any other answer stays as it is.
+/// Ends a response that is a stream of events once `ended` returns. Any other response stays as it is.
 pub fn end_when(response: Response, ended: impl Future<Output = ()> + Send + 'static) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE);
     if kind.is_none_or(|kind| !kind.as_bytes().starts_with(b"text/event-stream")) {
@@ -53,17 +68,19 @@ pub fn end_when(response: Response, ended: impl Future<Output = ()> + Send + 'st
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(ended))))
 }
 
-/// With a sign of life in between.
-fn lively(events: impl Stream<Item = Bytes> + Send + 'static) -> impl Stream<Item = Bytes> + Send + 'static {
-    let mut every = interval(SIGN_OF_LIFE);
+/// Adds keep-alive comments between the events.
+fn with_keep_alive(
+    events: impl Stream<Item = Bytes> + Send + 'static,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    let mut every = interval(KEEP_ALIVE);
     every.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let lives = stream::unfold(every, |mut every| async {
+    let comments = stream::unfold(every, |mut every| async {
         every.tick().await;
-        Some((Piece::Life, every))
+        Some((Piece::KeepAlive, every))
     });
     let events = events.map(Piece::Event).chain(stream::once(async { Piece::End }));
-    let both = stream::select(events, lives);
-    let until_end = both.take_while(|piece| std::future::ready(!matches!(piece, Piece::End)));
+    let both = stream::select(events, comments);
+    let until_end = both.take_while(|piece| ready(!matches!(piece, Piece::End)));
     until_end.map(Piece::into_bytes)
 }
 
@@ -75,7 +92,7 @@ fn body_of(bytes: impl Stream<Item = Bytes> + Send + 'static) -> Response {
 
 enum Piece {
     Event(Bytes),
-    Life,
+    KeepAlive,
     End,
 }
 
@@ -83,7 +100,7 @@ impl Piece {
     fn into_bytes(self) -> Bytes {
         match self {
             Self::Event(bytes) => bytes,
-            Self::Life | Self::End => Bytes::from_static(b":\n\n"),
+            Self::KeepAlive | Self::End => Bytes::from_static(b":\n\n"),
         }
     }
 }

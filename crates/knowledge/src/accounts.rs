@@ -124,14 +124,10 @@ impl Accounts {
 
     /// Whether the fields would be accepted, before anything is done with them.
     pub fn check(new: &NewUser) -> Result<(), AccountError> {
-        let is_email = |text: &str| {
-            let parts = text.split_once('@');
-            parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
-        };
         if new.name.trim().is_empty() || new.name.len() > LONGEST_NAME {
             return invalid("`name` is missing: 1 to 254 bytes");
         }
-        if !is_email(&new.email) || !is_login_name(&new.email) {
+        if base::split_email(&new.email).is_none() || !is_login_name(&new.email) {
             return invalid("`email` is not an email address");
         }
         if new.username.as_ref().is_some_and(|name| !is_login_name(name)) {

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use strum::{EnumString, IntoStaticStr};
 
 pub type Metadata = BTreeMap<String, String>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum Status {
     Processing,
     Indexed,
@@ -17,15 +19,11 @@ impl Status {
     pub const ALL: [Self; 3] = [Self::Processing, Self::Indexed, Self::Error];
 
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Processing => "processing",
-            Self::Indexed => "indexed",
-            Self::Error => "error",
-        }
+        self.into()
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+        text.parse().ok()
     }
 
     /// As [`Status::parse`], with what would be accepted.

@@ -57,7 +57,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .route("/mcp", post(mcp::serve))
         .layer(from_fn_with_state(app.clone(), streams::end_with_caller))
         .with_state(app)
-        .merge(health.routes(Reader::Anybody).split_for_parts().0)
+        .merge(health.routes(Reader::Public).split_for_parts().0)
         .layer(map_response(keep_private));
     AxumHandler::new(routes, door).naming_unknown_fields(&serde_json::from_str(OPENAPI).unwrap_or_default())
 }

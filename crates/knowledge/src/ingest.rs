@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::jobs::{self, Cancel, NewJob};
 use store::{BlobError, Blobs, Db, StoreError};
+use strum::EnumString;
 use tokio::sync::Semaphore;
 
 const JOB: &str = "ingest";
@@ -51,7 +52,8 @@ pub enum IngestError {
 }
 
 /// What becomes of a file whose content a document of the same user already has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum Duplicates {
     /// That document stands for it.
     #[default]
@@ -62,11 +64,7 @@ pub enum Duplicates {
 
 impl Duplicates {
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "reuse" => Some(Self::Reuse),
-            "keep" => Some(Self::Keep),
-            _ => None,
-        }
+        text.parse().ok()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::search::Filters;
 use crate::tables::documents::{Rows, page};
 use std::str::FromStr;
 use store::{Db, StoreError};
+use strum::EnumString;
 
 pub const MOST_LISTED: usize = 1_000;
 /// Rows of one statement: a row may have 64 KiB of metadata.
@@ -16,7 +17,8 @@ const BATCH: usize = 250;
 const MOST_ROWS: usize = 20_000;
 const MOST_BYTES: usize = 8 << 20;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum Order {
     #[default]
     Newest,
@@ -25,11 +27,7 @@ pub enum Order {
 
 impl Order {
     pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "newest" => Some(Self::Newest),
-            "oldest" => Some(Self::Oldest),
-            _ => None,
-        }
+        text.parse().ok()
     }
 }
 

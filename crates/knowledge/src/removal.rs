@@ -21,7 +21,7 @@ const PORTION: i64 = 500;
 
 pub fn discard(user_id: &str, object_key: &str) -> NewJob {
     let payload = json!({ "userId": user_id, "objectKey": object_key });
-    NewJob { max_attempts: i64::MAX, ..NewJob::new(DISCARD, payload) }
+    NewJob::retried_forever(DISCARD, payload)
 }
 
 /// False where there is no such user.
@@ -92,7 +92,7 @@ async fn forget(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), Sto
 }
 
 async fn enqueue_purge(tx: &mut Tx, user_id: &str) -> Result<(), StoreError> {
-    let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(PURGE, json!({ "userId": user_id })) };
+    let job = NewJob::retried_forever(PURGE, json!({ "userId": user_id }));
     jobs::enqueue(tx, job).await.map(drop)
 }
 

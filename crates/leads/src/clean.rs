@@ -1,19 +1,19 @@
-//! What people type, made uniform: spaces, line breaks, addresses, telephone numbers, names. Pure.
+//! Cleans what people type: spaces, line breaks, email addresses, telephone numbers, names. Pure.
 
-use crate::forms::Kind;
+use crate::field_kind::FieldKind;
+use base::split_email;
 
 const LONGEST_VALUE: usize = 10_000;
-const LONGEST_EMAIL: usize = 254;
 /// Digits of an international number, without the plus.
 const E164_DIGITS: std::ops::RangeInclusive<usize> = 8..=15;
-/// Begin a family name of several words.
+/// Words that begin a family name of several words.
 const PARTICLES: [&str; 19] = [
     "al", "bin", "da", "das", "de", "del", "della", "den", "der", "di", "dos", "du", "ibn", "la", "le",
     "ten", "van", "von", "zu",
 ];
 
-/// A value as it is kept; empty where nothing was typed. A fault says what is wrong, without the field's name.
-pub fn value(kind: Kind, text: &str, country_code: Option<&str>) -> Result<String, String> {
+/// Returns a value as it is stored; empty if nothing was typed. The error says what is wrong, without the field's name.
+pub fn value(kind: FieldKind, text: &str, country_code: Option<&str>) -> Result<String, String> {
     if text.chars().count() > LONGEST_VALUE {
         return Err(format!("is too long: at most {LONGEST_VALUE} characters"));
     }
@@ -23,14 +23,14 @@ pub fn value(kind: Kind, text: &str, country_code: Option<&str>) -> Result<Strin
     }
     let text = text.trim();
     match kind {
-        Kind::Long => Ok(text.to_owned()),
-        Kind::Email => email(text),
-        Kind::Phone => Ok(phone(&one_line(text), country_code)),
-        Kind::Text | Kind::Name => Ok(one_line(text)),
+        FieldKind::Long => Ok(text.to_owned()),
+        FieldKind::Email => email(text),
+        FieldKind::Phone => Ok(phone(&one_line(text), country_code)),
+        FieldKind::Text | FieldKind::Name => Ok(one_line(text)),
     }
 }
 
-/// A line break could begin a header line in what somebody makes of it.
+/// Joins lines: in a mail that is made of the value, a line break could begin a header.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
@@ -40,19 +40,13 @@ fn email(text: &str) -> Result<String, String> {
         return Ok(String::new());
     }
     let wrong = || "is not an email address: expected `name@example.org`".to_owned();
-    let strange = |sign: char| sign.is_whitespace() || "<>(),;:\\\"[]".contains(sign);
-    let (name, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
-    let labels = domain.split('.');
-    let sound = !name.is_empty()
-        && !name.contains('@')
-        && !text.contains(strange)
-        && text.len() <= LONGEST_EMAIL
-        && domain.contains('.')
-        && labels.into_iter().all(|label| !label.is_empty());
+    let (_, domain) = split_email(text).ok_or_else(wrong)?;
+    let has_labels = domain.contains('.') && domain.split('.').all(|label| !label.is_empty());
+    let sound = has_labels && !text.contains(|sign: char| "<>(),;:\\\"[]".contains(sign));
     if sound { Ok(text.to_lowercase()) } else { Err(wrong()) }
 }
 
-/// `+` and digits where that can be known, else as it was typed.
+/// Returns `+` and digits if the number can be made international, else the text as it was typed.
 pub fn phone(text: &str, country_code: Option<&str>) -> String {
     // The zero in `+49 (0)30` is dialled only within the country.
     let plain = text.replace("(0)", "");
@@ -74,7 +68,7 @@ pub fn phone(text: &str, country_code: Option<&str>) -> String {
     if sound { format!("+{digits}") } else { text.to_owned() }
 }
 
-/// First and last name; the last is empty where there is one word only.
+/// Splits a name into first and last name. The last is empty if there is only one word.
 pub fn split_name(name: &str) -> (String, String) {
     if let Some((last, first)) = name.split_once(',') {
         return (first.trim().to_owned(), last.trim().to_owned());
@@ -97,7 +91,7 @@ mod tests {
 
     #[test]
     fn addresses_are_trimmed_lower_case_and_plausible() {
-        let clean = |text: &str| value(Kind::Email, text, None);
+        let clean = |text: &str| value(FieldKind::Email, text, None);
         assert_eq!(clean("  Ada@Example.ORG "), Ok("ada@example.org".to_owned()));
         assert_eq!(clean("o'neil+news@mail.example.co.uk"), Ok("o'neil+news@mail.example.co.uk".to_owned()));
         assert_eq!(clean("  "), Ok(String::new()));
@@ -153,10 +147,10 @@ mod tests {
 
     #[test]
     fn line_breaks_stay_only_where_they_belong() {
-        assert_eq!(value(Kind::Text, "Acme\r\nBcc: x\t y ", None), Ok("Acme Bcc: x y".to_owned()));
-        assert_eq!(value(Kind::Long, " one\r\ntwo\rthree ", None), Ok("one\ntwo\nthree".to_owned()));
-        assert!(value(Kind::Long, "a\0b", None).is_err());
-        assert!(value(Kind::Text, "a\u{1b}[31m", None).is_err());
-        assert!(value(Kind::Long, &"x".repeat(LONGEST_VALUE + 1), None).is_err());
+        assert_eq!(value(FieldKind::Text, "Acme\r\nBcc: x\t y ", None), Ok("Acme Bcc: x y".to_owned()));
+        assert_eq!(value(FieldKind::Long, " one\r\ntwo\rthree ", None), Ok("one\ntwo\nthree".to_owned()));
+        assert!(value(FieldKind::Long, "a\0b", None).is_err());
+        assert!(value(FieldKind::Text, "a\u{1b}[31m", None).is_err());
+        assert!(value(FieldKind::Long, &"x".repeat(LONGEST_VALUE + 1), None).is_err());
     }
 }

@@ -19,15 +19,16 @@ const FIXED: [&str; 11] = [
     "consentVersion",
 ];
 const EMAIL: &str = "email";
-/// Fields that no form has any more.
+/// The column for fields that no form has any more.
 const REST: &str = "otherFields";
 
+/// The columns of an export.
 pub struct Table {
     fields: Vec<String>,
 }
 
 impl Table {
-    /// With a column for each field of a form, or of all.
+    /// Returns a table with a column for each field of a form, or of all forms.
     pub fn new(forms: &Forms, form: Option<&str>) -> Self {
         let mut fields: Vec<String> = Vec::new();
         let wanted = forms.names().into_iter().filter(|name| form.is_none_or(|form| form == *name));
@@ -76,7 +77,7 @@ impl Table {
     }
 }
 
-/// No two columns have the same name: no field's has a dot.
+/// Returns the name of a field's column. No two columns have the same name: field names have no dot.
 fn column(field: &str) -> String {
     match FIXED.contains(&field) || field == REST {
         true => format!("fields.{field}"),
@@ -90,7 +91,7 @@ fn row(cells: impl Iterator<Item = String>) -> String {
     line
 }
 
-/// A spreadsheet runs what begins like a formula: an apostrophe makes it text.
+/// Quotes a cell. A spreadsheet runs what begins like a formula: an apostrophe makes it text.
 fn cell(text: &str) -> String {
     let dangerous = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let text = if dangerous { format!("'{text}") } else { text.to_owned() };

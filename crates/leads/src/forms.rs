@@ -1,8 +1,11 @@
-//! The forms that leads come from: which fields each takes, from where, and what the CRM calls them.
+//! The forms that leads come from: which fields each accepts, from which sites, and the fields' names in the CRM.
 
 mod parse;
 
+pub use parse::FormFault;
+
 use crate::clean;
+use crate::field_kind::FieldKind;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,33 +13,21 @@ use std::time::Duration;
 /// The form of `POST /api/leads`.
 pub const DEFAULT: &str = "default";
 
-/// What a field holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One line.
-    Text,
-    /// Several lines.
-    Long,
-    Email,
-    Phone,
-    /// Of a person, first and last name together.
-    Name,
-}
-
+/// One form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     pub name: String,
-    /// In the order of the configuration.
-    pub fields: Vec<(String, Kind)>,
+    /// In the order of the file.
+    pub fields: Vec<(String, FieldKind)>,
     pub required: Vec<String>,
-    /// What the CRM calls a field, where that is another name; empty: it is not sent.
+    /// The names of fields in the CRM, if they differ. A field with an empty name is not sent.
     pub crm: BTreeMap<String, String>,
-    /// Origins whose pages may post, besides our own. In lower case; `*` is every one.
+    /// The origins whose pages may post, beside the service's own. In lower case; `*` means all.
     pub origins: Vec<String>,
-    /// Where a browser goes after it has posted.
+    /// The page that a browser is sent to after it has posted.
     pub return_to: Option<String>,
     pub min_fill_time: Option<Duration>,
-    /// Of telephone numbers that are typed without one.
+    /// The country code of telephone numbers that are typed without one.
     pub country_code: Option<String>,
     pub split_name: bool,
     pub consent_text: Option<String>,
@@ -45,13 +36,13 @@ pub struct Form {
 }
 
 impl Form {
-    pub fn kind(&self, field: &str) -> Option<Kind> {
+    pub fn kind(&self, field: &str) -> Option<FieldKind> {
         self.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| *kind)
     }
 
-    /// Which field is the person's address.
+    /// Returns the field that holds the person's email address.
     pub fn email_field(&self) -> Option<&str> {
-        let found = self.fields.iter().find(|(_, kind)| *kind == Kind::Email);
+        let found = self.fields.iter().find(|(_, kind)| *kind == FieldKind::Email);
         found.map(|(name, _)| name.as_str())
     }
 
@@ -61,12 +52,12 @@ impl Form {
     }
 }
 
-/// How a CRM wants names of people.
+/// How a CRM wants the names of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Naming {
-    /// Whole, and in parts where the form says so.
+    /// As one text, and also in parts if the form says so.
     AsTyped,
-    /// In these two parts.
+    /// In two parts with these names.
     Parts { first: &'static str, last: &'static str },
 }
 
@@ -75,12 +66,12 @@ pub enum Naming {
 pub struct Forms(Arc<BTreeMap<String, Form>>);
 
 impl Default for Forms {
-    /// One form for contact requests.
+    /// Returns one form for contact requests.
     fn default() -> Self {
         let fields = ["name", "email", "phone", "company", "message"];
         let form = Form {
             name: DEFAULT.to_owned(),
-            fields: fields.map(|name| (name.to_owned(), parse::usual_kind(name))).into(),
+            fields: fields.map(|name| (name.to_owned(), FieldKind::usual(name))).into(),
             required: vec!["email".to_owned()],
             ..Form::default()
         };
@@ -89,9 +80,9 @@ impl Default for Forms {
 }
 
 impl Forms {
-    /// From the table `forms` of a configuration. Each fault names its key.
-    pub fn parse(table: &toml::Table) -> Result<Self, Vec<String>> {
-        parse::forms(table).map(|forms| Self(Arc::new(forms)))
+    /// Reads the table `forms` of a settings file. Returns none if the file has none.
+    pub fn parse(text: &str) -> Result<Option<Self>, Vec<FormFault>> {
+        Ok(parse::forms(text)?.map(|forms| Self(Arc::new(forms))))
     }
 
     pub fn get(&self, name: &str) -> Option<&Form> {
@@ -102,15 +93,15 @@ impl Forms {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// A lead's fields as the CRM knows them. Where the form is gone, under their own names.
+    /// Returns a lead's fields under their names in the CRM; under their own names if the form does not exist any more.
     pub fn properties(
         &self,
         form: &str,
         fields: &BTreeMap<String, String>,
         naming: Naming,
     ) -> BTreeMap<String, String> {
-        let nothing = Form::default();
-        let form = self.get(form).unwrap_or(&nothing);
+        let unknown = Form::default();
+        let form = self.get(form).unwrap_or(&unknown);
         let mut properties = BTreeMap::new();
         let mut put = |own: &str, usual: &str, value: &str| {
             let name = form.crm.get(own).map_or(usual, String::as_str);
@@ -119,11 +110,11 @@ impl Forms {
             }
         };
         for (field, value) in fields {
-            let is_name = form.kind(field).unwrap_or(parse::usual_kind(field)) == Kind::Name;
+            let is_name = form.kind(field).unwrap_or(FieldKind::usual(field)) == FieldKind::Name;
             let (first, last) = clean::split_name(value);
             match naming {
                 Naming::Parts { first: first_name, last: last_name } if is_name => {
-                    // The whole name only where somebody has a place for it.
+                    // The whole name only if the form gives it a name in the CRM.
                     put(field, "", value);
                     put("first_name", first_name, &first);
                     put("last_name", last_name, &last);

@@ -1,7 +1,7 @@
-//! Carrying leads to the CRM: at least once each, those of one key one after the other.
+//! Sends leads to the CRM: each at least once, those of one key one after the other.
 //!
-//! One job sends all that waits under a key, in the order of its arrival. `crm` is what a CRM is to us; `webhook` and
-//! `hubspot` are the two kinds.
+//! One job sends all leads that wait under a key, in the order in which they were stored. `crm` is the trait of a CRM;
+//! `webhook` and `hubspot` are the two implementations.
 
 mod crm;
 mod exchange;
@@ -15,6 +15,7 @@ use crate::forms::Forms;
 use crate::outbox::JOB;
 use crate::records::{Lead, Status};
 use crate::tables;
+use base::Backoff;
 use crm::{Crm, SendError};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -24,19 +25,18 @@ use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use store::{Db, StoreError, Tx};
 use tokio_util::sync::CancellationToken;
 
-/// Keys whose leads are sent at a time.
+/// How many keys' leads are sent at the same time.
 const KEYS_AT_ONCE: usize = 16;
-/// As long as a pause that the CRM asks for is waited for in place; longer ones in the queue.
+/// A pause that the CRM asks for is waited for in the job up to this length; for a longer one the job is retried later.
 const LONGEST_WAIT_MS: i64 = 30_000;
 const POLL: Duration = Duration::from_millis(500);
 
 struct Forwarder {
     db: Db,
     crm: Box<dyn Crm>,
-    retry_first: Duration,
-    retry_longest: Duration,
-    /// The CRM has asked to be left alone until then, in milliseconds since 1970.
-    quiet_until: AtomicI64,
+    backoff: Backoff,
+    /// The CRM has asked for no requests until then, in milliseconds since 1970.
+    paused_until: AtomicI64,
 }
 
 pub fn worker(db: Db, forms: Forms, settings: &CrmSettings, lease: Duration) -> reqwest::Result<Worker> {
@@ -49,9 +49,8 @@ pub fn worker(db: Db, forms: Forms, settings: &CrmSettings, lease: Duration) -> 
             Box::new(hubspot::Hubspot::new(client, settings.clone(), forms, db.clock().clone()))
         }
     };
-    let (retry_first, retry_longest) = (settings.retry_first, settings.retry_longest);
-    let forwarder =
-        Forwarder { db: db.clone(), crm, retry_first, retry_longest, quiet_until: AtomicI64::new(0) };
+    let backoff = Backoff::new(settings.retry_first, settings.retry_longest);
+    let forwarder = Forwarder { db: db.clone(), crm, backoff, paused_until: AtomicI64::new(0) };
     Ok(Worker {
         concurrency: KEYS_AT_ONCE,
         lease,
@@ -74,11 +73,11 @@ impl Handler for Forwarder {
 impl Forwarder {
     async fn send_all(&self, job: &Job) -> Result<(), JobError> {
         loop {
-            // Before the lead is read: one that is erased during the pause is not sent after it.
-            self.be_quiet().await?;
+            // Before the lead is read: one that is erased during the pause must not be sent after it.
+            self.wait_for_pause().await?;
             let ended = match tables::leads::first_waiting(&self.db, job.id).await? {
                 Some(lead) => self.send(job, lead).await?,
-                None => end_where_empty(self.db.begin().await?, job).await.map_err(lost)?,
+                None => end_if_empty(self.db.begin().await?, job).await.map_err(lost)?,
             };
             if ended {
                 return Ok(());
@@ -86,7 +85,7 @@ impl Forwarder {
         }
     }
 
-    /// One lead, and what comes of it. True where it was the last one of its key, and the job has ended with it.
+    /// Sends one lead and stores the outcome. Returns true if it was the last one of its key, so that the job has ended.
     async fn send(&self, job: &Job, lead: Lead) -> Result<bool, JobError> {
         let sent = self.crm.send(&lead).await;
         let mut tx = self.db.begin().await?;
@@ -117,7 +116,7 @@ impl Forwarder {
             Err(SendError::Later { cause, message, after }) => {
                 metrics::counter!("leads_forward_errors_total", "cause" => cause).increment(1);
                 let pause = self.pause(attempts, after);
-                // Not what the CRM said: that may tell of the person, and a job outlives an erasure.
+                // Without the CRM's words: they may contain data of the person, and a job outlives an erasure.
                 let error = JobError { message: format!("the CRM: {cause}"), retry: Retry::After(pause) };
                 (Lead { error: Some(message), attempts, ..lead }, Some(error))
             }
@@ -129,24 +128,21 @@ impl Forwarder {
             tx.commit().await?;
             return Err(error);
         }
-        Ok(end_where_empty(tx, job).await?)
+        Ok(end_if_empty(tx, job).await?)
     }
 
-    /// What the CRM asks for, and at least longer each time, half of it random so that leads that failed together do not come back
-    /// together.
+    /// Returns the pause before the next attempt: the backoff, or what the CRM asks for if that is longer.
     fn pause(&self, attempts: i64, asked: Option<Duration>) -> Duration {
         if let Some(asked) = asked {
             let until = self.db.clock().now_ms().saturating_add(asked.as_millis() as i64);
-            self.quiet_until.fetch_max(until, Ordering::Relaxed);
+            self.paused_until.fetch_max(until, Ordering::Relaxed);
         }
-        let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(20);
-        let longest = self.retry_first.saturating_mul(1 << doublings).min(self.retry_longest);
-        longest.mul_f64(0.5 + self.db.random().fraction() / 2.0).max(asked.unwrap_or_default())
+        self.backoff.pause(attempts, self.db.random()).max(asked.unwrap_or_default())
     }
 
-    /// Waits out a pause that the CRM has asked for.
-    async fn be_quiet(&self) -> Result<(), JobError> {
-        let left = self.quiet_until.load(Ordering::Relaxed) - self.db.clock().now_ms();
+    /// Waits until a pause that the CRM has asked for is over.
+    async fn wait_for_pause(&self) -> Result<(), JobError> {
+        let left = self.paused_until.load(Ordering::Relaxed) - self.db.clock().now_ms();
         if left <= 0 {
             return Ok(());
         }
@@ -162,22 +158,22 @@ impl Forwarder {
     }
 }
 
-/// Commits, and ends the job where nothing waits under its key any more. True where it has ended.
-async fn end_where_empty(mut tx: Tx, job: &Job) -> Result<bool, StoreError> {
-    // Without a key, its leads were erased: if others of the same address have come since, they have a job of their own.
-    if let Some(key) = tables::queues::enter_of_job(&mut tx, job.id).await? {
+/// Commits, and ends the job if no lead waits under its key any more. Returns whether it has ended.
+async fn end_if_empty(mut tx: Tx, job: &Job) -> Result<bool, StoreError> {
+    // Without a key, the leads were erased. If others of the same address were stored since, they have another job.
+    if let Some(key) = tables::queues::lock_of_job(&mut tx, job.id).await? {
         if tables::leads::any_waiting(&mut tx, &key).await? {
             tx.commit().await?;
             return Ok(false);
         }
-        tables::queues::leave(&mut tx, &key).await?;
+        tables::queues::delete(&mut tx, &key).await?;
     }
     jobs::complete(&mut tx, job).await?;
     tx.commit().await?;
     Ok(true)
 }
 
-/// Another worker has the job: it ends here, and goes on there.
+/// Ends the job here if another worker has it.
 fn lost(error: StoreError) -> JobError {
     match error {
         StoreError::LeaseLost { .. } => JobError::never(error.to_string()),

@@ -1,13 +1,14 @@
-//! What a form sends, checked and made a lead. Pure: what is kept and what is answered is for others.
+//! Checks what a form sends and makes a lead of it. Pure: `outbox` stores the lead, `http` answers.
 
 use crate::clean;
+use crate::field_kind::FieldKind;
 use crate::forms::Form;
 use crate::records::{Consent, Lead, Status};
 use aws_lc_rs::digest::{SHA256, digest};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Names of one submission.
+/// The most names in one submission.
 pub const MOST_FIELDS: usize = 200;
 const HONEYPOT: &str = "_gotcha";
 const STARTED: &str = "_started";
@@ -16,30 +17,32 @@ const CONSENT_TEXT: &str = "_consent_text";
 const CONSENT_VERSION: &str = "_consent_version";
 const SPECIAL: [&str; 5] = [HONEYPOT, STARTED, CONSENT, CONSENT_TEXT, CONSENT_VERSION];
 const NO: [&str; 5] = ["", "0", "false", "no", "off"];
-/// Between values that come under one name.
+/// Joins several values of one name.
 const JOINT: &str = ";";
-/// Names that a fault repeats, and how much of each.
+/// How many names an error repeats, and how much of each.
 const NAMED: usize = 5;
 const NAMED_CHARACTERS: usize = 64;
 
-/// Names and values as they came, in their order.
+/// Names and values in the order in which they were sent.
 pub type Pairs = Vec<(String, String)>;
 
+/// What a client has sent to a form.
 pub struct Submission {
     pub pairs: Pairs,
     pub idempotency_key: Option<String>,
     pub address: IpAddr,
 }
 
+/// Why a submission is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Invalid {
     pub message: String,
-    /// Those that are at fault.
+    /// The fields that are wrong.
     pub fields: Vec<String>,
 }
 
-/// A lead without its id, which it gets when it is kept.
+/// Makes a lead of a submission. It gets its id when it is stored.
 pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Invalid> {
     let Submission { pairs, idempotency_key, address } = submission;
     let (special, pairs): (Pairs, Pairs) = pairs.into_iter().partition(|(name, _)| name.starts_with('_'));
@@ -51,10 +54,10 @@ pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Inval
     let consent = consent(form, special)?;
     let spam = spam(form, special, now)?;
     let email = form.email_field().and_then(|field| fields.get(field)).cloned();
-    // Apart from the others: what was taken for spam must not keep away a lead that is none.
+    // Spam has digests of its own: a lead that is no spam must not count as the same as one that was.
     let digest_of = if spam.is_some() { "spam" } else { "lead" };
     let content = fields.iter().flat_map(|(name, value)| [name.as_str(), value.as_str()]);
-    // Who agrees later has sent something else.
+    // A person who consents later has sent a different lead.
     let agreed: Vec<&str> = consent
         .iter()
         .flat_map(|consent: &Consent| [&consent.text, &consent.version])
@@ -79,7 +82,7 @@ pub fn read(form: &Form, submission: Submission, now: i64) -> Result<Lead, Inval
     })
 }
 
-/// What a submission has that neither the form nor the service takes.
+/// Returns the names in a submission that neither the form nor the service knows.
 pub fn unknown_names<'a>(form: &'a Form, pairs: &'a Pairs) -> impl Iterator<Item = &'a str> {
     let names = pairs.iter().map(|(name, _)| name.as_str());
     names.filter(|name| !SPECIAL.contains(name) && form.kind(name).is_none())
@@ -88,7 +91,7 @@ pub fn unknown_names<'a>(form: &'a Form, pairs: &'a Pairs) -> impl Iterator<Item
 fn fields(form: &Form, pairs: Pairs) -> Result<BTreeMap<String, String>, Invalid> {
     let mut fields: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in pairs {
-        // A page may send more than the form is about: the name of a button, where the visitor came from.
+        // A page may send more than the form asks for, such as the name of a button.
         let Some(kind) = form.kind(&name) else { continue };
         let value = clean::value(kind, &value, form.country_code.as_deref());
         let value = value.map_err(|fault| invalid(&[&name], format!("`{name}` {fault}")))?;
@@ -126,15 +129,15 @@ fn consent<'a>(form: &Form, special: impl Fn(&str) -> Option<&'a str>) -> Result
     }
     let kept = |name: &str, configured: &Option<String>| {
         let Some(text) = special(name) else { return Ok(configured.clone()) };
-        let text = clean::value(crate::forms::Kind::Long, text, None);
+        let text = clean::value(FieldKind::Long, text, None);
         text.map(Some).map_err(|fault| invalid(&[name], format!("`{name}` {fault}")))
     };
-    // What the page showed, where it says so.
+    // What the page showed, if it says so.
     let text = kept(CONSENT_TEXT, &form.consent_text)?;
     Ok(Some(Consent { text, version: kept(CONSENT_VERSION, &form.consent_version)? }))
 }
 
-/// Why it is spam, where it is.
+/// Returns why a submission is spam, if it is.
 fn spam<'a>(
     form: &Form,
     special: impl Fn(&str) -> Option<&'a str>,
@@ -147,9 +150,9 @@ fn spam<'a>(
     let wrong = || invalid(&[STARTED], format!("`{STARTED}` is not a time in milliseconds since 1970"));
     let started: i64 = started.parse().map_err(|_| wrong())?;
     let taken = now.saturating_sub(started);
-    // A clock that runs ahead of ours says nothing.
+    // A start in the future says nothing: the visitor's clock is ahead.
     let too_fast = taken >= 0 && taken.unsigned_abs() < least.as_millis() as u64;
-    Ok(too_fast.then_some("filled in faster than anybody types"))
+    Ok(too_fast.then_some("filled in faster than a person types"))
 }
 
 fn invalid(fields: &[&str], message: String) -> Invalid {
@@ -170,7 +173,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(NAMED_CHARACTERS).map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
-/// Each part with its length, so that no two lists of parts look alike.
+/// Hashes each part with its length, so that two different lists have different digests.
 fn digest_text<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut bytes = Vec::new();
     for part in parts {

@@ -1,10 +1,11 @@
 //! Stoa's lead ingest: web forms in, a durable outbox, a CRM out.
 //!
-//! `http` is the front door. `intake` reads what a form sends, as `forms` allow it; `outbox` keeps it; `forward` carries it
-//! to the CRM. SQL is in `tables`.
+//! `http` has the routes. `intake` checks what a form sends, by the rules in `forms`; `outbox` stores it; `forward` sends
+//! it to the CRM. SQL is in `tables`.
 
 mod clean;
 mod csv;
+mod field_kind;
 mod forms;
 mod forward;
 mod http;
@@ -14,7 +15,7 @@ mod records;
 mod tables;
 
 pub use crate::http::openapi;
-pub use forms::Forms;
+pub use forms::{FormFault, Forms};
 pub use forward::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
 use base::token::Tokens;
@@ -29,13 +30,14 @@ use store::{Db, StoreError};
 /// The service's tables.
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
 
+/// The settings of the service.
 pub struct LeadsSettings {
     pub forms: Forms,
-    /// Leads wait in the outbox where it is absent.
+    /// If absent, leads wait in the outbox.
     pub crm: Option<CrmSettings>,
-    /// From one address to one form.
+    /// The limit on submissions from one address to one form.
     pub per_minute: u32,
-    /// How long leads stay with a process that gives no sign of life.
+    /// The lease of the jobs that send leads: how long they stay with a process that has died.
     pub job_lease: Duration,
 }
 
@@ -47,6 +49,7 @@ pub struct Shared {
     pub drain: Drain,
 }
 
+/// The lead ingest: a handle that clones cheaply.
 #[derive(Clone)]
 pub struct Leads(Arc<Inner>);
 
@@ -67,21 +70,21 @@ impl Leads {
         Ok(Self(Arc::new(Inner { db, outbox, tokens, admins, drain, settings })))
     }
 
-    /// Forwards leads until the process is asked to stop.
+    /// Sends leads to the CRM until the process is asked to stop.
     pub async fn work(self) {
         let Inner { db, outbox, drain, settings, .. } = &*self.0;
         let stopped = drain.token();
-        tokio::spawn(outbox.clone().keep_house(stopped.clone()));
+        tokio::spawn(outbox.clone().remove_old_digests(stopped.clone()));
         let Some(crm) = &settings.crm else {
             tracing::info!("no CRM is set: leads wait in the outbox");
             return;
         };
         if crm.is_unsigned() {
-            tracing::warn!("CRM_SIGNING_SECRET is unset: the webhook cannot tell our leads from anybody's");
+            tracing::warn!("CRM_SIGNING_SECRET is unset: the webhook cannot verify where leads come from");
         }
         match forward::worker(db.clone(), settings.forms.clone(), crm, settings.job_lease) {
             Ok(worker) => worker.run(stopped).await,
-            Err(error) => tracing::error!(%error, "the CRM cannot be spoken to: leads wait in the outbox"),
+            Err(error) => tracing::error!(%error, "the CRM cannot be reached: leads wait in the outbox"),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The outbox: leads that are kept until the CRM has them. A lead and the job that sends it are committed together.
+//! The outbox: leads that are stored until the CRM has them. A lead and the job that sends it are committed together.
 
 use crate::records::{Lead, Status};
 use crate::tables::{self, leads::Filter};
@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 /// The kind of job that sends the leads of one key.
 pub const JOB: &str = "leads";
-/// How long a lead that comes again is known.
+/// How long a lead that is sent again counts as the same.
 const SAME_WITHIN_MS: i64 = 24 * 60 * 60 * 1_000;
 const HOUSEKEEPING: Duration = Duration::from_secs(60 * 60);
 const FORGET_BATCH: i64 = 1_000;
 const RETRY_BATCH: usize = 500;
-/// Somebody's housekeeping may have come between; not twice in a row.
+/// The housekeeping of another process may come in between, but not several times in a row.
 const TRIES: usize = 3;
 
 #[derive(Clone)]
@@ -24,9 +24,10 @@ pub struct Outbox {
     db: Db,
 }
 
+/// The answer to a lead that was accepted.
 pub struct Accepted {
     pub id: String,
-    /// False where the same lead had come before: this is the first one's id.
+    /// False if the same lead was sent before: `id` is that of the first one.
     pub is_new: bool,
 }
 
@@ -45,7 +46,7 @@ impl Outbox {
         Self { db }
     }
 
-    /// Returns when the lead is committed, or the same one was before.
+    /// Stores a lead, unless the same one was stored before. Returns after the commit.
     pub async fn accept(&self, lead: &Lead) -> Result<Accepted, StoreError> {
         for _ in 0..TRIES {
             if let Some(accepted) = self.try_accept(lead).await? {
@@ -72,7 +73,7 @@ impl Outbox {
         Ok(Some(Accepted { id: lead.id, is_new: true }))
     }
 
-    /// Sends a lead again that the CRM refused, or one that was no spam after all.
+    /// Queues a lead again that the CRM has refused or that was taken for spam.
     pub async fn retry(&self, id: &str) -> Result<Lead, OutboxError> {
         let mut tx = self.db.begin().await?;
         let lead = tables::leads::lock(&mut tx, id).await?;
@@ -87,7 +88,7 @@ impl Outbox {
         Ok(lead)
     }
 
-    /// Sends all again that the CRM refused, of one form or of all: how many.
+    /// Queues all leads again that the CRM has refused, of one form or of all. Returns how many.
     pub async fn retry_failed(&self, form: Option<String>) -> Result<usize, OutboxError> {
         let filter = Filter { form, status: Some(Status::Failed), email: None };
         let (mut ids, mut before) = (Vec::new(), None);
@@ -98,11 +99,11 @@ impl Outbox {
             ids.extend(page.into_iter().map(|lead| lead.id));
         }
         let mut count = 0;
-        // The oldest first: those of one email stay in their order.
+        // The oldest first: leads of one email address stay in their order.
         for id in ids.iter().rev() {
             match self.retry(id).await {
                 Ok(_) => count += 1,
-                // Somebody else was faster.
+                // Another caller has queued it first.
                 Err(OutboxError::NotRetryable { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -110,7 +111,7 @@ impl Outbox {
         Ok(count)
     }
 
-    /// Removes all that is known of the person. What remains tells that there was a lead, of which form and when.
+    /// Removes all data of the person. What remains says that there was a lead, of which form and when.
     pub async fn erase(&self, id: &str) -> Result<Lead, OutboxError> {
         let mut tx = self.db.begin().await?;
         let lead = tables::leads::lock(&mut tx, id).await?;
@@ -123,25 +124,25 @@ impl Outbox {
             address: None,
             sequence_key: lead.id.clone(),
             error: None,
-            // Who sends the same again after this is somebody new.
+            // The same lead counts as a new one after this.
             idempotency_key: None,
             content_digest: None,
             ..lead.clone()
         };
         tables::leads::update(&mut tx, &erased).await?;
         if lead.status == Status::Queued {
-            // The key is made of the address: it stays only where another lead waits under it.
-            tables::queues::enter(&mut tx, &lead.sequence_key).await?;
+            // The key is a digest of the address: it stays only if another lead waits under it.
+            tables::queues::lock(&mut tx, &lead.sequence_key).await?;
             if !tables::leads::any_waiting(&mut tx, &lead.sequence_key).await? {
-                tables::queues::leave(&mut tx, &lead.sequence_key).await?;
+                tables::queues::delete(&mut tx, &lead.sequence_key).await?;
             }
         }
         tx.commit().await?;
         Ok(erased)
     }
 
-    /// Forgets the digests by which leads are known again, once they are of no use.
-    pub async fn keep_house(self, stopped: CancellationToken) {
+    /// Removes the digests of old leads every hour: they are only needed for a day.
+    pub async fn remove_old_digests(self, stopped: CancellationToken) {
         let mut every = tokio::time::interval(HOUSEKEEPING);
         loop {
             tokio::select! {
@@ -167,15 +168,15 @@ impl Outbox {
     }
 }
 
-/// Gives the lead its place under its key, and makes sure that somebody sends the leads of that key.
+/// Adds the lead to the queue of its key, and enqueues a job for that queue if it has none.
 async fn enqueue(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     let key = &lead.sequence_key;
-    let job = tables::queues::enter(tx, key).await?;
-    tables::leads::give_place(tx, lead).await?;
+    let job = tables::queues::lock(tx, key).await?;
+    tables::leads::set_position(tx, lead).await?;
     if job.is_some() {
         return Ok(());
     }
-    let job = NewJob { max_attempts: i64::MAX, ..NewJob::new(JOB, Value::Object(Map::new())) };
+    let job = NewJob::retried_forever(JOB, Value::Object(Map::new()));
     let job = jobs::enqueue(tx, job).await?;
     tables::queues::set_job(tx, key, job).await
 }
@@ -220,7 +221,7 @@ mod tests {
             ids.push(accept(outbox, clock, None, message).await.id);
         }
         let key = tables::leads::get(&db, &ids[0]).await.unwrap().unwrap().sequence_key;
-        let job = tables::queues::enter(&mut db.begin().await.unwrap(), &key).await.unwrap().unwrap();
+        let job = tables::queues::lock(&mut db.begin().await.unwrap(), &key).await.unwrap().unwrap();
         let mut sent = Vec::new();
         while let Some(lead) = tables::leads::first_waiting(&db, job).await.unwrap() {
             sent.push(lead.id.clone());
@@ -232,7 +233,7 @@ mod tests {
         accept(&there, &behind, None, "4").await;
         here.retry(&ids[0]).await.unwrap();
         let first = tables::leads::first_waiting(&db, job).await.unwrap().unwrap();
-        assert_eq!(first.id, ids[0], "what is sent again keeps its place");
+        assert_eq!(first.id, ids[0], "what is sent again keeps its position");
     }
 
     #[tokio::test]
@@ -242,7 +243,7 @@ mod tests {
         let (outbox, db) = open(folder.path(), &clock).await;
         let ids = [accept(&outbox, &clock, None, "1").await.id, accept(&outbox, &clock, None, "2").await.id];
         let key = tables::leads::get(&db, &ids[0]).await.unwrap().unwrap().sequence_key;
-        let job = tables::queues::enter(&mut db.begin().await.unwrap(), &key).await.unwrap().unwrap();
+        let job = tables::queues::lock(&mut db.begin().await.unwrap(), &key).await.unwrap().unwrap();
         outbox.erase(&ids[0]).await.unwrap();
         let waiting = tables::leads::first_waiting(&db, job).await.unwrap().map(|lead| lead.id);
         assert_eq!(waiting.as_ref(), Some(&ids[1]));
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lead_is_known_again_for_a_day_and_then_no_more() {
+    async fn a_lead_counts_as_the_same_for_a_day() {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::fixed(1_794_709_061_000);
         let (outbox, db) = open(folder.path(), &clock).await;

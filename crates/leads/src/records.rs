@@ -1,57 +1,41 @@
-//! What is kept of a lead.
+//! Leads as they are stored.
 
 use kit::fields::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use store::StoreError;
+use strum::{EnumString, IntoStaticStr};
 use utoipa::ToSchema;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// What has become of a lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Status {
     /// Waits to be forwarded.
     Queued,
     Forwarded,
     /// The CRM refused it for good.
     Failed,
-    /// Kept, never forwarded.
+    /// Stored, never forwarded.
     Spam,
-    /// Nothing of the person is left.
+    /// All data of the person was removed.
     Erased,
 }
 
 impl Status {
-    pub const ALL: [Self; 5] = [Self::Queued, Self::Forwarded, Self::Failed, Self::Spam, Self::Erased];
-
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Forwarded => "forwarded",
-            Self::Failed => "failed",
-            Self::Spam => "spam",
-            Self::Erased => "erased",
-        }
-    }
-
-    pub fn find(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-
-    pub fn parse(text: &str) -> Result<Self, StoreError> {
-        Self::find(text).ok_or_else(|| StoreError::Corrupt {
-            what: "a lead's status".to_owned(),
-            reason: format!("unknown status `{text}`"),
-        })
+        self.into()
     }
 }
 
-/// What a person agreed to. When and from where is that of the lead.
+/// What the person has consented to. The lead has the time and the address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     pub text: Option<String>,
     pub version: Option<String>,
 }
 
+/// One lead.
 #[derive(Clone, Debug)]
 pub struct Lead {
     pub id: String,

@@ -1,4 +1,4 @@
-//! The service's own tables, and every statement on them. Inserts what it is told; decides nothing.
+//! The service's tables, and every statement on them. Decides nothing.
 
 pub mod leads;
 pub mod queues;
@@ -10,5 +10,5 @@ pub const SCOPE: &str = "leads";
 pub const MIGRATIONS: &[Migration] =
     &[Migration::portable(1, "leads", include_str!("../migrations/0001_leads.sql"))];
 
-/// Greater than every id: where a page that has no beginning begins.
+/// Greater than every id: the start of the first page.
 const AFTER_ALL: &str = "z";

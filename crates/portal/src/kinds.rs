@@ -2,7 +2,7 @@
 
 mod values;
 
-pub use values::{is_id, is_local_path, is_slug};
+pub use values::{is_id, is_slug};
 
 use serde_json::{Map, Value, json};
 use values::{

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use snapshot::sort;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
-use store::kv::{Expect, Namespace, Order};
+use store::kv::{Expect, Namespace};
 use store::{Db, StoreError, Tx};
 
 const NAMESPACE: &str = "PORTAL_UPDATES";
@@ -228,7 +228,7 @@ impl Shelf {
         let mut all = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self.entries.list(prefix, after.as_deref(), PAGE, Order::Ascending).await?;
+            let page = self.entries.list(prefix, after.as_deref(), PAGE).await?;
             let is_last = page.len() < PAGE as usize;
             after = page.last().map(|entry| entry.key.clone());
             let rest = page

@@ -9,9 +9,9 @@ mod rules;
 
 pub use records::{ATTEMPT_LASTS, SESSION_LASTS};
 
-use crate::kinds::is_local_path;
 use base::Clock;
 use base::token::{Claims, Route};
+use base::web::is_local_path;
 use kit::headers::CookieSecure;
 use provider::Provider;
 use records::{Attempt, Records};

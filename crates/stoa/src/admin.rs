@@ -1,27 +1,29 @@
-//! `stoa admin`, and the first administrator that `stoa serve` makes.
+//! `stoa admin`, and the first administrator that `stoa serve` creates.
 
 use crate::config::Config;
 use crate::password;
+use crate::storage::{make_data_dir, open_database, open_objects};
+use anyhow::{Context, Result, anyhow, ensure};
 use base::{Clock, Random};
 use knowledge::{AccountError, Accounts};
 use std::io::Write;
 use store::admins::{Admins, is_username};
-use store::{Blobs, Db};
 
 /// Creates or replaces an administrator with the password on standard input.
-pub async fn create(config: Config, username: String) -> Result<(), String> {
-    if !is_username(&username) {
-        return Err(format!("`{username}` is not a username: expected 1 to 64 of A-Z a-z 0-9 . _ @ -"));
-    }
+pub async fn create(config: Config, username: String) -> Result<()> {
+    ensure!(
+        is_username(&username),
+        "`{username}` is not a username: expected 1 to 64 of A-Z a-z 0-9 . _ @ -"
+    );
     let password = password::read()?;
     let (accounts, admins) = open(&config).await?;
-    let existed = admins.find(&username).await.map_err(text)?.is_some();
-    let username = accounts.put_administrator(&username, &password).await.map_err(text)?;
+    let existed = admins.find(&username).await?.is_some();
+    let username = accounts.put_administrator(&username, &password).await?;
     say(&format!("{} administrator {username}", if existed { "replaced" } else { "created" }))
 }
 
-/// Gives an administrator that there is the password on standard input.
-pub async fn password(config: Config, username: String) -> Result<(), String> {
+/// Gives an existing administrator the password on standard input.
+pub async fn password(config: Config, username: String) -> Result<()> {
     let password = password::read()?;
     let (accounts, _) = open(&config).await?;
     let changed = accounts.reset_administrator(&username, &password).await;
@@ -29,86 +31,83 @@ pub async fn password(config: Config, username: String) -> Result<(), String> {
     say(&format!("changed the password of administrator {username}"))
 }
 
-pub async fn remove(config: Config, username: String) -> Result<(), String> {
+pub async fn remove(config: Config, username: String) -> Result<()> {
     let (accounts, _) = open(&config).await?;
     accounts.remove_administrator(&username).await.map_err(unknown)?;
     say(&format!("removed administrator {username}"))
 }
 
-/// One line each: name, role at the gateway, and where the administrator signs in.
-pub async fn list(config: Config) -> Result<(), String> {
+/// Prints one line for each administrator: name, role at the gateway, and the services to sign in to.
+pub async fn list(config: Config) -> Result<()> {
     let (accounts, _) = open(&config).await?;
-    for administrator in accounts.administrators().await.map_err(text)? {
-        let places = match (&administrator.role, administrator.has_account) {
+    for administrator in accounts.administrators().await? {
+        let services = match (&administrator.role, administrator.has_account) {
             (Some(_), true) => "gateway, knowledge",
             (Some(_), false) => "gateway",
             (None, _) => "knowledge",
         };
         let role = administrator.role.as_deref().unwrap_or("admin");
-        say(&format!("{:<24} {role:<12} {places}", administrator.username))?;
+        say(&format!("{:<24} {role:<12} {services}", administrator.username))?;
     }
     Ok(())
 }
 
-async fn open(config: &Config) -> Result<(Accounts, Admins), String> {
-    crate::serve::make_data_dir(config)?;
+async fn open(config: &Config) -> Result<(Accounts, Admins)> {
+    make_data_dir(config)?;
     let (clock, random) = (Clock::system(), Random::system());
-    let blobs = Blobs::open(&config.object_store_url, config.s3.clone()).await.map_err(text)?;
-    let (url, connections) = (&config.database_url, config.database_connections);
-    let db = Db::open_with(url, connections, clock.clone(), random.clone()).await.map_err(text)?;
+    let blobs = open_objects(config).await.context("cannot open the object store")?;
+    let db =
+        open_database(config, clock.clone(), random.clone()).await.context("cannot open the database")?;
     let admins = Admins::new(db.clone(), blobs);
-    let accounts = Accounts::open(db, admins.clone(), clock, random).await.map_err(text)?;
+    let accounts = Accounts::open(db, admins.clone(), clock, random).await?;
     Ok((accounts, admins))
 }
 
-/// Makes the first administrator where there is none, in the gateway and in the knowledge service alike. Gives the
-/// password back where it was generated.
+/// Creates the first administrator if there is none, in the gateway and in the knowledge service. Returns the password if
+/// it was generated.
 pub async fn ensure_first(
     config: &Config,
     admins: &Admins,
     accounts: &Accounts,
     random: &Random,
-) -> Result<Option<String>, String> {
-    // Also finishes what a killed process has left undone.
-    if !admins.names().await.map_err(text)?.is_empty() {
+) -> Result<Option<String>> {
+    // Reading the names also finishes the changes of a killed process.
+    if !admins.names().await?.is_empty() {
         return complete(config, admins, accounts).await.map(|()| None);
     }
     let generated = config.admin_password.is_none();
     let password = config.admin_password.clone().unwrap_or_else(|| generated_password(random));
-    let created = accounts.create_first(&config.admin_username, &password).await.map_err(text)?;
+    let created = accounts.create_first(&config.admin_username, &password).await?;
     Ok(Some(password).filter(|_| created && generated))
 }
 
-/// An administrator of the gateway whose account is missing or has another password: a folder from before there were
-/// accounts, or a record of another tool. The gateway's record has only a hash, so the password must be at hand.
-async fn complete(config: &Config, admins: &Admins, accounts: &Accounts) -> Result<(), String> {
+/// Creates the account of an administrator of the gateway if it is missing or has another password, as after an update
+/// from before there were accounts, or with a record of another tool. The record has only a hash of the password, so this
+/// needs `ADMIN_PASSWORD`.
+async fn complete(config: &Config, admins: &Admins, accounts: &Accounts) -> Result<()> {
     let (username, Some(password)) = (&config.admin_username, &config.admin_password) else { return Ok(()) };
-    let record = admins.find(username).await.map_err(text)?;
+    let record = admins.find(username).await?;
     let is_theirs = record.is_some_and(|record| record.accepts(password));
-    if is_theirs && !accounts.has_administrator(username).await.map_err(text)? {
-        accounts.put_administrator(username, password).await.map_err(text)?;
+    if is_theirs && !accounts.has_administrator(username).await? {
+        accounts.put_administrator(username, password).await?;
     }
     Ok(())
 }
 
-fn unknown(error: AccountError) -> String {
+fn unknown(error: AccountError) -> anyhow::Error {
     match error {
         AccountError::NoSuchUser(name) => {
-            format!("no administrator `{name}`: `stoa admin list` shows who there is")
+            anyhow!("no administrator `{name}`: `stoa admin list` shows who there is")
         }
-        error => error.to_string(),
+        error => error.into(),
     }
 }
 
-fn say(line: &str) -> Result<(), String> {
-    writeln!(std::io::stdout(), "{line}").map_err(text)
+fn say(line: &str) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-/// 120 bits, without letters and digits that look alike.
+/// Generates a password of 120 bits, without letters and digits that look alike.
 fn generated_password(random: &Random) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let bytes = random.bytes::<24>();

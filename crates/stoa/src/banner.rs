@@ -1,4 +1,4 @@
-//! What a person sees at the start, and what a script reads: the banner and `listen.json`.
+//! The addresses of the services, for people and for scripts: the banner and `listen.json`.
 
 use crate::config::Config;
 use crate::{cli, models};
@@ -6,16 +6,16 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
-/// Service and address, in the order of the banner.
+/// Services and their addresses, in the order in which they were started.
 pub type Addresses = Vec<(&'static str, SocketAddr)>;
 
 pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<&str>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "stoa {}\n", env!("CARGO_PKG_VERSION"))?;
-    // The front door first, whatever was started before it.
-    let place = |name: &str| cli::ROLES.iter().position(|role| *role == name).unwrap_or(cli::ROLES.len());
+    // In the order of the roles: the gateway first, whatever was started before it.
+    let rank = |name: &str| cli::ROLES.iter().position(|role| *role == name).unwrap_or(cli::ROLES.len());
     let mut addresses = addresses.clone();
-    addresses.sort_by_key(|(name, _)| place(name));
+    addresses.sort_by_key(|(name, _)| rank(name));
     for (name, address) in &addresses {
         let note = if *name == "ops" { "   /livez  /readyz  /metrics" } else { "" };
         writeln!(out, "  {name:<14} http://{address}{note}")?;
@@ -33,7 +33,7 @@ pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<
     out.flush()
 }
 
-/// Replaced as a whole, so that a script never reads half of it.
+/// Writes `listen.json`, replaced as a whole so that a script never reads half of it.
 pub fn write_listen_json(config: &Config, addresses: &Addresses) -> io::Result<()> {
     let map: serde_json::Map<String, serde_json::Value> =
         addresses.iter().map(|(name, address)| ((*name).to_owned(), address.to_string().into())).collect();
@@ -44,6 +44,6 @@ pub fn write_listen_json(config: &Config, addresses: &Addresses) -> io::Result<(
 }
 
 pub fn remove_listen_json(config: &Config) {
-    // Missing is what we want.
+    // It may be missing already.
     let _ = fs::remove_file(config.data_dir.join("listen.json"));
 }

@@ -1,17 +1,20 @@
 //! `stoa check`: reaches every dependency, one line each.
 
 use crate::config::Config;
+use crate::storage::{make_data_dir, open_database, open_objects};
+use crate::{describe, models, workflow};
+use anyhow::{Result, bail};
 use base::{Clock, Random};
 use gateway::TargetUrl;
 use std::io::Write;
-use store::{Blobs, Db};
+use store::Db;
 
-pub async fn run(config: Config) -> Result<(), String> {
+pub async fn run(config: Config) -> Result<()> {
     let mut findings: Vec<(String, Result<String, String>)> = vec![
-        ("database".to_owned(), database(&config).await),
-        ("objects".to_owned(), objects(&config).await),
-        ("models".to_owned(), crate::models::check(&config).await),
-        ("workflow".to_owned(), crate::workflow::state(&config)),
+        ("database".to_owned(), database(&config).await.map_err(|error| describe(&error))),
+        ("objects".to_owned(), objects(&config).await.map_err(|error| describe(&error))),
+        ("models".to_owned(), models::check(&config).await),
+        ("workflow".to_owned(), workflow::state(&config).map_err(|error| describe(&error))),
         ("forms".to_owned(), Ok(config.forms.names().join(", "))),
     ];
     let routes =
@@ -35,30 +38,27 @@ pub async fn run(config: Config) -> Result<(), String> {
             Ok(detail) => ("ok    ", detail),
             Err(reason) => ("FAILED", reason),
         };
-        // A workflow may have several faults, each in its own line.
+        // A workflow may have several faults, each on a line of its own.
         let detail = detail.replace('\n', &format!("\n{:23}", ""));
-        writeln!(out, "{word}  {name:<14} {detail}").map_err(|error| error.to_string())?;
+        writeln!(out, "{word}  {name:<14} {detail}")?;
     }
     match findings.iter().filter(|(_, finding)| finding.is_err()).count() {
         0 => Ok(()),
-        1 => Err("1 dependency cannot be used".to_owned()),
-        failed => Err(format!("{failed} dependencies cannot be used")),
+        1 => bail!("1 dependency cannot be used"),
+        failed => bail!("{failed} dependencies cannot be used"),
     }
 }
 
-async fn database(config: &Config) -> Result<String, String> {
-    crate::serve::make_data_dir(config)?;
-    let opened =
-        Db::open_with(&config.database_url, config.database_connections, Clock::system(), Random::system())
-            .await;
-    let db = opened.map_err(|error| error.to_string())?;
-    db.ping().await.map_err(|error| error.to_string())?;
+async fn database(config: &Config) -> Result<String> {
+    make_data_dir(config)?;
+    let db = open_database(config, Clock::system(), Random::system()).await?;
+    db.ping().await?;
     let dialect = format!("{:?}", db.dialect()).to_lowercase();
     Ok(format!("{dialect}{}", schema(&db).await?))
 }
 
-/// What every service finds of its tables: they are as it knows them, or it makes them so at the next start.
-async fn schema(db: &Db) -> Result<String, String> {
+/// Checks the tables of every service: they are up to date, or will be after the next start.
+async fn schema(db: &Db) -> Result<String> {
     let (mut pending, mut faults) = (0, Vec::new());
     for schema in [knowledge::SCHEMA, supervisor::SCHEMA, leads::SCHEMA] {
         match db.pending(&schema).await {
@@ -67,17 +67,15 @@ async fn schema(db: &Db) -> Result<String, String> {
         }
     }
     match (faults.is_empty(), pending) {
-        (false, _) => Err(faults.join("\n")),
+        (false, _) => bail!(faults.join("\n")),
         (true, 0) => Ok(String::new()),
         (true, 1) => Ok(", 1 migration is due at the next start".to_owned()),
         (true, pending) => Ok(format!(", {pending} migrations are due at the next start")),
     }
 }
 
-async fn objects(config: &Config) -> Result<String, String> {
-    let opened = Blobs::open(&config.object_store_url, config.s3.clone()).await;
-    let blobs = opened.map_err(|error| error.to_string())?;
-    blobs.ping().await.map_err(|error| error.to_string())?;
+async fn objects(config: &Config) -> Result<String> {
+    open_objects(config).await?.ping().await?;
     Ok(config.object_store_url.clone())
 }
 

@@ -17,7 +17,7 @@ pub const ROLES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "l
 
 const SETTINGS: &str = "Settings";
 
-/// Not for people: a child that reads untrusted files for its parent.
+/// The hidden command of a child process that reads untrusted files for its parent.
 pub const EXTRACT: &str = "extract-worker";
 
 pub fn command() -> Command {
@@ -82,7 +82,7 @@ pub fn command() -> Command {
                         Arg::new("file")
                             .value_name("FILE")
                             .value_parser(value_parser!(PathBuf))
-                            .help("YAML, or JSON where its name ends in .json; standard output where absent"),
+                            .help("YAML, or JSON if its name ends in .json; standard output if absent"),
                     ),
                 ),
         ))
@@ -130,7 +130,7 @@ fn of_administrator(name: &'static str, about: &'static str) -> Command {
     Command::new(name).about(about).arg(Arg::new("name").value_name("NAME").required(true))
 }
 
-/// Takes the settings without listing them.
+/// Accepts the settings as flags without listing them in the help.
 fn with_settings(command: Command) -> Command {
     with_listed_settings(command)
         .mut_args(|arg| match arg.get_help_heading() {

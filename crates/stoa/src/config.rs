@@ -1,4 +1,4 @@
-//! What the person who starts Stoa has set, checked as a whole. The only place that reads the environment.
+//! The settings, checked as a whole. Only this module reads environment variables.
 
 mod crm;
 mod default_model;
@@ -6,11 +6,12 @@ mod layers;
 mod memory;
 mod parse;
 mod secrets;
+mod settings;
 mod sso;
 mod typos;
 
-pub use layers::settings;
 pub use secrets::Secrets;
+pub use settings::settings;
 
 use base::duration;
 use gateway::{Cors, TargetUrl};
@@ -31,10 +32,11 @@ use store::admins::is_username;
 use store::{FEWEST_POSTGRES_CONNECTIONS, S3Settings};
 use supervisor::GuestLimits;
 
+/// All settings.
 pub struct Config {
     pub data_dir: PathBuf,
     pub models_dir: PathBuf,
-    /// Another language model than the pulled one.
+    /// The file of a language model to use instead of the pulled one.
     pub edge_ai_model: Option<PathBuf>,
     pub database_url: String,
     pub database_connections: u32,
@@ -50,9 +52,9 @@ pub struct Config {
     pub kv_targets: Targets,
     pub core_targets: Targets,
     pub leads_targets: Targets,
-    /// The first signs, all verify; empty means generated.
+    /// The first signs, all verify. If empty, a secret is generated.
     pub jwt_secrets: Vec<String>,
-    /// What the portal verifies tokens with; as the gateway where empty.
+    /// What the portal verifies tokens with. If empty, the gateway's secrets.
     pub portal_jwt_secrets: Vec<String>,
     pub jwt_issuer: String,
     pub jwt_audience: String,
@@ -61,7 +63,7 @@ pub struct Config {
     pub admin_username: String,
     pub admin_password: Option<String>,
     pub cookie_secure: CookieSecure,
-    /// Who lets people into the portal besides the gateway.
+    /// Single sign-on to the portal, beside the gateway's login.
     pub sso: Option<SsoSettings>,
     pub max_upload_bytes: u64,
     pub extract: ExtractSettings,
@@ -71,15 +73,15 @@ pub struct Config {
     pub chat_model: DefaultModel,
     pub guests: Guests,
     pub guest_limits: GuestLimits,
-    /// Who answers for agents where nothing else is said.
+    /// The model of agents for which neither the run nor the workflow names one.
     pub agents: DefaultModel,
     pub seed_characters: usize,
     pub supervisor_token: Option<String>,
-    /// Who works in which phase; the built-in workflow where absent.
+    /// The file of the workflow. If absent, the built-in one.
     pub workflow: Option<PathBuf>,
     pub job_lease: Duration,
     pub forms: Forms,
-    /// Where leads go; absent, they wait in the outbox.
+    /// Where leads are sent. If absent, they wait in the outbox.
     pub crm: Option<CrmSettings>,
     pub leads_per_minute: u32,
     pub cors: Cors,
@@ -89,23 +91,23 @@ pub struct Config {
     pub log_level: &'static str,
     pub log_format: LogFormat,
     pub access_log: bool,
-    /// What looks like a mistake, for the person who starts it.
+    /// What may be a mistake, to be printed at the start.
     pub warnings: Vec<String>,
 }
 
-/// What reading an uploaded file may cost.
+/// The limits on reading an uploaded file.
 pub struct ExtractSettings {
-    /// Bytes, of all reading processes together.
+    /// Bytes of memory, for all reading processes together.
     pub memory: u64,
     pub characters: usize,
     pub pages: usize,
     pub cells: usize,
 }
 
-/// Where a route of the gateway leads.
+/// The targets of a route of the gateway.
 #[derive(Clone, Default)]
 pub enum Targets {
-    /// To the service of this process, where it runs.
+    /// The service of this process, if it runs.
     #[default]
     Own,
     Given(Vec<TargetUrl>),
@@ -120,12 +122,12 @@ impl Targets {
     }
 }
 
-/// All that is wrong, each by the name of its setting with what would be accepted.
+/// All faults. Each names its setting and says what would be accepted.
 #[derive(Debug)]
 pub struct Faults(pub Vec<String>);
 
 impl Config {
-    /// `file` is the one named by a flag; `flags` are settings given on the command line.
+    /// Loads the settings. `file` is the one named by a flag; `flags` are settings from the command line.
     pub fn load(file: Option<PathBuf>, flags: BTreeMap<String, String>) -> Result<Self, Faults> {
         Self::from_layers(Layers::gather(file, flags))
     }
@@ -247,7 +249,7 @@ fn targets(text: &str) -> Result<Targets, String> {
     if text == "auto" { Ok(Targets::Own) } else { list(text).map(Targets::Given) }
 }
 
-/// Only with its key, but what is wrong with the rest is a fault in any case.
+/// Returns a vendor's settings if its key is set. Faults in the others are reported in any case.
 fn vendor(layers: &mut Layers, which: &str) -> Option<VendorSettings> {
     let api_key = layers.read(&format!("vendor_{which}_api_key"), api_key);
     let base_url = layers.read(&format!("vendor_{which}_base_url"), |text| text.parse().map(Some));
@@ -279,7 +281,7 @@ fn mebibytes(text: &str) -> Result<u64, String> {
     number.map(|number| number << 20).ok_or_else(wrong)
 }
 
-/// Less would not read much.
+/// Parses the memory of the extractor. With less than 128 MiB, few files could be read.
 fn extract_memory(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size in MiB: expected 128 to 1000000");
     let number = text.parse::<u64>().ok().filter(|number| (128..=1_000_000).contains(number));
@@ -296,13 +298,13 @@ fn requests(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("`{text}` is not a number of requests: expected 1 to 1000000"))
 }
 
-/// 0 allows none.
+/// Parses a number of which 0 means none.
 fn allowance(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| *number <= 1_000_000);
     number.ok_or_else(|| format!("`{text}` is not a number: expected 0 to 1000000"))
 }
 
-/// More would not fit into the body of a request.
+/// Parses a number of characters. More would not fit into the body of a request.
 fn characters(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=1_000_000).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number of characters: expected 1 to 1000000"))
@@ -310,7 +312,7 @@ fn characters(text: &str) -> Result<usize, String> {
 
 fn database_url(text: &str) -> Result<String, String> {
     let known = ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
-    // Not repeated in the message: it may hold a password.
+    // The message does not repeat the text, which may hold a password.
     known.then(|| text.to_owned()).ok_or("expected `sqlite://PATH` or `postgres://…`".to_owned())
 }
 
@@ -344,7 +346,7 @@ fn at_least_a_second(text: &str) -> Result<Duration, String> {
     duration(text).ok().filter(long_enough).ok_or(format!("`{text}` is no time of at least 1s: such as `1h`"))
 }
 
-/// Shorter, and a pause of the machine would look like a death.
+/// Parses a lease. With a shorter one, a process on a machine that pauses would count as dead.
 fn lease(text: &str) -> Result<Duration, String> {
     let sensible = |lease: &Duration| (Duration::from_millis(500)..=Duration::from_secs(600)).contains(lease);
     duration(text).ok().filter(sensible).ok_or(format!("`{text}` is no time from 500ms to 10m: such as `6s`"))

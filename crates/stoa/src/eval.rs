@@ -1,13 +1,14 @@
-//! `stoa eval`: how well the right documents are found, on a collection with known answers, through the real ingest
-//! and search in a folder of its own.
+//! `stoa eval`: measures how well the right documents are found, on a collection with known answers, through the real
+//! ingest and search in a temporary folder.
 
 mod answers;
 
 pub use answers::run as run_answers;
 
 use crate::config::Config;
+use crate::extractor::extractor;
 use crate::models;
-use crate::serve::extractor;
+use anyhow::{Context, Result, anyhow};
 use base::token::Tokens;
 use base::{Clock, Random};
 use kit::serve::Drain;
@@ -25,23 +26,23 @@ use store::admins::Admins;
 use store::{Blobs, Db, S3Settings};
 use tokio::task::JoinSet;
 
-/// Documents given to the ingest at a time.
+/// How many documents are ingested at the same time.
 const UPLOADS: usize = 32;
-/// Passages asked for: enough for a hundred documents.
+/// How many passages are searched for: enough for a hundred documents.
 const PASSAGES: usize = 300;
 const RESULTS: usize = 5;
 
 struct Collection {
     documents: Vec<(String, String, String)>,
     queries: Vec<(String, String)>,
-    /// Query, then document, then how relevant it is.
+    /// How relevant each document is, by query and document.
     relevant: HashMap<String, BTreeMap<String, f64>>,
 }
 
-pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<(), String> {
+pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<()> {
     let collection = Collection::read(&folder)?;
-    let place = tempfile::tempdir().map_err(text)?;
-    let knowledge = open(&config, place.path()).await?;
+    let temporary = tempfile::tempdir()?;
+    let knowledge = open(&config, temporary.path()).await?;
     let drain_work = tokio::spawn(knowledge.clone().work());
     let owner = owner(&knowledge).await?;
 
@@ -55,10 +56,10 @@ pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<(), St
             let (text, mode) = (question.clone(), mode_of(&mode));
             Question { text, mode, limit, filters: Filters::default() }
         };
-        let found = knowledge.rank(&owner, question(PASSAGES)).await.map_err(text)?;
-        // As a person would ask: a few passages with their texts.
+        let found = knowledge.rank(&owner, question(PASSAGES)).await?;
+        // As a user would search: a few passages with their texts.
         let asked = Instant::now();
-        knowledge.search(&owner, question(RESULTS)).await.map_err(text)?;
+        knowledge.search(&owner, question(RESULTS)).await?;
         figures.times.push(asked.elapsed());
         let mut seen = HashSet::new();
         let ranked: Vec<&str> = found
@@ -70,17 +71,18 @@ pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<(), St
         figures.add(&ranked, relevant);
     }
     drain_work.abort();
-    figures.print(per_second).map_err(text)
+    Ok(figures.print(per_second)?)
 }
 
-async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
+/// Opens a knowledge service in an empty folder.
+async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
     let (clock, random) = (Clock::system(), Random::system());
-    let database = format!("sqlite://{}", place.join("stoa.db").display());
-    let objects = format!("file://{}", place.join("objects").display());
+    let database = format!("sqlite://{}", folder.join("stoa.db").display());
+    let objects = format!("file://{}", folder.join("objects").display());
     let loaded = models::load(config).await;
-    loaded.state()?;
-    let db = Db::open(&database, clock.clone(), random.clone()).await.map_err(text)?;
-    let blobs = Blobs::open(&objects, S3Settings::default()).await.map_err(text)?;
+    loaded.state().map_err(|missing| anyhow!(missing))?;
+    let db = Db::open(&database, clock.clone(), random.clone()).await?;
+    let blobs = Blobs::open(&objects, S3Settings::default()).await?;
     let shared = Shared {
         admins: Admins::new(db.clone(), blobs.clone()),
         db,
@@ -98,33 +100,33 @@ async fn open(config: &Config, place: &Path) -> Result<Knowledge, String> {
         chat_requests_per_minute: config.chat_requests_per_minute,
         chat_model: config.chat_model.clone(),
         cookie_secure: CookieSecure::Auto,
-        spool_folder: place.to_owned(),
+        spool_folder: folder.to_owned(),
         job_lease: config.job_lease,
         // No client waits for an answer here.
         index: IndexSettings { patience: Duration::from_secs(3600), ..config.index.clone() },
     };
-    Knowledge::open(shared, settings).await.map_err(text)
+    Ok(Knowledge::open(shared, settings).await?)
 }
 
-async fn owner(knowledge: &Knowledge) -> Result<User, String> {
+async fn owner(knowledge: &Knowledge) -> Result<User> {
     let new = NewUser {
         username: None,
         email: "eval@localhost".to_owned(),
         name: "eval".to_owned(),
-        password: "nobody signs in".to_owned(),
+        password: "no user signs in".to_owned(),
         goals: String::new(),
         is_admin: false,
     };
-    knowledge.accounts().create(new, String::new()).await.map_err(text)
+    Ok(knowledge.accounts().create(new, String::new()).await?)
 }
 
-/// Returned is the collection's own name of each document.
+/// Ingests the documents. Returns the collection's own name of each, by its id.
 async fn ingest(
     knowledge: &Knowledge,
     owner: &User,
     collection: &Collection,
-) -> Result<HashMap<String, String>, String> {
-    let mut running: JoinSet<Result<(String, String), String>> = JoinSet::new();
+) -> Result<HashMap<String, String>> {
+    let mut running: JoinSet<Result<(String, String)>> = JoinSet::new();
     let mut names = HashMap::new();
     for (name, title, body) in &collection.documents {
         while running.len() >= UPLOADS {
@@ -134,12 +136,12 @@ async fn ingest(
         let (name, title, body) = (name.clone(), title.clone(), body.clone());
         running.spawn(async move {
             let mut spool = Spool::new(u64::MAX);
-            spool.push(body.as_bytes(), Path::new(".")).map_err(text)?;
+            spool.push(body.as_bytes(), Path::new("."))?;
             let upload = Upload { filename: format!("{name}.txt"), spool: spool.finish() };
-            let document = knowledge.ingest(&owner, upload, &title).await.map_err(text)?;
+            let document = knowledge.ingest(&owner, upload, &title).await?;
             match document.filter(|document| document.status == Status::Indexed) {
                 Some(document) => Ok((document.id, name)),
-                // Collections have empty documents.
+                // Some collections have empty documents.
                 None => Ok((String::new(), name)),
             }
         });
@@ -150,11 +152,11 @@ async fn ingest(
     Ok(names)
 }
 
-type Done = Option<Result<Result<(String, String), String>, tokio::task::JoinError>>;
+type Done = Option<Result<Result<(String, String)>, tokio::task::JoinError>>;
 
-fn keep(names: &mut HashMap<String, String>, done: Done) -> Result<(), String> {
+fn keep(names: &mut HashMap<String, String>, done: Done) -> Result<()> {
     if let Some(done) = done {
-        let (id, name) = done.map_err(text)??;
+        let (id, name) = done??;
         names.insert(id, name);
     }
     Ok(())
@@ -170,7 +172,7 @@ fn mode_of(name: &str) -> Mode {
 }
 
 impl Collection {
-    fn read(folder: &Path) -> Result<Self, String> {
+    fn read(folder: &Path) -> Result<Self> {
         let field = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
         let corpus = records(&folder.join("corpus.jsonl"))?;
         let queries = records(&folder.join("queries.jsonl"))?;
@@ -196,16 +198,14 @@ impl Collection {
     }
 }
 
-fn records(path: &Path) -> Result<Vec<Value>, String> {
+fn records(path: &Path) -> Result<Vec<Value>> {
     let lines = read_text(path)?;
     let lines = lines.lines().filter(|line| !line.trim().is_empty());
-    lines
-        .map(|line| serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display())))
-        .collect()
+    lines.map(|line| serde_json::from_str(line).with_context(|| path.display().to_string())).collect()
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+fn read_text(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| path.display().to_string())
 }
 
 #[derive(Default)]
@@ -248,10 +248,6 @@ impl Figures {
         writeln!(out, "p50 ms {:.2}", at(0.5))?;
         writeln!(out, "p99 ms {:.2}", at(0.99))
     }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]

@@ -1,24 +1,25 @@
-//! One process serves from a data folder: a second one would write over its `listen.json` and share its temporary files.
+//! The lock on the data folder: a second process would overwrite `listen.json` and share the temporary files.
 
+use anyhow::{Context, Result, bail};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-/// The folder is ours until this is dropped, or the process ends in whatever way.
+/// Locks the folder until it is dropped or the process ends.
 pub struct FolderLock {
     _file: File,
 }
 
 impl FolderLock {
-    pub fn take(folder: &Path) -> Result<Self, String> {
+    pub fn take(folder: &Path) -> Result<Self> {
         let path = folder.join("stoa.lock");
-        let failed = |error: std::io::Error| format!("cannot lock {}: {error}", path.display());
+        let failed = || format!("cannot lock {}", path.display());
         let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = options.map_err(failed)?;
+        let mut file = options.with_context(failed)?;
         match file.try_lock() {
-            Ok(()) => write_number(&mut file).map_err(failed)?,
-            Err(TryLockError::WouldBlock) => return Err(taken(folder, &mut file)),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Ok(()) => write_number(&mut file).with_context(failed)?,
+            Err(TryLockError::WouldBlock) => bail!(taken(folder, &mut file)),
+            Err(TryLockError::Error(error)) => return Err(error).with_context(failed),
         }
         Ok(Self { _file: file })
     }
@@ -32,7 +33,7 @@ fn write_number(file: &mut File) -> std::io::Result<()> {
 
 fn taken(folder: &Path, file: &mut File) -> String {
     let mut number = String::new();
-    // The other may just be writing it.
+    // It may be empty: the other process is just writing it.
     let _ = file.read_to_string(&mut number);
     let process = match number.trim() {
         "" => String::new(),
@@ -40,7 +41,7 @@ fn taken(folder: &Path, file: &mut File) -> String {
     };
     format!(
         "another stoa{process} serves from the data folder {}: stop it, or give this one a STOA_DATA_DIR of its own; \
-         several share their data by DATABASE_URL and OBJECT_STORE_URL, see docs/scaling.md",
+         several processes share their data by DATABASE_URL and OBJECT_STORE_URL, see docs/scaling.md",
         folder.display()
     )
 }

@@ -1,4 +1,4 @@
-//! `stoa`: the command line. Parses what is asked, and leaves the doing to its modules.
+//! `stoa`: parses the command line and runs the command. Each command has a module of its own.
 
 mod admin;
 mod banner;
@@ -6,6 +6,7 @@ mod check;
 mod cli;
 mod config;
 mod eval;
+mod extractor;
 mod folder_lock;
 mod housekeeping;
 mod models;
@@ -13,6 +14,7 @@ mod password;
 mod portal_file;
 mod serve;
 mod signals;
+mod storage;
 mod workflow;
 
 use config::{Config, Faults};
@@ -22,7 +24,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The caller's mistake, as opposed to something that failed.
+/// The exit code for a mistake of the caller, as opposed to a failure.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
         "openapi" => cli::print_openapi(matches),
         "workflow" => match workflow::write(&cli::folder(matches)) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(reason) => failed(&reason),
+            Err(error) => failed(&error),
         },
         cli::EXTRACT => extract_worker(),
         _ => with_config(name, matches),
@@ -53,7 +55,7 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
     config.warnings.iter().for_each(|warning| say(&format!("stoa: {warning}")));
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return failed(&format!("cannot start: {error}")),
+        Err(error) => return failed(&anyhow::Error::new(error).context("cannot start")),
     };
     let done = match name {
         "serve" => runtime.block_on(serve::run(config, cli::roles(matches))),
@@ -80,11 +82,11 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
         "models" => runtime.block_on(models::pull::run(config)),
         _ => return ExitCode::from(EXIT_USAGE),
     };
-    // Whatever still blocks a thread (a password being hashed, a file being written) must not hold up the end.
+    // A thread that is still blocked (hashing a password, writing a file) must not delay the end.
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => failed(&reason),
+        Err(error) => failed(&error),
     }
 }
 
@@ -96,12 +98,25 @@ fn extract_worker() -> ExitCode {
     }
 }
 
-fn failed(reason: &str) -> ExitCode {
-    say(&format!("stoa: {reason}"));
+fn failed(error: &anyhow::Error) -> ExitCode {
+    say(&format!("stoa: {}", describe(error)));
     ExitCode::FAILURE
 }
 
-/// To standard error; when that is gone, nobody is left to tell.
+/// Writes an error with its causes in one line. A cause that the error above it repeats is left out.
+fn describe(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+/// Writes a line to standard error. If that is closed, there is no one to write to.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,10 +1,10 @@
-//! The embedded models: which files they are, where they belong, and which of them are missing. Fetching them is
-//! left to `pull`.
+//! The embedded models: which files they have, where the files belong, and which are missing. `pull` downloads them.
 
 pub mod pull;
 mod python;
 
 use crate::config::Config;
+use anyhow::ensure;
 use aws_lc_rs::digest;
 use inference::decoder::Decoder;
 use inference::encoder::Encoder;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::JoinError;
 
-/// A model, and the PyPI package that it comes in.
+/// A model, and the PyPI package that contains it.
 pub struct Model {
     pub name: &'static str,
     pub package: &'static str,
@@ -26,12 +26,12 @@ pub struct Model {
 }
 
 pub struct ModelFile {
-    /// Below the models folder.
+    /// Its path in the models folder.
     pub path: &'static str,
     pub in_wheel: &'static str,
     pub size: u64,
     pub sha256: &'static str,
-    /// A licence is kept beside its model, but nothing waits for it.
+    /// False for a licence, which is stored with its model but not needed to run it.
     needed: bool,
 }
 
@@ -96,8 +96,8 @@ pub static MODELS: [Model; 2] = [
     },
 ];
 
-/// What the services would look for in vain. Sizes are enough here: a pulled file is whole or not there, and
-/// what was placed by hand is verified by `stoa models pull`.
+/// Returns the missing files. Compares only sizes: a pulled file is whole or not there, and a file that was placed by hand
+/// is verified by `stoa models pull`.
 fn missing(config: &Config) -> Vec<&'static ModelFile> {
     let folder = &config.models_dir;
     let sized =
@@ -111,7 +111,7 @@ fn needed(config: &Config) -> impl Iterator<Item = &'static ModelFile> {
     [Some(encoder), decoder].into_iter().flatten().flat_map(Model::needed)
 }
 
-/// In one line, for the start and for `stoa check`: where the models are, or what is missing and what to do.
+/// Describes the models in one line, for the banner and for `stoa check`: where they are, or what is missing.
 pub fn state(config: &Config) -> Result<String, String> {
     let shown = config.models_dir.display();
     let names: Vec<&str> = missing(config).iter().map(|file| file.path).collect();
@@ -127,7 +127,7 @@ pub fn state(config: &Config) -> Result<String, String> {
     Err(format!("{what} in {shown}: run `stoa models pull`"))
 }
 
-/// The same, and opens the files: one that is there may be of a kind that this program does not run.
+/// Describes the models like [`state`], after opening the files: a file may be of a kind that this program cannot run.
 pub async fn check(config: &Config) -> Result<String, String> {
     let state = state(config)?;
     let (encoder, decoder) = open(config).await;
@@ -136,7 +136,7 @@ pub async fn check(config: &Config) -> Result<String, String> {
     if faults.is_empty() { Ok(state) } else { Err(faults.join("\n")) }
 }
 
-/// The models that were there at the start. What is missing or broken is said in the log, and the services do without.
+/// The models that could be loaded at the start. A missing or broken one is logged, and the services run without it.
 pub struct Loaded {
     pub engine: Option<Arc<Engine>>,
     /// The language model's name, from its file.
@@ -168,7 +168,7 @@ fn threads() -> usize {
 }
 
 impl Loaded {
-    /// What cannot be done without the models that are missing.
+    /// Returns which models are missing, if any.
     pub fn state(&self) -> Result<(), String> {
         let engine = self.engine.as_deref();
         let encoder = engine.is_some_and(|engine| engine.encoder().is_some());
@@ -182,9 +182,9 @@ impl Loaded {
         Err(format!("{missing}: run `stoa models pull` and start again"))
     }
 
-    pub fn providers(&self, vendors: Vendors) -> Result<Arc<Providers>, String> {
+    pub fn providers(&self, vendors: Vendors) -> Result<Arc<Providers>, llm::NoClient> {
         let edge = Edge::new(self.engine.clone(), self.decoder_name.clone());
-        Providers::new(edge, vendors).map(Arc::new).map_err(|error| error.to_string())
+        Providers::new(edge, vendors).map(Arc::new)
     }
 }
 
@@ -222,16 +222,12 @@ impl Model {
 }
 
 impl ModelFile {
-    /// Fails with what is wrong about the file at `path`: its size, its sum, or that it cannot be read.
-    fn verify(&self, path: &Path) -> Result<(), String> {
-        let size = path.metadata().map_err(|error| error.to_string())?.len();
-        if size != self.size {
-            return Err(format!("it has {size} bytes instead of {}", self.size));
-        }
-        let sum = sha256(path).map_err(|error| error.to_string())?;
-        if sum != self.sha256 {
-            return Err(format!("its SHA-256 is {sum} instead of {}", self.sha256));
-        }
+    /// Checks the size and the SHA-256 of the file at `path`.
+    fn verify(&self, path: &Path) -> anyhow::Result<()> {
+        let size = path.metadata()?.len();
+        ensure!(size == self.size, "it has {size} bytes instead of {}", self.size);
+        let sum = sha256(path)?;
+        ensure!(sum == self.sha256, "its SHA-256 is {sum} instead of {}", self.sha256);
         Ok(())
     }
 }

@@ -2,40 +2,37 @@
 
 use crate::config::Config;
 use crate::say;
+use crate::storage::{make_data_dir, open_database};
+use anyhow::{Context, Result};
 use base::{Clock, Random};
 use std::io::Write;
 use std::path::PathBuf;
 use store::Db;
 
-pub async fn import(config: Config, file: Option<PathBuf>) -> Result<(), String> {
+pub async fn import(config: Config, file: Option<PathBuf>) -> Result<()> {
     let file = file.unwrap_or_default();
-    let shown = file.display();
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let db = open(&config).await?;
-    let number = portal::import(db.clone(), &text).await.map_err(|error| format!("{shown}: {error}"))?;
+    let imported = portal::import(db.clone(), &text).await;
+    let number = imported.with_context(|| file.display().to_string())?;
     db.close().await;
     say(&format!("{number} entries are in the portal"));
     Ok(())
 }
 
-pub async fn export(config: Config, file: Option<PathBuf>) -> Result<(), String> {
+pub async fn export(config: Config, file: Option<PathBuf>) -> Result<()> {
     let as_json =
         file.as_ref().is_some_and(|file| file.extension().is_some_and(|extension| extension == "json"));
     let db = open(&config).await?;
-    let text = portal::export(db.clone(), as_json).await.map_err(|error| error.to_string())?;
+    let text = portal::export(db.clone(), as_json).await?;
     db.close().await;
     match file {
-        Some(file) => {
-            std::fs::write(&file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
-        }
-        None => std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string()),
+        Some(file) => std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display())),
+        None => Ok(std::io::stdout().write_all(text.as_bytes())?),
     }
 }
 
-async fn open(config: &Config) -> Result<Db, String> {
-    crate::serve::make_data_dir(config)?;
-    let opened =
-        Db::open_with(&config.database_url, config.database_connections, Clock::system(), Random::system())
-            .await;
-    opened.map_err(|error| format!("cannot open the database: {error}"))
+async fn open(config: &Config) -> Result<Db> {
+    make_data_dir(config)?;
+    open_database(config, Clock::system(), Random::system()).await.context("cannot open the database")
 }

@@ -1,20 +1,21 @@
-//! The signals that ask for an orderly end.
+//! The signals that ask the process to stop.
 
+use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// From when they are listened for, none of them ends the process by itself.
+/// While this exists, SIGTERM and SIGINT do not end the process by themselves.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    pub fn listen() -> Result<Self, String> {
-        let listen = |kind| signal(kind).map_err(|error| format!("cannot wait for signals: {error}"));
+    pub fn listen() -> Result<Self> {
+        let listen = |kind| signal(kind).context("cannot wait for signals");
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
     }
 
-    /// Also one that came before the call.
+    /// Waits for a signal, and returns its name. A signal that came before the call counts.
     pub async fn received(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",

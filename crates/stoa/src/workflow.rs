@@ -1,31 +1,31 @@
-//! The workflow of agents: read and checked at the start, or written out for somebody to change.
+//! The workflow of agents: read and checked at the start, or written to files as a start for one's own.
 
 use crate::config::Config;
+use anyhow::{Context, Result, anyhow};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use supervisor::Workflow;
 
-pub fn load(config: &Config) -> Result<Workflow, String> {
-    Workflow::load(config.workflow.as_deref()).map_err(|faults| faults.to_string())
+pub fn load(config: &Config) -> Result<Workflow> {
+    Workflow::load(config.workflow.as_deref()).map_err(|faults| anyhow!("{faults}"))
 }
 
-/// In one line, for `stoa check`.
-pub fn state(config: &Config) -> Result<String, String> {
+/// Describes the workflow in one line, for `stoa check`.
+pub fn state(config: &Config) -> Result<String> {
     let workflow = load(config)?;
     let from = config.workflow.as_ref().map_or("built in".to_owned(), |file| file.display().to_string());
     Ok(format!("{from}: {} agents in {}", workflow.agents(), workflow.names()))
 }
 
-/// `stoa workflow DIR`: the built-in one as files. What is there already is left as it is, and said.
-pub fn write(folder: &Path) -> Result<(), String> {
+/// `stoa workflow DIR`: writes the built-in workflow as files. Fails if one of them exists.
+pub fn write(folder: &Path) -> Result<()> {
     for (name, text) in Workflow::built_in_files() {
         let path = folder.join(name);
-        let shown = path.display();
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
         let file = made.and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path));
         let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|error| format!("cannot write {shown}: {error}"))?;
+        written.with_context(|| format!("cannot write {}", path.display()))?;
     }
     crate::say(&format!(
         "written to {}: start with WORKFLOW={}",

@@ -1,9 +1,9 @@
-//! Administrators: their records in the object store, which are the truth for the gateway, and what every service
-//! checks their tokens against.
+//! Administrators: their records in the object store, which the gateway relies on, and the check of their tokens that
+//! every service makes.
 //!
-//! An account is in two places: its record here, and its row with the knowledge service. A change is written to the
-//! database first, in the transaction that changes the row ([`put`], [`remove`]), and to the object store then
-//! ([`Admins::finish`]). Every reader of a record first finishes what is pending. So a change holds in both places from
+//! An account is stored twice: as a record here, and as a row of the knowledge service. A change is written to the
+//! database first, in the transaction that changes the row ([`put`], [`remove`]), and then to the object store
+//! ([`Admins::finish`]). Every reader of a record first finishes a pending change. So a change holds in both places from
 //! its commit on, also if the process is killed between the two writes.
 
 mod changes;
@@ -26,7 +26,7 @@ use tokio::time::timeout;
 const FOLDER: &str = "auth/admins/";
 const MAX_RECORD_BYTES: u64 = 16 * 1024;
 /// How long the object store may take. Changes to administrators wait for each other.
-const PATIENCE: Duration = Duration::from_secs(4);
+const TIMEOUT: Duration = Duration::from_secs(4);
 
 #[derive(Debug, thiserror::Error)]
 pub enum AdminsError {
@@ -39,6 +39,7 @@ pub enum AdminsError {
 }
 
 impl AdminsError {
+    /// Returns the outage behind this error, if there is one.
     pub fn outage(&self) -> Option<Outage> {
         match self {
             Self::Store(error) => error.outage(),
@@ -55,7 +56,7 @@ pub struct Admins(Arc<Inner>);
 struct Inner {
     db: Db,
     blobs: Blobs,
-    /// By the name as it is written in tokens.
+    /// By the name, as it is written in tokens.
     known: Mutex<HashMap<String, Arc<Known>>>,
 }
 
@@ -64,29 +65,29 @@ impl Admins {
         Self(Arc::new(Inner { db, blobs, known: Mutex::default() }))
     }
 
-    /// None for a name that no administrator has, and for a record that cannot be read as one.
+    /// Returns an administrator's record; none if there is none with this name, or if the record cannot be parsed.
     pub async fn find(&self, username: &str) -> Result<Option<AdminRecord>, AdminsError> {
         Ok(self.look_up(username).await?.0)
     }
 
-    /// The names of all records.
+    /// Returns the names of all records.
     pub async fn names(&self) -> Result<Vec<String>, AdminsError> {
         self.finish_all().await?;
-        let listed: Vec<_> = timeout(PATIENCE, self.0.blobs.list(FOLDER).try_collect())
+        let listed: Vec<_> = timeout(TIMEOUT, self.0.blobs.list(FOLDER).try_collect())
             .await
             .map_err(|_| AdminsError::TooSlow)??;
         let names = listed.iter().filter_map(|listed: &crate::blobs::Listed| name_of(&listed.key));
         Ok(names.filter(|name| is_username(name)).map(str::to_owned).collect())
     }
 
-    /// Brings a committed change to the object store, if that is still to be done.
+    /// Writes a committed change to the object store, if that has not been done yet.
     pub async fn finish(&self, name: &str) -> Result<(), AdminsError> {
         self.settled(&name.to_lowercase()).await?;
         self.forget(name);
         Ok(())
     }
 
-    /// The same for all names: for the changes of a process that was killed.
+    /// Does the same for all names, for the changes of a process that was killed.
     pub async fn finish_all(&self) -> Result<(), AdminsError> {
         for name in changes::pending(&self.0.db).await? {
             self.finish(&name).await?;
@@ -110,7 +111,7 @@ impl Admins {
         Ok((record, change))
     }
 
-    /// The last change to a name, in the object store by now.
+    /// Returns the last change to a name, after writing it to the object store if it was pending.
     async fn settled(&self, name: &str) -> Result<Option<Change>, AdminsError> {
         let change = changes::get(&self.0.db, name).await?;
         if !change.as_ref().is_some_and(|change| change.is_pending) {
@@ -122,14 +123,14 @@ impl Admins {
         let change = changes::get_in(&mut tx, name).await?;
         if let Some(pending) = change.as_ref().filter(|change| change.is_pending) {
             let writing = self.write(name, pending.record.as_deref());
-            timeout(PATIENCE, writing).await.map_err(|_| AdminsError::TooSlow)??;
+            timeout(TIMEOUT, writing).await.map_err(|_| AdminsError::TooSlow)??;
             changes::done(&mut tx, name).await?;
         }
         tx.commit().await?;
         Ok(change)
     }
 
-    /// One record for an account: those whose names differ in case only are deleted.
+    /// Writes or deletes the record of an account. Deletes also records whose names differ from it only in case.
     async fn write(&self, name: &str, record: Option<&str>) -> Result<(), BlobError> {
         let parsed = record.and_then(|record| serde_json::from_str::<AdminRecord>(record).ok());
         let kept = parsed.as_ref().map(|record| key(&record.username));
@@ -147,7 +148,7 @@ impl Admins {
     }
 
     async fn read(&self, username: &str) -> Result<Option<AdminRecord>, AdminsError> {
-        let reading = timeout(PATIENCE, self.0.blobs.get(&key(username), MAX_RECORD_BYTES)).await;
+        let reading = timeout(TIMEOUT, self.0.blobs.get(&key(username), MAX_RECORD_BYTES)).await;
         let Some(text) = reading.map_err(|_| AdminsError::TooSlow)?? else { return Ok(None) };
         match serde_json::from_slice::<AdminRecord>(&text) {
             Ok(record) => Ok(Some(record).filter(|record| record.username == username)),
@@ -159,26 +160,26 @@ impl Admins {
     }
 }
 
-/// Serializes changes to administrators to the end of `tx`. Take it before any other row.
+/// Locks out other changes to administrators to the end of `tx`. Call it before locking any other row.
 pub async fn lock(tx: &mut Tx) -> Result<(), StoreError> {
     changes::lock(tx).await
 }
 
-/// Creates or replaces a record: [`Admins::finish`] after the commit. Tokens that were issued before are refused, if
-/// there was a record before.
+/// Creates or replaces a record. Call [`Admins::finish`] after the commit. If there was a record before, tokens that were
+/// issued for it are refused.
 pub async fn put(tx: &mut Tx, record: &AdminRecord, is_new: bool) -> Result<(), StoreError> {
     let not_before = if is_new { 0 } else { tx.now_ms() };
     let text = serde_json::to_string_pretty(record).unwrap_or_default();
     changes::plan(tx, &record.username.to_lowercase(), Some(&text), not_before).await
 }
 
-/// Removes a record, whatever the case of its name: [`Admins::finish`] after the commit.
+/// Removes a record, whatever the case of its name. Call [`Admins::finish`] after the commit.
 pub async fn remove(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
     let now = tx.now_ms();
     changes::plan(tx, &name.to_lowercase(), None, now).await
 }
 
-/// The names of removed administrators, in lower case.
+/// Returns the names of removed administrators, in lower case.
 pub async fn removed(tx: &mut Tx) -> Result<Vec<String>, StoreError> {
     changes::removed_in(tx).await
 }

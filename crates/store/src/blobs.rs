@@ -1,5 +1,5 @@
-//! Blobs: whole objects under keys, in a folder or in an S3 bucket, chosen by URL. An object is there in
-//! full or not at all, and is durable when the call that wrote it returns.
+//! Blobs: whole objects under keys, in a folder or in an S3 bucket, chosen by URL. An object is stored in full or not at
+//! all, and is durable when the call that wrote it returns.
 
 mod error;
 mod files;
@@ -12,26 +12,28 @@ pub use s3::S3Settings;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use object_store::{GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{GetResult, ObjectStore, ObjectStoreExt, PutPayload};
 use std::sync::Arc;
 
-use files::{Files, Publish};
+use files::Files;
 
+/// A handle on the objects that clones cheaply.
 #[derive(Clone)]
 pub struct Blobs {
-    /// All reading, and for S3 the writing.
+    /// Reads, and for S3 writes.
     objects: Arc<dyn ObjectStore>,
-    /// For a folder, the writing: object_store's own knows no modes and leaves a killed process's staging
-    /// files among the objects.
+    /// Writes, for a folder: object_store's own writer sets no file modes and leaves the staging files of a killed
+    /// process among the objects.
     files: Option<Arc<Files>>,
 }
 
-/// An object on its way out, piece by piece.
+/// An object that is read piece by piece.
 pub struct BlobStream {
     pub size: u64,
     pub bytes: BoxStream<'static, Result<Bytes, BlobError>>,
 }
 
+/// An object in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub key: String,
@@ -40,14 +42,14 @@ pub struct Listed {
 }
 
 impl Blobs {
-    /// `file:///folder` (made if missing) or `s3://bucket/prefix`.
+    /// Opens `file:///folder` (created if missing) or `s3://bucket/prefix`.
     pub async fn open(url: &str, s3: S3Settings) -> Result<Blobs, BlobError> {
         if let Some(path) = url.strip_prefix("file://") {
             let (files, objects) = Files::open(path).await?;
             return Ok(Blobs { objects: Arc::new(objects), files: Some(Arc::new(files)) });
         }
-        if let Some(place) = url.strip_prefix("s3://") {
-            return Ok(Blobs { objects: s3::connect(place, s3)?, files: None });
+        if let Some(bucket) = url.strip_prefix("s3://") {
+            return Ok(Blobs { objects: s3::connect(bucket, s3)?, files: None });
         }
         let scheme = url.split(':').next().unwrap_or_default();
         Err(BlobError::Url(format!(
@@ -55,37 +57,18 @@ impl Blobs {
         )))
     }
 
-    /// Writes an object, in place of the one that may be there.
+    /// Writes an object and replaces the one under the same key.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), BlobError> {
         let location = key::encode(key)?;
         match &self.files {
-            Some(files) => files.put(&location, bytes, Publish::Replace).await?,
+            Some(files) => files.put(&location, bytes).await?,
             None => drop(s3::step(self.objects.put(&location, PutPayload::from_bytes(bytes))).await?),
         }
         Ok(())
     }
 
-    /// Whether it was written: `false` where there is one already.
-    pub async fn put_if_absent(&self, key: &str, bytes: Bytes) -> Result<bool, BlobError> {
-        let location = key::encode(key)?;
-        let Some(files) = &self.files else {
-            let put = self.objects.put_opts(&location, PutPayload::from_bytes(bytes), PutMode::Create.into());
-            return match put.await {
-                Ok(_) => Ok(true),
-                Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
-                Err(error) => Err(error.into()),
-            };
-        };
-        match files.put(&location, bytes, Publish::Create).await {
-            Ok(()) => Ok(true),
-            Err(BlobError::Io(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Writes an object as it comes, holding only a piece of it, and returns its size. More than `limit`
-    /// bytes are [`BlobError::TooLarge`]. When this fails or is dropped, nothing is left behind and what was
-    /// there stays.
+    /// Writes an object from a stream, with only a piece of it in memory, and returns its size. Fails with
+    /// [`BlobError::TooLarge`] after `limit` bytes. If this fails or is dropped, the object before it stays.
     pub async fn put_stream<S, E>(&self, key: &str, source: S, limit: u64) -> Result<u64, BlobError>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
@@ -106,7 +89,7 @@ impl Blobs {
         Ok(size)
     }
 
-    /// The whole object, or [`BlobError::TooLarge`] where it has more than `limit` bytes.
+    /// Returns the whole object; fails with [`BlobError::TooLarge`] if it has more than `limit` bytes.
     pub async fn get(&self, key: &str, limit: u64) -> Result<Option<Bytes>, BlobError> {
         match self.find(key).await? {
             Some(found) if found.meta.size > limit => Err(BlobError::TooLarge { limit }),
@@ -115,6 +98,7 @@ impl Blobs {
         }
     }
 
+    /// Returns the object as a stream.
     pub async fn get_stream(&self, key: &str) -> Result<Option<BlobStream>, BlobError> {
         let found = self.find(key).await?;
         Ok(found.map(|found| BlobStream {
@@ -123,7 +107,7 @@ impl Blobs {
         }))
     }
 
-    /// Removes an object. That there is none is fine.
+    /// Deletes an object. Succeeds if there is none.
     pub async fn delete(&self, key: &str) -> Result<(), BlobError> {
         let location = key::encode(key)?;
         if let Some(files) = &self.files {
@@ -135,7 +119,7 @@ impl Blobs {
         }
     }
 
-    /// The objects whose keys begin with `prefix`, in no promised order.
+    /// Lists the objects whose keys begin with `prefix`, in any order.
     pub fn list(&self, prefix: &str) -> BoxStream<'static, Result<Listed, BlobError>> {
         let prefix = prefix.to_owned();
         let folder = key::encode_folder_of(&prefix);
@@ -154,7 +138,7 @@ impl Blobs {
         matching.map_err(BlobError::from).boxed()
     }
 
-    /// Whether the folder or the bucket can be reached.
+    /// Checks that the folder or the bucket can be reached.
     pub async fn ping(&self) -> Result<(), BlobError> {
         if let Some(files) = &self.files {
             return files.ping().await;

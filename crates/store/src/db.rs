@@ -1,4 +1,4 @@
-//! The database handle: SQLite or PostgreSQL behind sqlx's `Any` driver, its connections, and whether it answers.
+//! The database handle: SQLite or PostgreSQL behind sqlx's `Any` driver, its connections, and its health check.
 
 use base::{Clock, Random};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
@@ -14,15 +14,15 @@ use crate::transaction::Tx;
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
 
-/// What one process takes of a PostgreSQL server, unless it is told otherwise.
+/// Connections that one process opens to a PostgreSQL server by default.
 pub const POSTGRES_CONNECTIONS: u32 = 20;
-/// One each that listens, reads, writes and loads.
+/// One each to listen, to read, to write and for bulk reads.
 pub const FEWEST_POSTGRES_CONNECTIONS: u32 = 4;
 const POSTGRES_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most connections of [`Db::bulk`].
 pub(crate) const BULK_CONNECTIONS: u32 = 3;
 const PING_TIMEOUT: Duration = Duration::from_millis(1500);
-/// A writer that was busy for this long without a transaction that began or ended is stuck.
+/// The writer counts as stuck if no transaction has begun or ended for this long.
 const STUCK_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Dialect {
     Postgres,
 }
 
-/// A handle that clones cheaply. The last clone that goes ends the background listening.
+/// A handle that clones cheaply. Dropping the last clone ends the listening in the background.
 #[derive(Clone)]
 pub struct Db(Arc<Inner>);
 
@@ -47,23 +47,23 @@ struct Inner {
     _listening: DropGuard,
 }
 
-/// How write transactions fare.
+/// The state of write transactions, for the health check.
 struct Writes {
     opened: Instant,
     /// When one last began or ended, in milliseconds after `opened`.
     last_activity: AtomicU64,
-    /// The last commit was refused, as on a full disk.
+    /// Whether the last commit failed, as on a full disk.
     failing: AtomicBool,
 }
 
 impl Db {
-    /// Opens `sqlite://path` (made if missing) or `postgres://…`, and brings the store's tables up to date.
+    /// Opens `sqlite://path` (created if missing) or `postgres://…`, and brings the store's tables up to date.
     pub async fn open(url: &str, clock: Clock, random: Random) -> Result<Db, StoreError> {
         Self::open_with(url, POSTGRES_CONNECTIONS, clock, random).await
     }
 
     /// As [`Db::open`], with at most `connections` to a PostgreSQL server, at least
-    /// [`FEWEST_POSTGRES_CONNECTIONS`]. SQLite takes no notice of it.
+    /// [`FEWEST_POSTGRES_CONNECTIONS`]. SQLite ignores it.
     pub async fn open_with(
         url: &str,
         connections: u32,
@@ -85,13 +85,14 @@ impl Db {
             }
             Dialect::Postgres => {
                 let options = AnyConnectOptions::from_str(url)?;
-                // The pool would try for long and then tell of a timeout; one plain connection tells why.
+                // The pool would retry for long and then report a timeout; one plain connection reports the cause.
                 options.connect().await?.close().await?;
                 let pool = |connections| {
                     let pool = AnyPoolOptions::new().max_connections(connections);
                     pool.acquire_timeout(POSTGRES_TIMEOUT).connect_with(options.clone())
                 };
-                // Apart: writers that wait for each other must not keep a request from reading. One more listens.
+                // Separate pools: writers that wait for each other must not keep a request from reading. One more
+                // connection listens.
                 let loading = (connections / 4).clamp(1, BULK_CONNECTIONS);
                 let shared = connections.saturating_sub(1 + loading);
                 let (readers, writers) = (pool(shared.div_ceil(2)).await?, pool((shared / 2).max(1)).await?);
@@ -129,19 +130,19 @@ impl Db {
         self.0.clock.now_ms()
     }
 
-    /// For queries that write nothing. On SQLite these connections refuse to write.
+    /// Returns the connections for queries that write nothing. On SQLite they refuse to write.
     pub fn read(&self) -> &AnyPool {
         &self.0.readers
     }
 
-    /// Like [`Db::read`], for work that reads much, in short statements. These connections are few, opened on
-    /// first use, and separate from those that requests wait for.
+    /// Returns the connections for work that reads much, in short statements. They are few, opened on first use, and
+    /// separate from those that requests wait for.
     pub fn bulk(&self) -> &AnyPool {
         &self.0.bulk
     }
 
-    /// Starts a write transaction. SQLite has one at a time in this process: do not begin a second one
-    /// while holding the first.
+    /// Begins a write transaction. On SQLite there is one at a time in this process: do not begin a second one while
+    /// holding the first.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
         Tx::begin(self).await
     }
@@ -154,23 +155,23 @@ impl Db {
         &self.0.hub
     }
 
-    /// Waits for commits that wake `topic`, of this process or another. Subscribe first, query then, and no
-    /// commit is missed.
+    /// Subscribes to the commits that wake `topic`, in this process or another. Subscribe before the first query, so that
+    /// no commit is missed.
     pub fn subscribe(&self, topic: &str) -> Wakeup {
         self.0.hub.subscribe(topic)
     }
 
-    /// How many migrations of a schema are still to be applied.
+    /// Returns how many migrations of a schema are still to be applied.
     pub async fn pending(&self, schema: &Schema) -> Result<usize, StoreError> {
         crate::migrate::pending(self, schema).await
     }
 
-    /// Applies what is missing of `migrations`. Each crate has its own `scope`.
+    /// Applies the missing ones of `migrations`. Each crate has its own `scope`.
     pub async fn migrate(&self, scope: &str, migrations: &[Migration]) -> Result<(), StoreError> {
         crate::migrate::run(self, scope, migrations).await
     }
 
-    /// Whether the database answers and can be written to.
+    /// Checks that the database answers and can be written to.
     pub async fn ping(&self) -> Result<(), StoreError> {
         let reading = sqlx::query("SELECT 1").fetch_one(self.read());
         let (read, written) = tokio::join!(
@@ -180,14 +181,14 @@ impl Db {
         read.map_err(|_| sqlx::Error::PoolTimedOut)??;
         match written {
             Ok(written) => written,
-            // Others are writing, one after the other.
+            // Other transactions are running, one after the other.
             Err(_) if self.0.writes.idle_for() < STUCK_AFTER => Ok(()),
             Err(_) => Err(StoreError::Database(sqlx::Error::PoolTimedOut)),
         }
     }
 
-    /// Begins a transaction. Only after a commit that failed is anything written, to see whether it works again: a
-    /// commit costs the disk a flush.
+    /// Begins a transaction. Writes something only if the last commit failed, to see whether commits work again: a commit
+    /// makes the disk flush.
     async fn try_writer(&self) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
         if !self.0.writes.failing.load(Ordering::Relaxed) {
@@ -199,18 +200,18 @@ impl Db {
         tx.commit().await
     }
 
-    /// Called when a transaction has begun or ended.
+    /// Records that a transaction has begun or ended.
     pub(crate) fn note_activity(&self) {
         let writes = &self.0.writes;
         writes.last_activity.store(writes.opened.elapsed().as_millis() as u64, Ordering::Relaxed);
     }
 
+    /// Records whether a commit has succeeded.
     pub(crate) fn note_commit(&self, succeeded: bool) {
         self.0.writes.failing.store(!succeeded, Ordering::Relaxed);
     }
 
-    /// Waits for running statements and closes every connection. On SQLite this also folds the write-ahead
-    /// log into the database file.
+    /// Waits for running statements and closes every connection. On SQLite this also checkpoints the write-ahead log.
     pub async fn close(&self) {
         self.0.bulk.close().await;
         self.0.readers.close().await;

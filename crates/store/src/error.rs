@@ -1,9 +1,10 @@
-//! What can go wrong in the database half of the store, and whether trying later may help. Blobs have errors of their own:
+//! Errors of the database part of the store, and whether a later retry may help. Objects have their own errors:
 //! `blobs::BlobError`.
 
 use std::io::ErrorKind;
+use std::str::FromStr;
 
-/// No message holds the database URL: it may carry a password.
+/// An error of the database. No message contains the database URL, which may hold a password.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{0}")]
@@ -21,7 +22,7 @@ pub enum StoreError {
     #[error("the lease of job `{job}` is lost: attempt {attempt} is not the current one")]
     LeaseLost { job: i64, attempt: i64 },
 
-    #[error("`{key}` is not as expected: somebody else changed it")]
+    #[error("`{key}` is not as expected: another writer changed it")]
     Conflict { key: String },
 
     #[error("{0}")]
@@ -30,7 +31,7 @@ pub enum StoreError {
     #[error("what is stored in {what} cannot be read: {reason}")]
     Corrupt { what: String, reason: String },
 
-    /// Whoever tries again has to look first.
+    /// A caller that retries has to check first whether the change is there.
     #[error("whether the transaction was committed is unknown: {0}")]
     Unsure(sqlx::Error),
 
@@ -39,27 +40,28 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the database has answered, and does not take what it was given; as opposed to one that is away, busy
-    /// or full, where trying later may help.
+    /// Returns whether the database has refused the data itself, so that a retry cannot help; as opposed to a database
+    /// that is away, busy or full.
     pub fn is_refusal(&self) -> bool {
         let Self::Database(sqlx::Error::Database(error)) = self else { return false };
         let code = error.code().unwrap_or_default();
-        // PostgreSQL's classes for what is wrong with the data, and SQLite's codes for the same.
+        // PostgreSQL's classes for wrong data, and SQLite's codes for the same.
         ["22", "23", "54"].iter().any(|class| code.len() == 5 && code.starts_with(class))
             || ["18", "19", "20", "25"].contains(&code.as_ref())
     }
 }
 
-/// Why storage cannot be used at the moment, as opposed to a fault of ours or of the data.
+/// Why storage cannot be used at the moment, as opposed to an error in the program or in the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outage {
     /// No space is left.
     Full,
-    /// Away, busy, or refusing to work: trying later may help.
+    /// Away, busy, or refusing to work: a later retry may help.
     Away,
 }
 
 impl StoreError {
+    /// Returns the outage behind this error, if there is one.
     pub fn outage(&self) -> Option<Outage> {
         match self {
             Self::Database(error) | Self::Unsure(error) => outage_of(error),
@@ -68,6 +70,12 @@ impl StoreError {
             _ => None,
         }
     }
+}
+
+/// Parses the name of a value, such as a status, that the database holds as text. `what` names it in the error.
+pub fn parse_stored<T: FromStr>(what: &str, text: &str) -> Result<T, StoreError> {
+    text.parse()
+        .map_err(|_| StoreError::Corrupt { what: what.to_owned(), reason: format!("unknown name `{text}`") })
 }
 
 fn outage_of(error: &sqlx::Error) -> Option<Outage> {
@@ -83,7 +91,7 @@ fn outage_of(error: &sqlx::Error) -> Option<Outage> {
     }
 }
 
-/// By SQLite's result code (a number whose low byte is the kind) or PostgreSQL's SQLSTATE (five characters).
+/// Reads SQLite's result code (a number whose low byte is the kind) or PostgreSQL's SQLSTATE (five characters).
 fn outage_of_code(code: &str) -> Option<Outage> {
     if code.len() == 5 {
         return match code {
@@ -120,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_of_both_databases_say_what_is_out() {
+    fn codes_of_both_databases_say_which_outage_it_is() {
         for (code, outage) in [
             ("13", Some(Outage::Full)),
             ("5", Some(Outage::Away)),

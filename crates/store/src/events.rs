@@ -1,20 +1,14 @@
 //! Event streams: append-only, numbered from 1 without gaps, written in the transaction of what they report.
 
-use futures_util::Stream;
-use futures_util::stream::try_unfold;
 use serde_json::Value;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
-use std::collections::VecDeque;
-use std::time::Duration;
 
 use crate::{Db, StoreError, Tx, Wakeup};
 
-const PAGE: i64 = 256;
 const INSERT_BATCH: usize = 64;
-/// For the case that a wake-up is lost all the same: a notification server that restarts, a paused machine.
-const FALLBACK_POLL: Duration = Duration::from_secs(3);
 
+/// One event of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub seq: i64,
@@ -23,14 +17,9 @@ pub struct Event {
     pub created_at: i64,
 }
 
-/// Adds an event and returns its number. The stream is locked for other writers until `tx` ends, so whoever
-/// reads number n has seen or can see all before it.
-pub async fn append(tx: &mut Tx, stream: &str, kind: &str, data: &Value) -> Result<i64, StoreError> {
-    append_all(tx, stream, &[(kind, data.clone())]).await
-}
-
-/// Adds events in their order, and returns the number of the last.
-pub async fn append_all(tx: &mut Tx, stream: &str, events: &[(&str, Value)]) -> Result<i64, StoreError> {
+/// Adds events in their order and returns the number of the last. The stream is locked for other writers until `tx` ends,
+/// so a reader of number n can read all numbers before it.
+pub async fn append(tx: &mut Tx, stream: &str, events: &[(&str, Value)]) -> Result<i64, StoreError> {
     let now = tx.now_ms();
     let count = "INSERT INTO event_streams (stream, last_seq) VALUES ($1, $2)
         ON CONFLICT (stream) DO UPDATE SET last_seq = event_streams.last_seq + $2 RETURNING last_seq";
@@ -63,39 +52,23 @@ async fn insert(
     Ok(())
 }
 
-/// The number of the last event; 0 where there is none yet.
+/// Returns the number of the last event; 0 if there is none yet.
 pub async fn last(tx: &mut Tx, stream: &str) -> Result<i64, StoreError> {
     let select = sqlx::query("SELECT last_seq FROM event_streams WHERE stream = $1").bind(stream);
     select.fetch_optional(tx.conn()).await?.map_or(Ok(0), |row| Ok(row.try_get(0)?))
 }
 
-/// Wakes up with every event of the stream.
+/// Subscribes to the stream: every event wakes the subscriber.
 pub fn watch(db: &Db, stream: &str) -> Wakeup {
     db.subscribe(&topic(stream))
 }
 
-/// At most `limit` events with a number above `after`, in order.
+/// Returns at most `limit` events with a number above `after`, in order.
 pub async fn read(db: &Db, stream: &str, after: i64, limit: i64) -> Result<Vec<Event>, StoreError> {
     let select = "SELECT seq, kind, data, created_at FROM events
         WHERE stream = $1 AND seq > $2 ORDER BY seq LIMIT $3";
     let rows = sqlx::query(select).bind(stream).bind(after).bind(limit).fetch_all(db.read()).await?;
     rows.iter().map(|row| event_of(stream, row)).collect()
-}
-
-/// All events with a number above `after`, those to come included. It ends only with an error.
-pub fn follow(db: &Db, stream: &str, after: i64) -> impl Stream<Item = Result<Event, StoreError>> + use<> {
-    let follower = Follower {
-        // Before the first read: what is committed in between wakes us.
-        wakeup: watch(db, stream),
-        db: db.clone(),
-        stream: stream.to_owned(),
-        after,
-        page: VecDeque::new(),
-    };
-    try_unfold(follower, |mut follower| async move {
-        let event = follower.next().await?;
-        Ok(Some((event, follower)))
-    })
 }
 
 /// Removes a stream and its counter. A stream made again under the same name starts at 1.
@@ -105,29 +78,6 @@ pub async fn delete_stream(tx: &mut Tx, stream: &str) -> Result<(), StoreError> 
     sqlx::query("DELETE FROM events WHERE stream = $1").bind(stream).execute(tx.conn()).await?;
     tx.wake(&topic(stream));
     Ok(())
-}
-
-struct Follower {
-    wakeup: Wakeup,
-    db: Db,
-    stream: String,
-    after: i64,
-    page: VecDeque<Event>,
-}
-
-impl Follower {
-    async fn next(&mut self) -> Result<Event, StoreError> {
-        loop {
-            if let Some(event) = self.page.pop_front() {
-                self.after = event.seq;
-                return Ok(event);
-            }
-            self.page = read(&self.db, &self.stream, self.after, PAGE).await?.into();
-            if self.page.is_empty() {
-                let _ = tokio::time::timeout(FALLBACK_POLL, self.wakeup.notified()).await;
-            }
-        }
-    }
 }
 
 fn topic(stream: &str) -> String {

@@ -1,6 +1,6 @@
-//! Jobs: work that is remembered in the transaction that calls for it, and done at least once.
+//! Jobs: work that is enqueued in the transaction that asks for it, and done at least once.
 //!
-//! This file has what everybody uses; `lease` what a worker does to a job, `worker` the loop that does it.
+//! This file has what callers use; `lease` is what a worker does to a job, `worker` the loop that runs jobs.
 
 mod lease;
 mod worker;
@@ -12,8 +12,9 @@ use serde_json::Value;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
+use strum::{EnumString, IntoStaticStr};
 
-use crate::{Db, StoreError, Tx};
+use crate::{Db, StoreError, Tx, parse_stored};
 
 /// Woken by every new job.
 const TOPIC: &str = "jobs";
@@ -21,7 +22,8 @@ const COLUMNS: &str = "id, kind, payload, priority, state, attempt, released, ma
                        created_at, finished_at";
 const PRUNE_BATCH: i64 = 1_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
     Queued,
     Running,
@@ -32,37 +34,29 @@ pub enum State {
 
 impl State {
     pub fn as_str(self) -> &'static str {
-        match self {
-            State::Queued => "queued",
-            State::Running => "running",
-            State::Done => "done",
-            State::Failed => "failed",
-            State::Cancelled => "cancelled",
-        }
-    }
-
-    fn parse(text: &str) -> Result<State, StoreError> {
-        let all = [State::Queued, State::Running, State::Done, State::Failed, State::Cancelled];
-        all.into_iter().find(|state| state.as_str() == text).ok_or_else(|| StoreError::Corrupt {
-            what: "a job's state".into(),
-            reason: format!("unknown state `{text}`"),
-        })
+        self.into()
     }
 }
 
+/// A job to be enqueued.
 pub struct NewJob {
     pub kind: String,
     pub payload: Value,
     /// Higher goes first.
     pub priority: i64,
     pub max_attempts: i64,
-    /// Milliseconds since 1970; at once where absent.
+    /// Milliseconds since 1970; at once if absent.
     pub run_at: Option<i64>,
 }
 
 impl NewJob {
     pub fn new(kind: &str, payload: Value) -> Self {
         Self { kind: kind.to_owned(), payload, priority: 0, max_attempts: 5, run_at: None }
+    }
+
+    /// Makes a job that is retried, with backoff, until it succeeds or its handler gives it up.
+    pub fn retried_forever(kind: &str, payload: Value) -> Self {
+        Self { max_attempts: i64::MAX, ..Self::new(kind, payload) }
     }
 }
 
@@ -73,7 +67,7 @@ pub struct Job {
     pub payload: Value,
     pub priority: i64,
     pub state: State,
-    /// Rises with each claim: whoever holds an older number has lost the job.
+    /// The fencing token: rises with each claim, and a worker that holds an older number has lost the job.
     pub attempt: i64,
     pub max_attempts: i64,
     /// When a queued job may run, or when the lease of a running one ends.
@@ -84,7 +78,7 @@ pub struct Job {
     released: i64,
 }
 
-/// Why an attempt did not succeed, and what should come of the job.
+/// Why an attempt failed, and whether the job is retried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobError {
     pub message: String,
@@ -93,7 +87,7 @@ pub struct JobError {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Retry {
-    /// Later each time.
+    /// After a pause that grows with each attempt.
     Backoff,
     After(Duration),
     Never,
@@ -115,7 +109,7 @@ impl From<StoreError> for JobError {
     }
 }
 
-/// Remembers a job with the rest of `tx`, and returns its id.
+/// Adds a job in `tx` and returns its id.
 pub async fn enqueue(tx: &mut Tx, job: NewJob) -> Result<i64, StoreError> {
     let now = tx.now_ms();
     let insert = "INSERT INTO jobs (kind, payload, priority, state, max_attempts, due_at, created_at)
@@ -133,16 +127,18 @@ pub async fn get(db: &Db, id: i64) -> Result<Option<Job>, StoreError> {
     row.as_ref().map(job_of).transpose()
 }
 
+/// What a request to cancel a job has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cancel {
-    /// It had not started, and never will.
+    /// The job had not started, and will not.
     Cancelled,
-    /// It runs; its worker is told.
+    /// The job runs; its worker is asked to stop.
     Requested,
-    /// It had ended before, or never was.
+    /// The job had ended before, or does not exist.
     Ended,
 }
 
+/// Cancels a job, or asks its worker to stop.
 pub async fn cancel(tx: &mut Tx, id: i64) -> Result<Cancel, StoreError> {
     let now = tx.now_ms();
     let update = "UPDATE jobs SET cancel_requested = 1,
@@ -151,31 +147,13 @@ pub async fn cancel(tx: &mut Tx, id: i64) -> Result<Cancel, StoreError> {
         WHERE id = $1 AND state IN ('queued', 'running') RETURNING state";
     let row = sqlx::query(update).bind(id).bind(now).fetch_optional(tx.conn()).await?;
     let Some(row) = row else { return Ok(Cancel::Ended) };
-    match State::parse(&row.try_get::<String, _>(0)?)? {
+    match parse_stored::<State>("a job's state", &row.try_get::<String, _>(0)?)? {
         State::Cancelled => Ok(Cancel::Cancelled),
         _ => {
             tx.wake(&cancel_topic(id));
             Ok(Cancel::Requested)
         }
     }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Count {
-    pub kind: String,
-    pub state: State,
-    pub jobs: i64,
-}
-
-/// How many jobs there are of each kind in each state.
-pub async fn counts(db: &Db) -> Result<Vec<Count>, StoreError> {
-    let select = "SELECT kind, state, COUNT(*) FROM jobs GROUP BY kind, state ORDER BY kind, state";
-    let rows = sqlx::query(select).fetch_all(db.read()).await?;
-    let counts = rows.iter().map(|row| {
-        let state = State::parse(&row.try_get::<String, _>(1)?)?;
-        Ok(Count { kind: row.try_get(0)?, state, jobs: row.try_get(2)? })
-    });
-    counts.collect()
 }
 
 /// Removes the jobs that ended longer than `age` ago, in small transactions, and returns how many.
@@ -214,7 +192,7 @@ fn job_of(row: &AnyRow) -> Result<Job, StoreError> {
         kind: row.try_get("kind")?,
         payload,
         priority: row.try_get("priority")?,
-        state: State::parse(&row.try_get::<String, _>("state")?)?,
+        state: parse_stored("a job's state", &row.try_get::<String, _>("state")?)?,
         attempt: row.try_get("attempt")?,
         max_attempts: row.try_get("max_attempts")?,
         due_at: row.try_get("due_at")?,

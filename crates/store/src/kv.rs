@@ -8,17 +8,18 @@ use crate::{Db, Dialect, StoreError, Tx};
 
 const MAX_KEY_BYTES: usize = 1_024;
 
+/// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub key: String,
     pub value: Value,
-    /// Changes with every write and never comes back, also not after the key was deleted and made again.
-    /// Only equality means something: versions are not ordered.
+    /// Changes with every write and is never used again, not even after the key was deleted and created again. Versions
+    /// can only be compared for equality: they are not ordered.
     pub version: i64,
     pub updated_at: i64,
 }
 
-/// What must hold for a write to happen.
+/// The condition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Any,
@@ -26,12 +27,7 @@ pub enum Expect {
     Version(i64),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Ascending,
-    Descending,
-}
-
+/// A set of keys of its own.
 #[derive(Clone)]
 pub struct Namespace {
     db: Db,
@@ -54,7 +50,7 @@ impl Namespace {
         self.get_on(tx.conn(), key).await
     }
 
-    /// Writes and returns the new version, or [`StoreError::Conflict`] where `expect` does not hold.
+    /// Writes and returns the new version, or fails with [`StoreError::Conflict`] if `expect` does not hold.
     pub async fn put(&self, key: &str, value: &Value, expect: Expect) -> Result<i64, StoreError> {
         let mut tx = self.db.begin().await?;
         let version = self.put_in(&mut tx, key, value, expect).await?;
@@ -94,7 +90,7 @@ impl Namespace {
         }
     }
 
-    /// Whether there was something to delete.
+    /// Deletes a key and returns whether it existed.
     pub async fn delete(&self, key: &str, expect: Expect) -> Result<bool, StoreError> {
         let mut tx = self.db.begin().await?;
         let existed = self.delete_in(&mut tx, key, expect).await?;
@@ -125,27 +121,19 @@ impl Namespace {
         }
     }
 
-    /// At most `limit` entries whose keys begin with `prefix`, in the order of the keys' bytes. `after` is
-    /// the last key of the page before.
+    /// Returns at most `limit` entries whose keys begin with `prefix`, in the order of the keys' bytes. `after` is the
+    /// last key of the page before.
     pub async fn list(
         &self,
         prefix: &str,
         after: Option<&str>,
         limit: i64,
-        order: Order,
     ) -> Result<Vec<Entry>, StoreError> {
-        // Keys are never empty, so an empty bound can stand for none.
+        // Keys are never empty, so an empty text can mean no bound.
         let after = after.unwrap_or_default();
-        let (beyond_after, direction) = match order {
-            Order::Ascending => ("key > $4", "ASC"),
-            Order::Descending => ("key < $4", "DESC"),
-        };
-        let sql = format!(
-            "SELECT key, value, version, updated_at FROM kv
-             WHERE namespace = $1 AND key >= $2 AND ($3 = '' OR key < $3) AND ($4 = '' OR {beyond_after})
-             ORDER BY key {direction} LIMIT $5"
-        );
-        let query = sqlx::query(AssertSqlSafe(sql)).bind(&self.name).bind(prefix);
+        let select = "SELECT key, value, version, updated_at FROM kv
+            WHERE namespace = $1 AND key >= $2 AND ($3 = '' OR key < $3) AND key > $4 ORDER BY key LIMIT $5";
+        let query = sqlx::query(select).bind(&self.name).bind(prefix);
         let query = query.bind(end_of_prefix(prefix)).bind(after).bind(limit);
         let rows = query.fetch_all(self.db.read()).await?;
         rows.iter().map(entry_of).collect()
@@ -158,7 +146,7 @@ impl Namespace {
     }
 }
 
-/// PostgreSQL text cannot hold NUL, and both engines should accept the same keys.
+/// Refuses keys that are empty or too long, and NUL, which PostgreSQL cannot store: both databases accept the same keys.
 fn check_key(key: &str) -> Result<(), StoreError> {
     if key.is_empty() || key.len() > MAX_KEY_BYTES || key.contains('\0') {
         let shown: String = key.chars().take(64).collect();
@@ -178,8 +166,8 @@ async fn next_version(tx: &mut Tx) -> Result<i64, StoreError> {
     Ok(sqlx::query(sql).fetch_one(tx.conn()).await?.try_get(0)?)
 }
 
-/// The first text after all those that begin with `prefix`, or nothing where there is none. The order of
-/// UTF-8 bytes is the order of the characters, so the last character that has a successor gets it.
+/// Returns the first text after all those that begin with `prefix`; empty if there is none. UTF-8 bytes sort as the
+/// characters do, so the last character that has a successor is replaced by it.
 fn end_of_prefix(prefix: &str) -> String {
     let mut characters: Vec<char> = prefix.chars().collect();
     while let Some(last) = characters.pop() {

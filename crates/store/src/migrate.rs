@@ -1,15 +1,14 @@
-//! Schema migrations: each in one transaction with the row that remembers it, safe when many processes
-//! start at once.
+//! Schema migrations: each in one transaction with the row that records it, safe if many processes start at once.
 
 use sqlx::Row;
 
 use crate::wake::fnv1a;
 use crate::{Db, Dialect, StoreError, Tx};
 
-/// Any constant will do, as long as every process takes the same.
+/// Any constant, as long as it is the same in every process.
 const ADVISORY_LOCK: i64 = 0x7374_6f61_6d69_6772;
 
-/// One step of a schema. An empty text means that there is nothing to do in that dialect.
+/// One step of a schema. An empty text means that the step does nothing in that dialect.
 pub struct Migration {
     pub version: i64,
     pub name: &'static str,
@@ -30,7 +29,7 @@ impl Migration {
     }
 }
 
-/// The tables of one crate: its own scope, and how they came to be what they are.
+/// The tables of one crate: the scope of its migrations, and the migrations.
 pub struct Schema {
     pub scope: &'static str,
     pub migrations: &'static [Migration],
@@ -42,6 +41,7 @@ struct Applied {
     checksum: String,
 }
 
+/// Applies the missing migrations of a scope.
 pub(crate) async fn run(db: &Db, scope: &str, migrations: &[Migration]) -> Result<(), StoreError> {
     check_order(scope, migrations)?;
     loop {
@@ -57,7 +57,7 @@ pub(crate) async fn run(db: &Db, scope: &str, migrations: &[Migration]) -> Resul
     }
 }
 
-/// How many migrations are still to be applied. Fails like [`run`] where the history is another.
+/// Returns how many migrations are still to be applied. Fails like [`run`] if the database has a different history.
 pub(crate) async fn pending(db: &Db, schema: &Schema) -> Result<usize, StoreError> {
     let mut tx = db.begin().await?;
     let applied = read_applied(&mut tx, schema.scope).await?;
@@ -75,7 +75,7 @@ fn check_order(scope: &str, migrations: &[Migration]) -> Result<(), StoreError> 
     }
 }
 
-/// Held to the end of the transaction. On SQLite the transaction itself is the lock.
+/// Locks out other processes to the end of the transaction. On SQLite the transaction itself is the lock.
 async fn lock(tx: &mut Tx) -> Result<(), StoreError> {
     if tx.db().dialect() == Dialect::Postgres {
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(ADVISORY_LOCK).execute(tx.conn()).await?;
@@ -97,7 +97,7 @@ async fn read_applied(tx: &mut Tx, scope: &str) -> Result<Vec<Applied>, StoreErr
     applied.collect()
 }
 
-/// What is applied must be the beginning of what this program knows.
+/// Checks that the applied migrations are the first ones that this program knows.
 fn check_history(
     dialect: Dialect,
     scope: &str,

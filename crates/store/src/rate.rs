@@ -1,11 +1,12 @@
-//! Rate windows: at most so many hits per key in a window that starts with the first hit. Exact, also when
-//! hits race and come from several processes.
+//! Rate windows: a limit on the hits per key in a window that starts with the first hit. Exact, also if hits come at the
+//! same time from several processes.
 
 use sqlx::Row;
 use std::time::Duration;
 
 use crate::{Db, StoreError};
 
+/// Whether a hit is allowed, and what is left of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     pub allowed: bool,
@@ -13,9 +14,9 @@ pub struct Decision {
     pub reset_at_ms: i64,
 }
 
-/// Counts a hit where the limit allows it. A refused hit changes nothing.
+/// Counts a hit if the limit allows it. A refused hit changes nothing.
 pub async fn hit(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Decision, StoreError> {
-    // Without a write first: a flood of refused hits must not hold up the writers.
+    // Read first, without a write: a flood of refused hits must not block the writers.
     let before = peek(db, key, limit, window).await?;
     if !before.allowed {
         return Ok(before);
@@ -32,7 +33,7 @@ pub async fn hit(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Dec
     let row = query.fetch_optional(tx.conn()).await?;
     tx.commit().await?;
     let Some(row) = row else {
-        // Others took the last places since the first look.
+        // Other hits have used up the limit since the first read.
         let after = peek(db, key, limit, window).await?;
         return Ok(Decision { allowed: false, remaining: 0, ..after });
     };
@@ -40,7 +41,7 @@ pub async fn hit(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Dec
     Ok(Decision { allowed: true, remaining: (limit - hits).max(0), reset_at_ms: row.try_get(1)? })
 }
 
-/// What a hit would meet, without counting one.
+/// Returns what a hit would get, without counting one.
 pub async fn peek(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Decision, StoreError> {
     let now = db.now_ms();
     let select = "SELECT hits, resets_at FROM rate_windows WHERE key = $1 AND resets_at > $2";
@@ -53,7 +54,7 @@ pub async fn peek(db: &Db, key: &str, limit: i64, window: Duration) -> Result<De
     Ok(Decision { allowed: remaining > 0, remaining, reset_at_ms })
 }
 
-/// Takes one hit of the current window back: what was counted in advance turned out well.
+/// Takes back one hit of the current window that was counted in advance.
 pub async fn forgive(db: &Db, key: &str) -> Result<(), StoreError> {
     let now = db.now_ms();
     let mut tx = db.begin().await?;

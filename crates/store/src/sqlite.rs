@@ -1,4 +1,4 @@
-//! Opening an SQLite file so that a commit is durable and several processes can share it.
+//! Opens an SQLite file so that a commit is durable and several processes can share the file.
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Row};
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use crate::StoreError;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-// What is deleted is overwritten, so that nothing of a person who was erased is left in the file. At a durable step this costs
-// nothing that could be measured.
+// `secure_delete` overwrites what is deleted, so that no data of an erased person stays in the file. Beside a durable
+// commit, its cost could not be measured.
 const CONNECTION_PRAGMAS: &str = "
     PRAGMA busy_timeout = 10000;
     PRAGMA synchronous = FULL;
@@ -21,7 +21,7 @@ const CONNECTION_PRAGMAS: &str = "
     PRAGMA secure_delete = ON;
 ";
 
-/// Makes the file where it is missing and puts it in write-ahead mode, which it then keeps.
+/// Creates the file if it is missing and sets its journal mode to WAL, which the file then keeps.
 pub(crate) async fn prepare_file(url: &str) -> Result<AnyConnectOptions, StoreError> {
     let path = path_of(url)?;
     make_private_file(&path)
@@ -33,7 +33,7 @@ pub(crate) async fn prepare_file(url: &str) -> Result<AnyConnectOptions, StoreEr
     Ok(options)
 }
 
-/// A few connections that read, and exactly one that writes.
+/// Opens a few connections that read and exactly one that writes.
 pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPool), StoreError> {
     let reader_count = std::thread::available_parallelism().map_or(4, |cores| cores.get().clamp(4, 16));
     let readers = readers(reader_count as u32).connect_with(options.clone()).await?;
@@ -48,8 +48,8 @@ pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPo
             Box::pin(async move {
                 // Waits for a rollback that is under way.
                 connection.ping().await?;
-                // sqlx counts a transaction as open until its COMMIT or ROLLBACK succeeds, and after some failures (a
-                // full disk) SQLite has rolled back by itself, so that neither can: no other would ever begin here.
+                // sqlx counts a transaction as open until its COMMIT or ROLLBACK succeeds. After some failures (a full
+                // disk) SQLite has rolled back by itself, so that neither can succeed: such a connection is closed.
                 Ok(!connection.is_in_transaction())
             })
         })
@@ -58,7 +58,7 @@ pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPo
     Ok((readers, writers))
 }
 
-/// A pool whose connections refuse to write.
+/// Returns a pool whose connections refuse to write.
 pub(crate) fn readers(connections: u32) -> AnyPoolOptions {
     pool(connections).after_connect(|connection, _| {
         Box::pin(async move {
@@ -70,7 +70,7 @@ pub(crate) fn readers(connections: u32) -> AnyPoolOptions {
 }
 
 fn pool(connections: u32) -> AnyPoolOptions {
-    // A file does not go away between two statements, as a server may: no ping, no renewal.
+    // A file cannot go away between two statements, as a server can: no ping, no renewal.
     AnyPoolOptions::new()
         .max_connections(connections)
         .test_before_acquire(false)
@@ -78,7 +78,7 @@ fn pool(connections: u32) -> AnyPoolOptions {
         .max_lifetime(None)
 }
 
-/// All after `sqlite://` is the path, taken literally: a data folder may have any name.
+/// Returns the path after `sqlite://`, taken literally: a data folder may have any name.
 fn path_of(url: &str) -> Result<PathBuf, StoreError> {
     let rest = url.strip_prefix("sqlite:").unwrap_or(url);
     let path = rest.strip_prefix("//").unwrap_or(rest);
@@ -118,8 +118,8 @@ fn connect_url(path: &Path) -> String {
     url
 }
 
-/// Several processes may start on a new file at once, and this one change of mode does not wait for the
-/// others by itself: SQLite may answer "locked" at once, whatever the busy timeout.
+/// Sets the journal mode, and retries if another process does the same: SQLite may answer "locked" to this statement at
+/// once, whatever the busy timeout.
 async fn enter_wal_mode(connection: &mut AnyConnection) -> Result<(), StoreError> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {

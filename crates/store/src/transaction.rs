@@ -1,4 +1,4 @@
-//! Write transactions, which wake up the subscribers of what they wrote.
+//! Write transactions, which wake the subscribers of what they have written.
 
 use sqlx::{AnyConnection, SqlSafeStr};
 
@@ -15,14 +15,14 @@ pub struct Tx {
 impl Tx {
     pub(crate) async fn begin(db: &Db) -> Result<Tx, StoreError> {
         let statement = match db.dialect() {
-            // An immediate transaction waits its turn here, and never fails later in a change from reading
-            // to writing.
+            // An immediate transaction waits for the write lock here, and cannot fail later when it changes from
+            // reading to writing.
             Dialect::Sqlite => "BEGIN IMMEDIATE",
             Dialect::Postgres => "BEGIN",
         };
         let connection = db.writers().acquire().await?;
-        // In a task of its own: on PostgreSQL, a caller that is dropped before `BEGIN` is answered would give a
-        // connection back to the pool that is inside a transaction.
+        // In a task of its own: on PostgreSQL, a caller that is dropped before `BEGIN` is answered would return a
+        // connection to the pool that is inside a transaction.
         let beginning = tokio::spawn(sqlx::Transaction::begin(connection, Some(statement.into_sql_str())));
         let inner = beginning.await.map_err(|_| StoreError::Stopping)??;
         db.note_activity();

@@ -1,4 +1,4 @@
-//! Waking up: who waits for a topic, and how a commit reaches them, in this process and in others.
+//! Wake-ups: which subscribers wait for a topic, and how a commit reaches them, in this process and in others.
 
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
@@ -6,33 +6,40 @@ pub(crate) mod sqlite;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Topics travel as hashes, so that they may be of any length and a notification always fits. Two topics
-/// that share a hash wake each other in vain, which does no harm.
+/// How often a subscriber reads without a wake-up. A wake-up can be lost: a notification server restarts, a machine is
+/// paused.
+const FALLBACK_POLL: Duration = Duration::from_secs(3);
+/// How long to wait before listening again after an error.
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Returns the hash under which a topic is sent: topics may have any length, a notification may not. Two topics with the
+/// same hash wake each other without need, which does no harm.
 pub(crate) fn topic_hash(topic: &str) -> u64 {
     fnv1a(topic.as_bytes())
 }
 
-/// FNV-1a. The standard library's hasher may differ from build to build, and processes must agree.
+/// Hashes with FNV-1a. The standard library's hasher may differ between builds, and all processes must agree.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64;
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The waiting ones of this process.
+/// The subscribers of this process.
 pub(crate) struct Hub {
     id: u64,
-    waiting: Mutex<HashMap<u64, watch::Sender<()>>>,
-    someone_waits: Notify,
+    topics: Mutex<HashMap<u64, watch::Sender<()>>>,
+    subscribed: Notify,
 }
 
 impl Hub {
     pub(crate) fn new(id: u64) -> Self {
-        Self { id, waiting: Mutex::default(), someone_waits: Notify::new() }
+        Self { id, topics: Mutex::default(), subscribed: Notify::new() }
     }
 
-    /// Tells this process's own messages from those of others.
+    /// Returns the id that tells this process's messages from those of others.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
@@ -40,34 +47,35 @@ impl Hub {
     pub(crate) fn subscribe(self: &Arc<Self>, topic: &str) -> Wakeup {
         let topic = topic_hash(topic);
         let receiver = self.lock().entry(topic).or_default().subscribe();
-        self.someone_waits.notify_one();
+        self.subscribed.notify_one();
         Wakeup { hub: self.clone(), topic, receiver }
     }
 
     pub(crate) fn publish(&self, topics: &[u64]) {
-        let waiting = self.lock();
-        for sender in topics.iter().filter_map(|topic| waiting.get(topic)) {
+        let subscribed = self.lock();
+        for sender in topics.iter().filter_map(|topic| subscribed.get(topic)) {
             sender.send_replace(());
         }
     }
 
-    /// For when it is unknown what was missed.
+    /// Wakes every subscriber, for when it is unknown what was missed.
     fn publish_all(&self) {
         self.lock().values().for_each(|sender| sender.send_replace(()));
     }
 
-    async fn until_someone_waits(&self) {
+    /// Waits until there is a subscriber.
+    async fn until_subscribed(&self) {
         while self.lock().is_empty() {
-            self.someone_waits.notified().await;
+            self.subscribed.notified().await;
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, watch::Sender<()>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A subscription to one topic. It remembers a wake-up that comes while nobody awaits it.
+/// A subscription to one topic. It remembers a wake-up that comes while it is not awaited.
 pub struct Wakeup {
     hub: Arc<Hub>,
     topic: u64,
@@ -75,7 +83,12 @@ pub struct Wakeup {
 }
 
 impl Wakeup {
-    /// Returns once for all wake-ups since the subscription or the last return.
+    /// Waits for a wake-up, or until it is time to look without one.
+    pub async fn notified_or_poll(&mut self) {
+        let _ = tokio::time::timeout(FALLBACK_POLL, self.notified()).await;
+    }
+
+    /// Waits for a wake-up. Returns once for all wake-ups since the subscription or the last return.
     pub async fn notified(&mut self) {
         if self.receiver.changed().await.is_err() {
             // The sender lives in the hub as long as this subscription does.
@@ -86,15 +99,15 @@ impl Wakeup {
 
 impl Drop for Wakeup {
     fn drop(&mut self) {
-        let mut waiting = self.hub.lock();
-        let this_is_the_last = waiting.get(&self.topic).is_some_and(|sender| sender.receiver_count() == 1);
+        let mut topics = self.hub.lock();
+        let this_is_the_last = topics.get(&self.topic).is_some_and(|sender| sender.receiver_count() == 1);
         if this_is_the_last {
-            waiting.remove(&self.topic);
+            topics.remove(&self.topic);
         }
     }
 }
 
-/// The sender and the topics as hexadecimal text of fixed width: the form in which both engines carry them.
+/// Encodes a sender or topics as hexadecimal text of fixed width, as both databases carry them.
 fn encode(topics: &[u64]) -> String {
     topics.iter().fold(String::with_capacity(topics.len() * 16), |mut text, topic| {
         let _ = write!(text, "{topic:016x}");

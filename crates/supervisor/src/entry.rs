@@ -3,7 +3,7 @@
 
 use crate::records::{Log, Project, Run};
 use crate::tables;
-use crate::words::Level;
+use crate::words::{Level, Word};
 use serde_json::Value;
 use store::{Db, StoreError, Tx, events};
 
@@ -86,7 +86,7 @@ impl<'a> Entry<'a> {
     pub async fn commit(mut self) -> Result<(), StoreError> {
         let tx = self.tx.get();
         if !self.events.is_empty() {
-            let last = events::append_all(tx, &Project::stream(&self.project.id), &self.events).await?;
+            let last = events::append(tx, &Project::stream(&self.project.id), &self.events).await?;
             if let Some(run) = self.ends {
                 tables::runs::update(tx, &Run { last_event: Some(last), ..run }).await?;
             }

@@ -36,7 +36,7 @@ pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
         .route("/api/cancel", post(control::cancel))
         .layer(from_fn_with_state(app.clone(), caller::end_streams))
         .with_state(app)
-        .merge(health.routes(Reader::Anybody).split_for_parts().0)
+        .merge(health.routes(Reader::Public).split_for_parts().0)
         .layer(map_response(keep_private));
     AxumHandler::new(routes, door).naming_unknown_fields(&serde_json::from_str(OPENAPI).unwrap_or_default())
 }

@@ -9,6 +9,7 @@ pub use parse::Faults;
 use llm::DefaultModel;
 use std::path::Path;
 use std::time::Duration;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 const FILE: &str = include_str!("../workflow/workflow.toml");
 
@@ -83,7 +84,8 @@ impl Agent {
 }
 
 /// What an agent writes: an artifact's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Output {
     Markdown,
     Json,
@@ -92,11 +94,7 @@ pub enum Output {
 
 impl Output {
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Markdown => "markdown",
-            Self::Json => "json",
-            Self::Code => "code",
-        }
+        self.into()
     }
 }
 

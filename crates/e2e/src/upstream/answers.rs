@@ -1,4 +1,4 @@
-//! What the test's target answers, path by path.
+//! The responses of the target, path by path.
 
 use super::{Counted, Seen};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 type Body = BoxBody<Bytes, io::Error>;
 
-/// Counts itself as abandoned unless it is told that all went well.
+/// Counts a request as abandoned when dropped, unless it was marked as finished.
 struct Abandoned(Arc<Seen>);
 
 impl Drop for Abandoned {
@@ -68,7 +68,7 @@ fn status(code: u16) -> Response<Body> {
     response
 }
 
-/// What arrived here, as JSON.
+/// Reports the request as JSON.
 async fn echo(request: Request<Incoming>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let headers: Vec<Value> = parts
@@ -77,13 +77,13 @@ async fn echo(request: Request<Incoming>) -> Response<Body> {
         .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]))
         .collect();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let told = json!({
+    let report = json!({
         "method": parts.method.as_str(),
         "uri": parts.uri.to_string(),
         "headers": headers,
         "body": String::from_utf8_lossy(&body),
     });
-    let mut response = Response::new(Full::new(Bytes::from(told.to_string())).map_err(never).boxed());
+    let mut response = Response::new(Full::new(Bytes::from(report.to_string())).map_err(never).boxed());
     let headers = response.headers_mut();
     headers.insert("content-type", "application/json".parse().expect("a header"));
     headers.insert("x-from-target", "yes".parse().expect("a header"));
@@ -99,7 +99,7 @@ fn stream(frames: mpsc::Receiver<Result<Frame<Bytes>, io::Error>>) -> Response<B
     Response::new(BodyExt::boxed(StreamBody::new(ReceiverStream::new(frames))))
 }
 
-/// An event every 50 ms whose data is the time at which it left, in microseconds.
+/// Sends an event every 50 ms, with the time in microseconds as its data.
 #[expect(clippy::disallowed_methods, reason = "real time: the test measures how long an event takes")]
 fn events(seen: Arc<Seen>) -> Response<Body> {
     let (send, receive) = mpsc::channel(1);
@@ -119,7 +119,7 @@ fn events(seen: Arc<Seen>) -> Response<Body> {
     response
 }
 
-/// As many bytes as asked for, with their length told beforehand.
+/// Sends as many bytes as requested, with a Content-Length.
 fn bytes(number: u64) -> Response<Body> {
     const PIECE: usize = 64 * 1024;
     let (send, receive) = mpsc::channel(4);
@@ -139,7 +139,7 @@ fn bytes(number: u64) -> Response<Body> {
     response
 }
 
-/// How many bytes the body had, read as they came.
+/// Reads the body as it comes and answers with its size.
 async fn count(request: Request<Incoming>) -> Response<Body> {
     let mut body = request.into_body();
     let mut total = 0u64;
@@ -149,7 +149,7 @@ async fn count(request: Request<Incoming>) -> Response<Body> {
     Response::new(Full::new(Bytes::from(total.to_string())).map_err(never).boxed())
 }
 
-/// Promises a thousand bytes, or an end, sends ten, and breaks the connection.
+/// Announces a thousand bytes, or a chunked body, sends ten bytes, and breaks the connection.
 fn die(length_is_told: bool) -> Response<Body> {
     let (send, receive) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -164,14 +164,14 @@ fn die(length_is_told: bool) -> Response<Body> {
     response
 }
 
-/// Answers at once and reads the body all the same.
+/// Answers at once and reads the body after that.
 fn early(request: Request<Incoming>) -> Response<Body> {
     let mut body = request.into_body();
     tokio::spawn(async move { while let Some(Ok(_)) = body.frame().await {} });
     status(413)
 }
 
-/// Begins, and never goes on.
+/// Begins a response and never continues.
 fn stall() -> Response<Body> {
     let (send, receive) = mpsc::channel(1);
     tokio::spawn(async move {
@@ -181,7 +181,7 @@ fn stall() -> Response<Body> {
     stream(receive)
 }
 
-/// Agrees to anything and sends back, in capitals, what it is sent.
+/// Accepts any upgrade, and sends back in capitals what it is sent.
 fn websocket(request: &mut Request<Incoming>, seen: Arc<Seen>) -> Response<Body> {
     let protocol = request.headers().get("upgrade").cloned();
     let upgrade = hyper::upgrade::on(request);

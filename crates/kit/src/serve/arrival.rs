@@ -1,8 +1,8 @@
-//! For whom a request asks, where a proxy stands between: what a worker believes of it.
+//! Which client a request comes from if a proxy forwards it: what a worker trusts.
 //!
-//! The gateway vouches for what it forwards, in a signed header, wherever it runs. Others are believed only if
-//! `TRUSTED_PROXIES` names them, on this machine as well. What is not vouched for is removed, so that behind this door
-//! the `X-Forwarded-*` headers are true or absent.
+//! The gateway signs what it says about the client in a header, wherever it runs. Other proxies are trusted only if
+//! `TRUSTED_PROXIES` names them, also on this machine. Headers from others are removed, so that the `X-Forwarded-*` headers
+//! that a service sees are true or absent.
 
 use super::TrustedProxies;
 use crate::headers::{self, is_forwarded_https};
@@ -12,16 +12,17 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Whose request the gateway forwards, in its own signed words.
+/// The client whose request the gateway forwards, signed by the gateway.
 pub const VOUCHED: HeaderName = HeaderName::from_static("x-gateway-forwarded");
 pub const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// A signed header is used for half its life, so that a worker has the other half to read it.
+/// A signed header is sent during the first half of its validity, so that a worker has the other half to read it.
 const USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
 
-/// What is told of a request whose headers have passed a [`Door`], or came from a proxy that is believed.
+/// Returns the client's own request as the headers describe it. They must have passed a [`Door`] or come from a trusted
+/// proxy.
 pub fn forwarded(client: IpAddr, headers: &HeaderMap) -> Forwarded {
     let host = headers::text(headers, X_FORWARDED_HOST).or_else(|| headers::text(headers, header::HOST));
     let host = host.unwrap_or_default().to_owned();
@@ -32,7 +33,7 @@ pub fn sign_forwarded(forwarded: &Forwarded, tokens: &Tokens) -> Option<HeaderVa
     HeaderValue::try_from(tokens.issue_forwarded(forwarded).ok()?).ok()
 }
 
-/// The last signed header of a connection, and when it was made: most connections carry one client's requests.
+/// A cache of the last signed header of a connection: most connections carry the requests of one client.
 #[derive(Default)]
 pub struct SignedForwarded(Mutex<Option<(Forwarded, HeaderValue, i64)>>);
 
@@ -52,19 +53,19 @@ impl SignedForwarded {
     }
 }
 
-/// Which proxies a worker believes; none by default.
+/// The check of forwarding headers at a worker: which proxies it trusts. None by default.
 #[derive(Clone, Default)]
 pub struct Door {
     proxies: TrustedProxies,
     tokens: Option<Arc<Tokens>>,
 }
 
-/// How a request came; an extension of every request that a worker handles.
+/// How a request has arrived. It is an extension of every request that a worker handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The nearest address that is not a proxy of ours.
+    /// The nearest address that is not a trusted proxy.
     pub client: IpAddr,
-    /// The request says that it was forwarded, whether that is believed or not.
+    /// Whether the request says that it was forwarded, trusted or not.
     pub is_forwarded: bool,
 }
 
@@ -115,7 +116,7 @@ fn remove_forwarding(headers: &mut HeaderMap) {
     }
 }
 
-/// Whether a header tells of a client behind a proxy.
+/// Returns whether a header describes a client behind a proxy.
 pub fn is_forwarding(name: &HeaderName) -> bool {
     names_client(name) || hyphenated(name).starts_with("x-forwarded-")
 }
@@ -124,7 +125,7 @@ fn names_client(name: &HeaderName) -> bool {
     matches!(&*hyphenated(name), "forwarded" | "x-real-ip" | "x-forwarded-for")
 }
 
-/// Some servers take an underscore for a hyphen.
+/// Replaces underscores by hyphens, as some servers do.
 pub fn hyphenated(name: &HeaderName) -> Cow<'_, str> {
     let name = name.as_str();
     if name.contains('_') { Cow::Owned(name.replace('_', "-")) } else { Cow::Borrowed(name) }
@@ -148,7 +149,7 @@ mod tests {
         pairs.collect()
     }
 
-    /// The client's address, and the names of the headers that are left.
+    /// Returns the client's address and the names of the remaining headers.
     fn admitted(door: &Door, peer: &str, mut headers: HeaderMap) -> (String, Vec<String>) {
         let arrival = door.admit(peer.parse().unwrap(), &mut headers);
         let mut left: Vec<String> = headers.keys().map(|name| name.as_str().to_owned()).collect();

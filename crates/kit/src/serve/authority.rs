@@ -1,10 +1,10 @@
 //! The host that a request is for: `Host`, `:authority`, or the authority of an absolute target. Pure.
 //!
-//! Each part of the way to an answer may look at another piece of a malformed one, so it is refused instead of read.
+//! Two programs may read a malformed host differently, so it is refused.
 
-/// Whether this is `host` or `host:port`: a name, an IPv4 address, or an IPv6 address in brackets.
+/// Returns whether this is `host` or `host:port`: a name, an IPv4 address, or an IPv6 address in brackets.
 ///
-/// A comma is legal in a name, but not in use, and it would make a list of hosts look like a host.
+/// A comma is legal in a name but not used, and it would make a list of hosts look like a host.
 pub fn is_host(text: &[u8]) -> bool {
     let (host, port) = match text.strip_prefix(b"[") {
         Some(rest) => match rest.iter().position(|byte| *byte == b']') {
@@ -25,7 +25,7 @@ fn is_name_byte(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(byte)
 }
 
-/// Nothing, or a colon and a number; the number may be missing.
+/// Returns whether this is empty, or a colon and a number; the number may be missing.
 fn is_port(text: &[u8]) -> bool {
     match text.split_first() {
         None => true,

@@ -1,4 +1,4 @@
-//! An axum router as a [`Handler`]: the workers' way to be served. Errors come in the workers' shape.
+//! An axum router as a [`Handler`], as the workers use it. Errors have the workers' format.
 
 use super::{Door, Handler, Refusal, RequestBody, RequestContext, vary_by_origin};
 use crate::error::ApiError;
@@ -19,7 +19,8 @@ pub struct AxumHandler {
     known: Arc<KnownFields>,
 }
 
-/// As a layer of a router: what a token or a session shows is not for caches, unless an answer says otherwise.
+/// A layer of a router: forbids caching, since the content depends on a token or a session, unless the response says
+/// otherwise.
 pub async fn keep_private(mut response: Response<Body>) -> Response<Body> {
     let no_store = HeaderValue::from_static("no-store");
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(no_store);
@@ -27,8 +28,8 @@ pub async fn keep_private(mut response: Response<Body>) -> Response<Body> {
 }
 
 impl AxumHandler {
-    /// Unknown paths and wrong methods are answered in the workers' error shape. Every request has its
-    /// [`super::Arrival`] as an extension.
+    /// Makes a handler of a router. It answers unknown paths and wrong methods in the workers' error format, and gives
+    /// every request its [`super::Arrival`] as an extension.
     pub fn new(router: Router, door: Door) -> Self {
         let router = router
             .fallback(async || ApiError::not_found("no such path"))
@@ -39,7 +40,7 @@ impl AxumHandler {
         Self { router: TowerToHyperService::new(router), door, known: Arc::default() }
     }
 
-    /// Answers name what a request has that the service's OpenAPI document does not.
+    /// Makes responses name the fields of a request that the service's OpenAPI document does not have.
     pub fn naming_unknown_fields(mut self, openapi: &Value) -> Self {
         self.known = Arc::new(KnownFields::of_openapi(openapi));
         self
@@ -50,7 +51,7 @@ impl Handler for AxumHandler {
     type Body = Body;
 
     async fn handle(&self, mut request: Request<RequestBody>, context: &RequestContext) -> Response<Body> {
-        // HTTP/2 has the host in its own place, and so has a target that is a whole address: it counts, by RFC 9112.
+        // In HTTP/2 and in a target that is a whole address, the host is not in a header. By RFC 9112 it takes precedence.
         let authority = request.uri().authority().and_then(|host| HeaderValue::from_str(host.as_str()).ok());
         if let Some(host) = authority {
             request.headers_mut().insert(header::HOST, host);

@@ -1,4 +1,4 @@
-//! A request's body: streamed, counted, and given up on when its client is too slow.
+//! A request's body: streamed, counted, and aborted if the client is too slow.
 
 use super::Limits;
 use bytes::Bytes;
@@ -47,12 +47,12 @@ impl RequestBody {
         Self { incoming: None, is_http2: false, patience, received: 0, progress: None }
     }
 
-    /// Tells of the body after it has been handed on.
+    /// Returns the state of the body, which can be read after the body was handed on.
     pub fn watch(&self) -> BodyWatch {
         BodyWatch(self.progress.clone())
     }
 
-    /// The whole body, where it is at most `limit` bytes.
+    /// Reads the whole body; fails if it has more than `limit` bytes.
     pub async fn collect(mut self, limit: usize) -> Result<Vec<u8>, BodyFault> {
         if self.size_hint().lower() > limit as u64 {
             return Err(BodyFault::TooLarge(limit));
@@ -121,13 +121,13 @@ impl Body for RequestBody {
     }
 }
 
-/// hyper takes an HTTP/2 stream that its client gave up without an error for one that ended.
+/// hyper reports an HTTP/2 stream that the client has reset without an error as one that has ended.
 fn was_cut_short(incoming: &Incoming, is_http2: bool) -> bool {
     let bytes_are_missing = incoming.size_hint().exact().is_some_and(|left| left > 0);
     bytes_are_missing || (is_http2 && !incoming.is_end_stream())
 }
 
-/// How long we have waited for the client, not counting the time that we ourselves were busy.
+/// How long the server has waited for the client, without the time in which it was busy itself.
 struct Patience {
     timeout: Duration,
     waited: Duration,
@@ -164,7 +164,7 @@ impl Progress {
     }
 }
 
-/// How far a body has come, and whether it was the body that failed. Nothing to tell of an empty one.
+/// How much of a body was read, and whether reading it failed. Absent for an empty body.
 pub struct BodyWatch(Option<Arc<Progress>>);
 
 impl BodyWatch {

@@ -1,4 +1,4 @@
-//! Where a chunked body ends, read strictly, for requests and for the answers of targets alike. Pure.
+//! Finds the end of a chunked body, strictly, for requests and for the responses of targets. Pure.
 
 use super::Refusal;
 use super::framing::is_token_byte;
@@ -7,10 +7,10 @@ use super::framing::is_token_byte;
 #[derive(Default)]
 pub struct ChunkScanner {
     state: Chunk,
-    /// Of the size being read, or left in the chunk.
+    /// The size that is being read, or what is left of the chunk.
     size: u64,
     digits: u32,
-    /// Bytes of extensions and trailers so far: they carry nothing, so they may not go on for ever.
+    /// Bytes of extensions and trailers so far. They carry no data and are limited.
     overhead: usize,
 }
 
@@ -52,7 +52,7 @@ impl Chunk {
         }
     }
 
-    /// Where `byte` leads within an extension. None for one that cannot stand there.
+    /// Returns the state after `byte` in an extension; none if it is not allowed there.
     fn extended_by(self, byte: u8) -> Option<Self> {
         let is_space = matches!(byte, b' ' | b'\t');
         let is_text = is_space || byte.is_ascii_graphic() || byte >= 0x80;
@@ -84,7 +84,7 @@ impl ChunkScanner {
         self.state == Chunk::Done
     }
 
-    /// How many of `bytes` belong to the body.
+    /// Returns how many of `bytes` belong to the body.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut at = 0;
         while at < bytes.len() && !self.is_done() {
@@ -94,7 +94,7 @@ impl ChunkScanner {
         Ok(at)
     }
 
-    /// How many of `bytes` are framing, and how many after those are data.
+    /// Returns how many of `bytes` are framing, and how many bytes of data follow.
     pub fn next_data(&mut self, bytes: &[u8]) -> Result<(usize, usize), Refusal> {
         let mut framing = 0;
         while framing < bytes.len() && !self.is_done() && self.state != Chunk::Data {

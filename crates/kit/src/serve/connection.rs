@@ -1,4 +1,4 @@
-//! What the parts of one connection tell each other: its wire, its requests, and the server that may end it.
+//! The state that the parts of one connection share: its wire, its requests, and the server that may end it.
 
 use super::arrival::SignedForwarded;
 use super::{Refusal, Serving};
@@ -11,13 +11,13 @@ use std::time::Duration;
 
 pub struct Connection {
     pub peer: SocketAddr,
-    /// The peer's address as header text, made once for all the requests of the connection.
+    /// The peer's address as header text, made once for all requests of the connection.
     pub peer_ip: HeaderValue,
     pub(super) serving: Arc<Serving>,
     pub signed_forwarded: SignedForwarded,
     requests: AtomicUsize,
     served: AtomicUsize,
-    /// Bodies of HTTP/2 answers that have given a piece and not been asked for the next.
+    /// Bodies of HTTP/2 responses whose last piece the client has not read yet.
     unread: AtomicUsize,
     pieces: AtomicUsize,
     upgraded: AtomicBool,
@@ -26,7 +26,7 @@ pub struct Connection {
     pub(super) waker: AtomicWaker,
 }
 
-/// How urgently the server wants the connection gone.
+/// How soon the server wants to end the connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(super) enum Ending {
@@ -37,7 +37,7 @@ pub(super) enum Ending {
 
 impl Connection {
     pub(super) fn new(peer: SocketAddr, serving: Arc<Serving>) -> Self {
-        // An IPv4 address that came through an IPv6 socket is the IPv4 address.
+        // An IPv4 address on an IPv6 socket is shown as the IPv4 address.
         let ip = peer.ip().to_canonical().to_string();
         Self {
             peer,
@@ -60,7 +60,7 @@ impl Connection {
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many requests there have been, running ones included.
+    /// Returns how many requests there were, running ones included.
     pub(super) fn served(&self) -> usize {
         self.served.load(Ordering::Relaxed)
     }
@@ -73,7 +73,7 @@ impl Connection {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// A piece of an answer waits for the client to make room.
+    /// Records that a piece of a response waits for the client to read.
     pub(super) fn piece_given(&self) {
         self.unread.fetch_add(1, Ordering::Relaxed);
         self.pieces.fetch_add(1, Ordering::Relaxed);
@@ -83,8 +83,8 @@ impl Connection {
         self.unread.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Comes back when the client has left answers unread for `patience` (and at most twice that) altogether.
-    /// HTTP/1 needs no such thing: there the socket itself stands still.
+    /// Waits until the client has left responses unread for `patience` (at most twice that). For HTTP/1 the timeout of
+    /// writes on the socket does the same.
     pub(super) async fn stops_reading(&self, patience: Duration) {
         let mut pieces = None;
         while self.unread.load(Ordering::Relaxed) == 0 || pieces != Some(self.pieces.load(Ordering::Relaxed))
@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// From here on the bytes are not HTTP any more.
+    /// Records that the bytes from here on are not HTTP any more.
     pub(super) fn upgrade(&self) {
         self.upgraded.store(true, Ordering::Release);
     }
@@ -103,7 +103,7 @@ impl Connection {
         self.upgraded.load(Ordering::Acquire)
     }
 
-    /// The wire refuses what came: the next request that the service sees stands for it.
+    /// Records that the wire has refused a request. The next request that the service sees stands for it.
     pub(super) fn refuse(&self, refusal: Refusal) {
         self.refusal.get_or_init(|| refusal);
     }

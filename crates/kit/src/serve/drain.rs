@@ -1,8 +1,8 @@
-//! Asking everything to end: the process stops accepting, streams close, connections get a moment to finish.
+//! The shutdown: the process stops accepting, streams close, connections get some time to finish.
 
 use tokio_util::sync::CancellationToken;
 
-/// Shared by all listeners of the process and by every stream that would otherwise go on.
+/// Shared by all listeners of the process and by every stream that has no end of its own.
 #[derive(Clone, Default)]
 pub struct Drain {
     token: CancellationToken,
@@ -21,7 +21,7 @@ impl Drain {
         self.token.cancelled().await;
     }
 
-    /// For parts that take a token of their own.
+    /// Returns the token for code that takes one.
     pub fn token(&self) -> CancellationToken {
         self.token.clone()
     }

@@ -1,8 +1,8 @@
-//! Where an HTTP/1 message ends, read strictly. Pure: bytes in, verdict out.
+//! Finds the end of an HTTP/1 message, strictly. Pure.
 //!
-//! hyper reads leniently what a proxy must refuse: it drops a Content-Length beside a Transfer-Encoding and
-//! takes a bare line feed for a line's end. Two programs that disagree on where a request ends are how requests
-//! are smuggled, so every head passes here before hyper sees it.
+//! hyper accepts what a proxy must refuse: it ignores a Content-Length beside a Transfer-Encoding, and accepts a bare line
+//! feed as the end of a line. If two programs disagree on where a request ends, requests can be smuggled. So every head is
+//! checked here before hyper sees it.
 
 use super::authority::is_host;
 use super::{Limits, Refusal};
@@ -21,7 +21,7 @@ pub struct HeadScanner {
     line_start: usize,
     lines: usize,
     http_11: bool,
-    /// The target is a whole address, with the host in it.
+    /// Whether the target is a whole address, with a host.
     names_host: bool,
     hosts: usize,
     has_empty_host: bool,
@@ -34,7 +34,7 @@ impl HeadScanner {
         self.lines > 0
     }
 
-    /// `bytes` is all that has come of the head so far. Gives the head's length and its body's once it is whole.
+    /// Reads on; `bytes` is all of the head so far. Returns the length of the head and of the body once the head is whole.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<Option<(usize, BodyLength)>, Refusal> {
         while let Some(offset) = memchr(b'\n', &bytes[self.line_start..]) {
             let end = self.line_start + offset;
@@ -89,7 +89,7 @@ impl HeadScanner {
         Ok(())
     }
 
-    /// `METHOD target HTTP/1.x`, one space between.
+    /// Checks `METHOD target HTTP/1.x`, with single spaces.
     fn request_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         let mut parts = line.splitn(3, |byte| *byte == b' ');
         let (Some(method), Some(target), Some(version)) = (parts.next(), parts.next(), parts.next()) else {
@@ -107,7 +107,7 @@ impl HeadScanner {
         Ok(())
     }
 
-    /// An empty one is for targets without a host.
+    /// Checks the header `Host`, which may be empty for targets without a host.
     fn set_host(&mut self, value: &[u8]) -> Result<(), Refusal> {
         self.hosts += 1;
         self.has_empty_host = value.is_empty();
@@ -144,7 +144,7 @@ impl HeadScanner {
 
 const BAD_HOST: Refusal = Refusal::Malformed("the host is not `name` or `name:port`");
 
-/// Whether the target is more than a path. Parsed only if it has anything beyond the plain: hyper does it again.
+/// Returns whether the target is more than a path. Parses it only if it has unusual characters: hyper parses it again.
 fn target_names_host(target: &[u8]) -> Result<bool, Refusal> {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/?=&%-._~+".contains(byte);
     if target.starts_with(b"/") && target.iter().all(plain) {
@@ -163,7 +163,7 @@ fn target_names_host(target: &[u8]) -> Result<bool, Refusal> {
 const NOT_ASCII: Refusal =
     Refusal::Malformed("the target has a character outside ASCII: expected it percent-encoded");
 
-/// The same for a request of HTTP/2, whose target comes in parts that hyper has read already.
+/// Checks the target of an HTTP/2 request, which hyper has already parsed.
 pub fn check_target(uri: &Uri) -> Result<(), Refusal> {
     if uri.path_and_query().is_some_and(|path| !path.as_str().is_ascii()) {
         return Err(NOT_ASCII);
@@ -186,12 +186,12 @@ pub fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Without a branch for each byte, so that many are looked at together.
+/// Written without a branch for each byte, so that the compiler can vectorise it.
 fn has_control(text: &[u8]) -> bool {
     text.iter().fold(false, |found, byte| found | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 127))
 }
 
-/// The value of a `Content-Length`: digits and nothing else.
+/// Parses a `Content-Length`: digits and nothing else.
 pub fn content_length(value: &[u8]) -> Option<u64> {
     let digits =
         std::str::from_utf8(value).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));

@@ -1,4 +1,4 @@
-//! What a client may cost: times, sizes and numbers, the same for every service.
+//! The limits on clients: times, sizes and numbers, the same for every service.
 
 use super::TrustedProxies;
 use std::time::Duration;
@@ -9,23 +9,23 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// How long a connection may stay open between requests.
     pub idle_timeout: Duration,
-    /// How long a body may keep us waiting beyond [`Limits::MIN_BODY_RATE`], and the longest silence in it.
+    /// How long a body may be behind [`Limits::MIN_BODY_RATE`], and the longest pause in it.
     pub body_timeout: Duration,
     /// How long a client may leave a response unread.
     pub write_timeout: Duration,
-    /// How long connections get to finish once the process is asked to stop.
+    /// How long connections get to finish when the process is asked to stop.
     pub drain_timeout: Duration,
     pub max_connections: usize,
     pub max_connections_per_address: usize,
-    /// Those who may hold more than one address may, beside this machine.
+    /// Proxies to which the limit per address does not apply, beside this machine.
     pub uncounted: TrustedProxies,
 }
 
 impl Limits {
     pub const MAX_HEAD_BYTES: usize = 32 * 1024;
-    /// The parser behind us has room for this many on its stack.
+    /// hyper's parser has space for this many on its stack.
     pub const MAX_HEADERS: usize = 100;
-    /// Bytes a second that a body must bring on average; slower ones use up `body_timeout`.
+    /// Bytes per second that a body must have on average; slower ones use up `body_timeout`.
     pub const MIN_BODY_RATE: u64 = 512;
 }
 

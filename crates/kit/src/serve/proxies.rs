@@ -1,10 +1,10 @@
-//! Proxies in front of us, and whose word on the client counts.
+//! Trusted proxies, and the client's address behind them.
 
 use super::arrival::X_FORWARDED_FOR;
 use http::HeaderMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// The proxies in front of us whose word on the client we take.
+/// The proxies whose headers about the client are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(pub Vec<(IpAddr, u8)>);
 
@@ -18,7 +18,7 @@ impl TrustedProxies {
         })
     }
 
-    /// The nearest address that is not one of our own proxies.
+    /// Returns the nearest address that is not a trusted proxy.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.contains(peer) {
@@ -30,7 +30,7 @@ impl TrustedProxies {
     }
 }
 
-/// Some proxies add the port.
+/// Parses an address; some proxies add a port.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     text.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))

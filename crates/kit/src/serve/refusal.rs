@@ -1,19 +1,19 @@
-//! What is refused before any service sees it, and how every service says so.
+//! Requests that are refused before a service sees them, and the errors that all services send for them.
 
 use http::StatusCode;
 
-/// Why a request is refused before any service sees it.
+/// Why a request is refused before a service sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Malformed(&'static str),
     HeadTooLarge,
     HeadTimeout,
-    /// Not the client's fault: the handler broke.
+    /// The handler has panicked.
     Panicked,
 }
 
 impl Refusal {
-    /// Status, code and message, the same for every service.
+    /// Returns status, code and message, the same for every service.
     pub fn describe(self) -> (StatusCode, &'static str, &'static str) {
         match self {
             Self::Malformed(why) => (StatusCode::BAD_REQUEST, "INVALID_REQUEST", why),

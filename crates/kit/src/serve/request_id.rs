@@ -1,4 +1,4 @@
-//! The id under which a request is known in answers, logs and at the services behind.
+//! The id of a request in responses, in logs and at the services behind the gateway.
 
 use base::Random;
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 pub static X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A UUID in its usual form, ready to be sent.
+/// A UUID in its usual text form.
 #[derive(Clone)]
 pub struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// The client's own where it is a well-formed UUID, else a new one.
+    /// Returns the client's id if it is a well-formed UUID, else a new one.
     pub fn of(headers: &HeaderMap, random: &Random) -> Self {
         let given = headers.get(&X_REQUEST_ID).filter(|value| is_uuid(value.as_bytes()));
         Self(given.cloned().unwrap_or_else(|| Self::header(random.uuid_v4())))

@@ -1,4 +1,4 @@
-//! Deadlines that are set often and reached seldom.
+//! A timer for deadlines that are set often and reached rarely.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,14 +6,14 @@ use std::task::Context;
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A timer that costs nothing while deadlines only move forward: it is set again when it fires too early.
+/// A timer that costs nothing while deadlines only move forward: if it fires too early, it is set again.
 #[derive(Default)]
 pub struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl Timer {
-    /// Whether `deadline` has passed; if not, the task is woken when it has.
+    /// Returns whether `deadline` has passed; if not, the task is woken then.
     pub fn expired(&mut self, deadline: Instant, cx: &mut Context<'_>) -> bool {
         let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
         if deadline < sleep.deadline() {
@@ -28,7 +28,7 @@ impl Timer {
         false
     }
 
-    /// Wakes the task sometime: `delay` from now, unless it is set already.
+    /// Sets the timer to wake the task after `delay`, unless it is set already.
     pub fn keep_set(&mut self, delay: Duration, cx: &mut Context<'_>) {
         if self.sleep.as_ref().is_none_or(|sleep| sleep.is_elapsed()) {
             self.expired(Instant::now() + delay, cx);

@@ -1,4 +1,4 @@
-//! One request from its arrival to the last byte of its answer: counted, timed, logged once.
+//! Counts, times and logs each request once, from its arrival to the last byte of its response.
 
 use super::RequestId;
 use super::connection::Connection;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::time::Instant;
 
-/// Logs when it is dropped: after the body's last byte, or when the client leaves.
+/// Logs the request when it is dropped: after the last byte of the body, or when the client disconnects.
 pub(super) struct Tracker {
     connection: Arc<Connection>,
     method: Method,
@@ -21,7 +21,7 @@ pub(super) struct Tracker {
     status: Option<StatusCode>,
     bytes: u64,
     is_http2: bool,
-    /// A piece of the body has been given and the next not been asked for.
+    /// Whether the client has not read the last piece of the body yet.
     is_unread: bool,
 }
 

@@ -1,7 +1,7 @@
-//! The bytes of one connection: what hyper reads has passed the strict framing check, and every wait has an end.
+//! The bytes of one connection: hyper reads only what has passed the strict framing check, and every wait has a timeout.
 //!
-//! hyper is handed one head or one piece of a body at a time. A head that is refused is replaced by a plain
-//! request on whose place the service answers in its own error shape (see [`Connection::refuse`]).
+//! hyper gets one head or one piece of a body at a time. A head that is refused is replaced by a plain request, which the
+//! service answers with an error in its own format (see [`Connection::refuse`]).
 
 use super::Registration;
 use super::chunks::ChunkScanner;
@@ -25,15 +25,15 @@ pub struct Wire {
     limits: Arc<Limits>,
     _registration: Registration,
     buffer: Vec<u8>,
-    /// `buffer[start..end]` has been read and not yet handed on.
+    /// `buffer[start..end]` was read and not yet handed on.
     start: usize,
     end: usize,
-    /// How much of that may be handed on.
+    /// How many bytes of that may be handed on.
     approved: usize,
     framing: Framing,
-    /// Since when we wait for a head, or for its next byte.
+    /// Since when the connection waits for a head, or for its next byte.
     waiting_since: Option<Instant>,
-    /// How many requests the connection had when we last looked.
+    /// How many requests the connection had at the last check.
     served: usize,
     read_timer: Timer,
     write_timer: Timer,
@@ -50,7 +50,7 @@ enum Framing {
     Head(HeadScanner),
     Body(u64),
     Chunked(ChunkScanner),
-    /// HTTP/2, or whatever an upgrade turned the connection into.
+    /// HTTP/2, or another protocol after an upgrade.
     Opaque,
     Refused,
 }
@@ -82,7 +82,7 @@ impl Wire {
         }
     }
 
-    /// Reads until the first bytes tell HTTP/2 from HTTP/1. None for a connection that says nothing.
+    /// Reads until the first bytes tell HTTP/2 from HTTP/1. Returns none if the client sends nothing.
     pub fn poll_protocol(&mut self, cx: &mut Context<'_>) -> Poll<Option<Protocol>> {
         loop {
             let come = &self.buffer[self.start..self.end];
@@ -102,7 +102,7 @@ impl Wire {
         }
     }
 
-    /// Makes `approved` positive, or says that nothing more comes (false).
+    /// Reads until there are approved bytes; returns false if nothing more comes.
     fn poll_approve(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         loop {
             if self.approved > 0 {
@@ -178,7 +178,7 @@ impl Wire {
         match self.fill(cx) {
             Poll::Ready(Ok(read)) => {
                 if first_byte_is_due {
-                    // The head's time starts when we first have to wait for more of it.
+                    // The time limit of the head starts when more of it has to be waited for.
                     self.waiting_since = None;
                 }
                 Poll::Ready(Ok(read > 0))
@@ -207,7 +207,7 @@ impl Wire {
         self.read_timer.expired(since + self.limits.header_timeout, cx)
     }
 
-    /// Nothing is asked and nothing is being answered.
+    /// Returns whether no request is being read or answered.
     fn idled_out(&mut self, cx: &mut Context<'_>) -> bool {
         if self.connection.is_upgraded() {
             return false;
@@ -220,7 +220,7 @@ impl Wire {
             let since = *self.waiting_since.get_or_insert_with(Instant::now);
             return self.read_timer.expired(since + self.limits.idle_timeout, cx);
         }
-        // Set all the same: nobody may ask again when the request ends, and the timer does.
+        // Set in any case: there may be no other wake-up when the request ends.
         self.waiting_since = None;
         self.read_timer.keep_set(self.limits.idle_timeout, cx);
         false
@@ -254,7 +254,7 @@ impl Wire {
         }
     }
 
-    /// A write that makes no progress for `write_timeout` fails: the client has stopped reading.
+    /// Fails if a write has made no progress for `write_timeout`: the client has stopped reading.
     fn watch_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -271,8 +271,8 @@ impl Wire {
         Poll::Pending
     }
 
-    /// Closing with unread bytes makes the kernel reset the connection, and the client may lose our answer:
-    /// read on for a moment, until it has seen the end of it.
+    /// Reads on for a short time before closing. Closing with unread bytes makes the kernel reset the connection, and the
+    /// client could lose the response.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let since = *self.stalled_since.get_or_insert_with(Instant::now);
         loop {
@@ -317,7 +317,7 @@ impl hyper::rt::Write for Wire {
     ) -> Poll<io::Result<usize>> {
         let total: usize = slices.iter().map(|slice| slice.len()).sum();
         let written = if total <= GATHERED_WRITE {
-            // Copying this much costs less than the system's bookkeeping for several pieces.
+            // Copying this much costs less than a vectored write.
             let mut gathered = [0; GATHERED_WRITE];
             let mut end = 0;
             for slice in slices {

@@ -1,7 +1,7 @@
-//! Threads that run connections, each by itself: a connection stays on the thread that it was given to.
+//! Threads with a runtime each, for connections that stay on one thread.
 //!
-//! tokio's shared scheduler moves tasks between threads and, with more than 256 of them ready, through a queue
-//! behind a lock. A proxy's connections are many and alike; a thread of their own serves them with less.
+//! tokio's shared scheduler moves tasks between threads and, with more than 256 of them ready, through a queue with a lock.
+//! The connections of a proxy are many and alike, and cost less on separate threads.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -19,14 +19,14 @@ thread_local! {
 }
 
 impl Workers {
-    /// One thread a core. They end with the process.
+    /// Starts one thread per core. They end with the process.
     pub fn start(name: &str) -> io::Result<Self> {
         let number = std::thread::available_parallelism().map_or(1, usize::from);
         let handles = (0..number).map(|index| start_thread(format!("{name}-{index}"), index));
         Ok(Self { handles: handles.collect::<io::Result<_>>()?, next: AtomicUsize::new(0) })
     }
 
-    /// Threads take turns.
+    /// Returns the next thread, in turn.
     pub(super) fn spawn(&self, connection: impl Future<Output = ()> + Send + 'static) {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         if let Some(handle) = self.handles.get(turn % self.handles.len().max(1)) {
@@ -35,7 +35,7 @@ impl Workers {
     }
 }
 
-/// Which of the threads this is; 0 on any other.
+/// Returns the number of this thread; 0 on any other thread.
 pub fn worker_index() -> usize {
     INDEX.get()
 }

@@ -1,7 +1,10 @@
 //! The predefined prompts: what each kind of agent is told about its task. The texts are files under `prompts`.
 
+use strum::{EnumString, IntoStaticStr};
+
 /// The values of `agentType`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Agent {
     #[default]
     RagChat,
@@ -29,20 +32,11 @@ impl Agent {
     ];
 
     pub fn named(name: &str) -> Result<Self, UnknownAgent> {
-        let found = Self::ALL.into_iter().find(|agent| agent.name() == name);
-        found.ok_or_else(|| UnknownAgent(name.to_owned()))
+        name.parse().map_err(|_| UnknownAgent(name.to_owned()))
     }
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::RagChat => "rag-chat",
-            Self::GraphAnalyst => "graph-analyst",
-            Self::ExecutiveSummary => "executive-summary",
-            Self::TechnicalAuditor => "technical-auditor",
-            Self::FuturePlanner => "future-planner",
-            Self::Coordinator => "coordinator",
-            Self::Critic => "critic",
-        }
+        self.into()
     }
 
     pub fn prompt(self) -> &'static str {

@@ -11,17 +11,13 @@ use crate::tables;
 use crate::tables::users::Revisions;
 use axum::extract::State;
 use axum::response::Response;
-use futures_util::stream;
 use http::HeaderMap;
 use kit::request::Params;
 use kit::sse::{self, Event};
 use serde_json::json;
-use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
-use store::{Db, StoreError, Wakeup};
-
-/// For the case that a wake-up is lost.
-const FALLBACK_POLL: Duration = Duration::from_secs(3);
+use std::collections::BTreeSet;
+use store::follow::Source;
+use store::{Db, StoreError};
 
 pub async fn follow(
     State(app): State<App>,
@@ -32,39 +28,30 @@ pub async fn follow(
     let owner = caller.acting_for(&app, params.get("userId")).await?;
     let given = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let last = given.or(params.get("lastEventId")).and_then(|text| text.parse().ok());
-    // In this order: what changes in between is told.
-    let changed = app.db.subscribe(&topic(&owner.id));
+    // Before the first read, so that no change in between is missed.
+    let wakeup = app.db.subscribe(&topic(&owner.id));
     let seen = tables::users::revisions(&app.db, &owner.id).await?;
     let known = tables::documents::ids_of_user(&app.db, &owner.id).await?.into_iter().collect();
-    let mut follower =
-        Follower { changed, db: app.db.clone(), known, seen, waiting: VecDeque::new(), user_id: owner.id };
+    let mut documents =
+        DocumentEvents { db: app.db.clone(), known, seen, waiting: Vec::new(), user_id: owner.id };
     match last {
-        Some(revision) => follower.resume(revision),
-        None => follower.begin().await?,
+        Some(revision) => documents.resume(revision),
+        None => documents.begin().await?,
     }
-    let events = stream::unfold(follower, |mut follower| async move {
-        match follower.next().await {
-            Ok(event) => Some((event, follower)),
-            Err(error) => {
-                tracing::error!(%error, "an event stream ends");
-                None
-            }
-        }
-    });
-    Ok(sse::respond(events, app.drain.clone()))
+    Ok(sse::respond(store::follow::follow(wakeup, documents), app.drain.clone()))
 }
 
-struct Follower {
+/// The changes to a user's documents, as events.
+struct DocumentEvents {
     db: Db,
     user_id: String,
-    changed: Wakeup,
     seen: Revisions,
     known: BTreeSet<String>,
-    waiting: VecDeque<Event>,
+    waiting: Vec<Event>,
 }
 
-impl Follower {
-    /// Whoever looks for the first time is told what is under way.
+impl DocumentEvents {
+    /// A client that connects for the first time is sent the documents that are being processed.
     async fn begin(&mut self) -> Result<(), StoreError> {
         let documents = tables::documents::of_user(&self.db, &self.user_id).await?;
         let mut under_way: Vec<_> =
@@ -77,45 +64,46 @@ impl Follower {
         Ok(())
     }
 
-    /// Whoever comes back is told what there still is, where something went meanwhile.
+    /// A client that comes back is sent the ids of all documents, if any was removed meanwhile.
     fn resume(&mut self, revision: i64) {
         if self.seen.removal > revision {
             let data = json!({ "ids": self.known });
-            self.waiting.push_back(Event { id: revision, name: "documents".to_owned(), data });
+            self.waiting.push(Event { id: revision, name: "documents".to_owned(), data });
         }
         self.seen.last = self.seen.last.min(revision);
     }
 
-    async fn next(&mut self) -> Result<Event, StoreError> {
-        loop {
-            if let Some(event) = self.waiting.pop_front() {
-                return Ok(event);
-            }
-            let now = tables::users::revisions(&self.db, &self.user_id).await?;
-            if now.last > self.seen.last || now.removal > self.seen.removal {
-                self.look(now).await?;
-                continue;
-            }
-            let _ = tokio::time::timeout(FALLBACK_POLL, self.changed.notified()).await;
-        }
-    }
-
-    async fn look(&mut self, now: Revisions) -> Result<(), StoreError> {
+    /// Collects what has changed up to `now`.
+    async fn collect(&mut self, now: Revisions) -> Result<(), StoreError> {
         for document in tables::documents::changed_since(&self.db, &self.user_id, self.seen.last).await? {
-            self.waiting.push_back(changed(document.to_json(), document.revision));
+            self.waiting.push(changed(document.to_json(), document.revision));
             self.known.insert(document.id);
         }
         if now.removal > self.seen.removal {
             let alive = tables::documents::ids_of_user(&self.db, &self.user_id).await?.into_iter().collect();
             for gone in self.known.difference(&alive) {
                 let data = json!({ "id": gone });
-                self.waiting.push_back(Event { id: now.last, name: "removed".to_owned(), data });
+                self.waiting.push(Event { id: now.last, name: "removed".to_owned(), data });
             }
             self.known = alive;
         }
-        let told = self.waiting.iter().map(|event| event.id).max().unwrap_or(0);
-        self.seen = Revisions { last: now.last.max(told), removal: now.removal };
+        let newest = self.waiting.iter().map(|event| event.id).max().unwrap_or(0);
+        self.seen = Revisions { last: now.last.max(newest), removal: now.removal };
         Ok(())
+    }
+}
+
+impl Source for DocumentEvents {
+    type Item = Event;
+
+    async fn next_page(&mut self) -> Result<Option<Vec<Event>>, StoreError> {
+        if self.waiting.is_empty() {
+            let now = tables::users::revisions(&self.db, &self.user_id).await?;
+            if now.last > self.seen.last || now.removal > self.seen.removal {
+                self.collect(now).await?;
+            }
+        }
+        Ok(Some(std::mem::take(&mut self.waiting)))
     }
 }
 

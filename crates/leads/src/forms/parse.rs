@@ -1,10 +1,17 @@
-//! Forms from the tables `[forms.NAME]` of `stoa.toml`. All faults at once, each by its key.
+//! Reads forms from the tables `[forms.NAME]` of `stoa.toml`. Reports all faults at once, each with its key and line.
 
-use super::{Form, Kind};
-use base::duration;
+use super::Form;
+use crate::field_kind::FieldKind;
+use base::web::{is_link, is_local_path, is_origin};
+use base::{duration, line_at};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
-use toml::{Table, Value};
+use strum::VariantNames;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
+/// The keys of [`RawForm`].
 const KEYS: [&str; 12] = [
     "fields",
     "kinds",
@@ -19,51 +26,87 @@ const KEYS: [&str; 12] = [
     "consent_version",
     "consent_required",
 ];
-const KINDS: [(&str, Kind); 5] = [
-    ("text", Kind::Text),
-    ("long", Kind::Long),
-    ("email", Kind::Email),
-    ("phone", Kind::Phone),
-    ("name", Kind::Name),
-];
 const MOST_FIELDS: usize = 100;
-/// What the parts of a name are called, where they are sent by themselves.
+/// The names of the two parts of a name, if they are sent separately.
 const NAME_PARTS: [&str; 2] = ["first_name", "last_name"];
-/// Paths of the service's own.
-const TAKEN: [&str; 1] = ["export"];
+/// A form with this name could not be posted to: the service has a path of this name.
+const RESERVED_NAME: &str = "export";
 
-/// What a field of this name holds, where nobody says otherwise.
-pub fn usual_kind(name: &str) -> Kind {
-    match name {
-        "email" => Kind::Email,
-        "phone" | "tel" | "telephone" | "mobile" => Kind::Phone,
-        "name" | "full_name" | "fullname" => Kind::Name,
-        "message" | "comment" | "comments" | "notes" => Kind::Long,
-        _ => Kind::Text,
-    }
+/// Something wrong with a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormFault {
+    /// The line of the file, from 1.
+    pub line: usize,
+    /// Begins with the key, such as `` `forms.contact.fields`: ``.
+    pub message: String,
 }
 
-pub fn forms(table: &Table) -> Result<BTreeMap<String, Form>, Vec<String>> {
+/// A form as it is written. A value of a wrong type does not keep the others from being checked.
+#[derive(Deserialize)]
+struct RawForm {
+    fields: Given<Vec<String>>,
+    kinds: Given<BTreeMap<String, String>>,
+    required: Given<Vec<String>>,
+    crm: Given<BTreeMap<String, String>>,
+    origins: Given<Vec<String>>,
+    return_to: Given<Text>,
+    min_fill_time: Given<Text>,
+    country_code: Given<Text>,
+    split_name: Given<bool>,
+    consent_text: Given<Text>,
+    consent_version: Given<Text>,
+    consent_required: Given<bool>,
+}
+
+type Given<T> = Option<Typed<T>>;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Typed<T> {
+    Expected(T),
+    Other(IgnoredAny),
+}
+
+/// A text, which may also be written as a whole number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Text {
+    Text(String),
+    Number(i64),
+}
+
+/// Reads the forms of a file. Returns none if the file has no table `forms`.
+pub fn forms(text: &str) -> Result<Option<BTreeMap<String, Form>>, Vec<FormFault>> {
+    let of_toml = |error: toml::de::Error| {
+        let line = line_at(text, error.span().map_or(0, |span| span.start));
+        vec![FormFault { line, message: error.message().to_owned() }]
+    };
+    let mut file = DeTable::parse(text).map_err(of_toml)?.into_inner();
+    let Some((key, DeValue::Table(table))) =
+        file.remove_entry("forms").map(|(key, value)| (key, value.into_inner()))
+    else {
+        return Ok(None);
+    };
     let mut faults = Vec::new();
+    if table.is_empty() {
+        faults.push((key.span().start, "`forms`: expected at least one form, `[forms.NAME]`".to_owned()));
+    }
     let mut forms = BTreeMap::new();
     for (name, value) in table {
-        let place = format!("forms.{name}");
-        if !is_word(name) || TAKEN.contains(&name.as_str()) {
-            faults
-                .push(format!("`{place}`: expected a name of 1 to 64 of a-z A-Z 0-9 _ - other than export"));
-        }
-        match value {
-            Value::Table(table) => {
-                let mut reader = Reader { place, table, faults: &mut faults };
-                forms.insert(name.clone(), reader.form(name));
-            }
-            _ => faults.push(format!("`{place}`: expected a table, `[forms.{name}]`")),
+        let (offset, name) = (name.span().start, name.into_inner().into_owned());
+        let reader = Reader { offset, offsets: BTreeMap::new(), name: &name, faults: &mut faults };
+        if let Some(form) = reader.form(value) {
+            forms.insert(name, form);
         }
     }
-    if table.is_empty() {
-        faults.push("`forms`: expected at least one form, `[forms.NAME]`".to_owned());
+    if faults.is_empty() {
+        return Ok(Some(forms));
     }
-    if faults.is_empty() { Ok(forms) } else { Err(faults) }
+    faults.sort_by_key(|(offset, _)| *offset);
+    Err(faults
+        .into_iter()
+        .map(|(offset, message)| FormFault { line: line_at(text, offset), message })
+        .collect())
 }
 
 fn is_word(text: &str) -> bool {
@@ -71,53 +114,117 @@ fn is_word(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(sign)
 }
 
+/// Reads one form.
 struct Reader<'a> {
-    place: String,
-    table: &'a Table,
-    faults: &'a mut Vec<String>,
+    name: &'a str,
+    /// Where the form begins in the file, in bytes.
+    offset: usize,
+    /// Where its keys are.
+    offsets: BTreeMap<String, usize>,
+    faults: &'a mut Vec<(usize, String)>,
 }
 
 impl Reader<'_> {
-    fn form(&mut self, name: &str) -> Form {
-        for key in self.table.keys().filter(|key| !KEYS.contains(&key.as_str())) {
-            self.faults.push(format!("unknown key `{}.{key}`: one of {}", self.place, KEYS.join(", ")));
+    fn form(mut self, value: Spanned<DeValue<'_>>) -> Option<Form> {
+        let name = self.name;
+        if !is_word(name) || name == RESERVED_NAME {
+            let wanted = "expected a name of 1 to 64 of a-z A-Z 0-9 _ - other than export";
+            self.faults.push((self.offset, format!("`forms.{name}`: {wanted}")));
         }
-        let fields = self.fields();
+        let Some(table) = value.get_ref().as_table() else {
+            let message = format!("`forms.{name}`: expected a table, `[forms.{name}]`");
+            self.faults.push((self.offset, message));
+            return None;
+        };
+        self.check_keys(table);
+        match RawForm::deserialize(ValueDeserializer::from(value)) {
+            Ok(raw) => Some(self.check(raw)),
+            Err(error) => {
+                self.faults.push((self.offset, format!("`forms.{name}`: {}", error.message())));
+                None
+            }
+        }
+    }
+
+    fn check_keys(&mut self, table: &DeTable<'_>) {
+        for key in table.keys() {
+            let (offset, key) = (key.span().start, key.get_ref().to_string());
+            if !KEYS.contains(&key.as_str()) {
+                let message = format!("unknown key `forms.{}.{key}`: one of {}", self.name, KEYS.join(", "));
+                self.faults.push((offset, message));
+            }
+            self.offsets.insert(key, offset);
+        }
+    }
+
+    fn check(&mut self, raw: RawForm) -> Form {
+        let fields = self.fields(raw.fields, raw.kinds);
         let known = |own: &str| fields.iter().any(|(field, _)| field == own);
-        let required = self.texts("required");
+        let required = self.texts("required", raw.required);
         for field in required.iter().filter(|field| !known(field)) {
             self.fault("required", &format!("`{field}` is not among the fields of the form"));
         }
-        let crm = self.words("crm");
+        let crm = self.table("crm", raw.crm);
         for field in crm.keys().filter(|own| !known(own) && !NAME_PARTS.contains(&own.as_str())) {
             self.fault("crm", &format!("`{field}` is not among the fields of the form"));
         }
-        let split_name = self.switch("split_name");
+        let split_name = self.switch("split_name", raw.split_name);
         self.check_sent_names(&fields, &crm, split_name);
         Form {
-            name: name.to_owned(),
+            name: self.name.to_owned(),
             required,
             crm,
-            origins: self.origins(),
-            return_to: self.checked("return_to", return_address),
-            min_fill_time: self.checked("min_fill_time", duration),
-            country_code: self.checked("country_code", country_code),
+            origins: self.origins(raw.origins),
+            return_to: self.parsed("return_to", raw.return_to, return_address),
+            min_fill_time: self.parsed("min_fill_time", raw.min_fill_time, duration),
+            country_code: self.parsed("country_code", raw.country_code, country_code),
             split_name,
-            consent_text: self.text("consent_text"),
-            consent_version: self.text("consent_version"),
-            consent_required: self.switch("consent_required"),
+            consent_text: self.text("consent_text", raw.consent_text),
+            consent_version: self.text("consent_version", raw.consent_version),
+            consent_required: self.switch("consent_required", raw.consent_required),
             fields,
         }
     }
 
-    /// Of two that the CRM would get under one name, one would be lost.
+    fn fields(
+        &mut self,
+        names: Given<Vec<String>>,
+        kinds: Given<BTreeMap<String, String>>,
+    ) -> Vec<(String, FieldKind)> {
+        let names = self.texts("fields", names);
+        if names.is_empty() || names.len() > MOST_FIELDS {
+            self.fault("fields", &format!("expected 1 to {MOST_FIELDS} names of fields"));
+        }
+        for name in names.iter().filter(|name| name.starts_with('_') || !is_word(name)) {
+            let wanted = "expected 1 to 64 of a-z A-Z 0-9 _ -, not beginning with `_`";
+            self.fault("fields", &format!("`{name}` is not a name: {wanted}"));
+        }
+        let kinds = self.table("kinds", kinds);
+        for name in kinds.keys().filter(|name| !names.contains(name)) {
+            self.fault("kinds", &format!("`{name}` is not among the fields of the form"));
+        }
+        let mut fields = Vec::new();
+        for name in names {
+            let kind =
+                kinds.get(&name).map_or(Ok(FieldKind::usual(&name)), |kind| kind.parse().map_err(|_| kind));
+            let kind = kind.unwrap_or_else(|unknown| {
+                let known = FieldKind::VARIANTS.join(", ");
+                self.fault("kinds", &format!("`{unknown}` is not known: one of {known}"));
+                FieldKind::Text
+            });
+            fields.push((name, kind));
+        }
+        fields
+    }
+
+    /// Refuses two fields that the CRM would get under one name: one of them would be lost.
     fn check_sent_names(
         &mut self,
-        fields: &[(String, Kind)],
+        fields: &[(String, FieldKind)],
         crm: &BTreeMap<String, String>,
         split_name: bool,
     ) {
-        let names = fields.iter().filter(|(_, kind)| *kind == Kind::Name).count();
+        let names = fields.iter().filter(|(_, kind)| *kind == FieldKind::Name).count();
         let is_field = |part: &str| fields.iter().any(|(field, _)| field == part);
         let parts = NAME_PARTS
             .into_iter()
@@ -133,41 +240,10 @@ impl Reader<'_> {
         }
     }
 
-    fn fields(&mut self) -> Vec<(String, Kind)> {
-        let names = self.texts("fields");
-        if names.is_empty() || names.len() > MOST_FIELDS {
-            self.fault("fields", &format!("expected 1 to {MOST_FIELDS} names of fields"));
-        }
-        for name in names.iter().filter(|name| name.starts_with('_') || !is_word(name)) {
-            let wanted = "expected 1 to 64 of a-z A-Z 0-9 _ -, not beginning with `_`";
-            self.fault("fields", &format!("`{name}` is not a name: {wanted}"));
-        }
-        let kinds = self.words("kinds");
-        for name in kinds.keys().filter(|name| !names.contains(name)) {
-            self.fault("kinds", &format!("`{name}` is not among the fields of the form"));
-        }
-        let mut fields = Vec::new();
-        for name in names {
-            let kind = match kinds.get(&name) {
-                None => usual_kind(&name),
-                Some(word) => match KINDS.iter().find(|(own, _)| own == word) {
-                    Some((_, kind)) => *kind,
-                    None => {
-                        let known = KINDS.map(|(own, _)| own).join(", ");
-                        self.fault("kinds", &format!("`{word}` is not known: one of {known}"));
-                        Kind::Text
-                    }
-                },
-            };
-            fields.push((name, kind));
-        }
-        fields
-    }
-
-    fn origins(&mut self) -> Vec<String> {
-        let origins: Vec<String> =
-            self.texts("origins").iter().map(|origin| origin.trim().to_ascii_lowercase()).collect();
-        for origin in origins.iter().filter(|origin| !is_origin(origin)) {
+    fn origins(&mut self, given: Given<Vec<String>>) -> Vec<String> {
+        let origins = self.texts("origins", given);
+        let origins: Vec<String> = origins.iter().map(|origin| origin.trim().to_ascii_lowercase()).collect();
+        for origin in origins.iter().filter(|origin| *origin != "*" && !is_origin(origin)) {
             let wanted = "expected `https://host[:port]`, or `*` for every one";
             self.fault("origins", &format!("`{origin}` is not an origin: {wanted}"));
         }
@@ -175,69 +251,59 @@ impl Reader<'_> {
     }
 
     fn fault(&mut self, key: &str, what: &str) {
-        self.faults.push(format!("`{}.{key}`: {what}", self.place));
+        let offset = self.offsets.get(key).copied().unwrap_or(self.offset);
+        self.faults.push((offset, format!("`forms.{}.{key}`: {what}", self.name)));
     }
 
-    fn text(&mut self, key: &str) -> Option<String> {
-        match self.table.get(key)? {
-            Value::String(text) if !text.is_empty() => Some(text.clone()),
-            Value::Integer(number) => Some(number.to_string()),
-            _ => {
-                self.fault(key, "expected a text that is not empty");
+    fn value<T>(&mut self, key: &str, given: Given<T>, expected: &str) -> Option<T> {
+        match given? {
+            Typed::Expected(value) => Some(value),
+            Typed::Other(_) => {
+                self.fault(key, expected);
                 None
             }
         }
     }
 
-    fn checked<T>(&mut self, key: &str, check: impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let text = self.text(key)?;
-        check(&text).map_err(|fault| self.fault(key, &fault)).ok()
-    }
-
-    fn switch(&mut self, key: &str) -> bool {
-        match self.table.get(key) {
-            None => false,
-            Some(Value::Boolean(switch)) => *switch,
-            Some(_) => {
-                self.fault(key, "expected true or false");
-                false
+    fn text(&mut self, key: &str, given: Given<Text>) -> Option<String> {
+        let expected = "expected a text that is not empty";
+        match self.value(key, given, expected)? {
+            Text::Text(text) if text.is_empty() => {
+                self.fault(key, expected);
+                None
             }
+            Text::Text(text) => Some(text),
+            Text::Number(number) => Some(number.to_string()),
         }
     }
 
-    fn texts(&mut self, key: &str) -> Vec<String> {
-        let Some(value) = self.table.get(key) else { return Vec::new() };
-        let texts = value.as_array().and_then(|list| {
-            list.iter().map(|one| one.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-        });
-        texts.unwrap_or_else(|| {
-            self.fault(key, "expected a list of texts");
-            Vec::new()
-        })
+    fn parsed<T>(
+        &mut self,
+        key: &str,
+        given: Given<Text>,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let text = self.text(key, given)?;
+        parse(&text).map_err(|fault| self.fault(key, &fault)).ok()
     }
 
-    fn words(&mut self, key: &str) -> BTreeMap<String, String> {
-        let Some(value) = self.table.get(key) else { return BTreeMap::new() };
-        let word = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
-        let words = value.as_table().and_then(|table| table.iter().map(word).collect::<Option<_>>());
-        words.unwrap_or_else(|| {
-            self.fault(key, "expected a table of texts");
-            BTreeMap::new()
-        })
+    fn switch(&mut self, key: &str, given: Given<bool>) -> bool {
+        self.value(key, given, "expected true or false").unwrap_or(false)
+    }
+
+    fn texts(&mut self, key: &str, given: Given<Vec<String>>) -> Vec<String> {
+        self.value(key, given, "expected a list of texts").unwrap_or_default()
+    }
+
+    fn table(&mut self, key: &str, given: Given<BTreeMap<String, String>>) -> BTreeMap<String, String> {
+        self.value(key, given, "expected a table of texts").unwrap_or_default()
     }
 }
 
-fn is_origin(text: &str) -> bool {
-    let host = text.strip_prefix("https://").or(text.strip_prefix("http://"));
-    text == "*" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@']))
-}
-
-/// An address or a path of the same site; it goes into a header as it is.
+/// Parses a link or a path of the same site, which is sent in a header as it is.
 fn return_address(text: &str) -> Result<String, String> {
-    let of_web = text.strip_prefix("https://").or(text.strip_prefix("http://"));
-    let is_path = text.starts_with('/') && !text.starts_with("//") && !text.starts_with("/\\");
-    let plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if plain && (is_path || of_web.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))) {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_plain && (is_local_path(text) || is_link(text)) {
         return Ok(text.to_owned());
     }
     Err(format!("`{text}` is not a return address: expected `https://host/path` or `/path`"))
@@ -245,99 +311,13 @@ fn return_address(text: &str) -> Result<String, String> {
 
 fn country_code(text: &str) -> Result<String, String> {
     let digits = text.strip_prefix('+').unwrap_or(text);
-    let sound = (1..=3).contains(&digits.len())
+    let is_code = (1..=3).contains(&digits.len())
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && !digits.starts_with('0');
-    sound
+    is_code
         .then(|| digits.to_owned())
         .ok_or_else(|| format!("`{text}` is not a country code: such as `49` or `+1`"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Forms, Naming};
-    use super::*;
-
-    fn parse(text: &str) -> Result<Forms, Vec<String>> {
-        Forms::parse(&text.parse::<Table>().unwrap())
-    }
-
-    #[test]
-    fn every_fault_is_named_by_its_key() {
-        let faults = parse(
-            "[contact]\nfields = [\"email\", \"_x\"]\nrequired = [\"age\"]\norigins = [\"example.org\"]\n\
-             return_to = \"//evil.example\"\nmin_fill_time = \"soon\"\ncountry_code = \"049\"\nsplit_name = 1\n\
-             colour = \"red\"\n[contact.kinds]\nemail = \"mail\"\n[contact.crm]\nage = \"age\"\n[export]\nfields = [\"a\"]\n",
-        )
-        .unwrap_err();
-        for expected in [
-            "unknown key `forms.contact.colour`: one of fields",
-            "`forms.contact.fields`: `_x` is not a name",
-            "`forms.contact.required`: `age` is not among the fields",
-            "`forms.contact.origins`: `example.org` is not an origin",
-            "`forms.contact.return_to`: `//evil.example` is not a return address",
-            "`forms.contact.min_fill_time`: `soon`",
-            "`forms.contact.country_code`: `049`",
-            "`forms.contact.split_name`: expected true or false",
-            "`forms.contact.kinds`: `mail` is not known: one of text, long, email, phone, name",
-            "`forms.contact.crm`: `age` is not among the fields",
-            "`forms.export`: expected a name",
-        ] {
-            assert!(faults.iter().any(|fault| fault.contains(expected)), "{expected} is not in {faults:#?}");
-        }
-        assert_eq!(faults.len(), 11, "{faults:#?}");
-    }
-
-    #[test]
-    fn two_fields_are_never_sent_under_one_name() {
-        for (form, said) in [
-            (
-                "fields = [\"a\", \"b\"]\ncrm = { a = \"x\", b = \"x\" }",
-                "`a` and `b` would both be sent as `x`",
-            ),
-            ("fields = [\"a\", \"b\"]\ncrm = { a = \"b\" }", "`a` and `b` would both be sent as `b`"),
-            ("fields = [\"a\", \"a\"]", "`a` and `a` would both be sent as `a`"),
-            (
-                "fields = [\"name\", \"first_name\"]\nsplit_name = true",
-                "`first_name` and the part `first_name` of a name would both be sent as `first_name`",
-            ),
-            (
-                "fields = [\"name\", \"city\"]\ncrm = { last_name = \"city\" }",
-                "`city` and the part `last_name` of a name would both be sent as `city`",
-            ),
-        ] {
-            let faults = parse(&format!("[contact]\n{form}\n")).unwrap_err();
-            assert_eq!(faults, [format!("`forms.contact.crm`: {said}")], "{form}");
-        }
-        for form in [
-            "fields = [\"a\", \"b\"]\ncrm = { a = \"b\", b = \"a\" }",
-            "fields = [\"a\", \"b\"]\ncrm = { a = \"\", b = \"\" }",
-            "fields = [\"name\", \"first_name\"]\ncrm = { first_name = \"given\" }",
-            "fields = [\"name\", \"full_name\"]",
-        ] {
-            assert!(parse(&format!("[contact]\n{form}\n")).is_ok(), "{form}");
-        }
-    }
-
-    #[test]
-    fn fields_go_out_under_the_names_of_the_crm() {
-        let forms = parse(
-            "[contact]\nfields = [\"name\", \"email\", \"size\", \"internal\"]\nsplit_name = true\n\
-             [contact.crm]\nsize = \"company_size\"\ninternal = \"\"\nlast_name = \"surname\"\n",
-        )
-        .unwrap();
-        let fields = [("name", "Ada King"), ("email", "a@b.c"), ("size", "7"), ("internal", "x")];
-        let fields = fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let sent = |form: &str, naming| {
-            let sent = forms.properties(form, &fields, naming);
-            sent.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(
-            sent("contact", Naming::AsTyped),
-            "company_size=7 email=a@b.c first_name=Ada name=Ada King surname=King"
-        );
-        let parts = Naming::Parts { first: "firstname", last: "lastname" };
-        assert_eq!(sent("contact", parts), "company_size=7 email=a@b.c firstname=Ada surname=King");
-        assert_eq!(sent("gone", parts), "email=a@b.c firstname=Ada internal=x lastname=King size=7");
-    }
-}
+mod tests;

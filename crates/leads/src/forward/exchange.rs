@@ -1,27 +1,26 @@
 //! One request to a CRM, and what its answer means.
 
 use super::crm::SendError;
-use base::Clock;
+use base::{Clock, innermost};
 use chrono::DateTime;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
-use std::error::Error;
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Of what the CRM says, in an error.
+/// How much of the CRM's answer an error repeats.
 const LONGEST_MESSAGE: usize = 500;
 const LONGEST_ANSWER: usize = 256 * 1024;
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn client(timeout: Duration) -> reqwest::Result<Client> {
-    // A lead goes where it was configured to go, and nowhere that somebody redirects it to.
+    // A lead is sent to the configured address only: redirects are not followed.
     let client = Client::builder().redirect(redirect::Policy::none()).timeout(timeout);
     let client = client.connect_timeout(CONNECT_TIMEOUT.min(timeout));
     client.user_agent(concat!("stoa/", env!("CARGO_PKG_VERSION"))).build()
 }
 
-/// The body of an answer that says yes, read to its end: one that breaks off is no answer.
+/// Sends a request and returns the body of a successful answer. A body that breaks off is an error.
 pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>, SendError> {
     let response = request.send().await.map_err(|error| broken(&error))?;
     let status = response.status();
@@ -34,7 +33,7 @@ pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>,
     if status.is_success() {
         return Ok(body);
     }
-    let said = told(&String::from_utf8_lossy(&body));
+    let said = excerpt(&String::from_utf8_lossy(&body));
     let message = format!("the CRM answered {}: {said}", status.as_u16());
     let message = message.trim_end_matches([':', ' ']).to_owned();
     match status {
@@ -48,8 +47,8 @@ pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>,
     }
 }
 
-/// What others say, short and in a line: not every database takes every character.
-pub fn told(text: &str) -> String {
+/// Shortens the CRM's words to one line, without control characters, which not every database can store.
+pub fn excerpt(text: &str) -> String {
     text.chars().take(LONGEST_MESSAGE).map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
@@ -73,15 +72,7 @@ fn broken(error: &reqwest::Error) -> SendError {
     SendError::Later { cause, message: format!("the CRM did not answer: {}", innermost(error)), after: None }
 }
 
-pub fn innermost(error: &dyn Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
-}
-
-/// Seconds, or a date.
+/// Reads the header `Retry-After`: seconds, or a date.
 fn retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let pause = match text.parse::<u64>() {

@@ -1,7 +1,7 @@
-//! HubSpot: a contact for each email address, made or brought up to date.
+//! HubSpot: creates or updates a contact for each email address.
 
 use super::crm::{Crm, SendError};
-use super::exchange::{exchange, told};
+use super::exchange::{excerpt, exchange};
 use super::settings::CrmSettings;
 use crate::forms::{Forms, Naming};
 use crate::records::Lead;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What HubSpot calls the parts of a name.
+/// HubSpot's names for the parts of a name.
 const NAMES: Naming = Naming::Parts { first: "firstname", last: "lastname" };
 const UPSERT: [&str; 6] = ["crm", "v3", "objects", "contacts", "batch", "upsert"];
 
@@ -51,19 +51,20 @@ impl Hubspot {
         let contact =
             Contact { id_property: "email", id: email, properties, object_write_trace_id: &lead.id };
         let body = Batch { inputs: [contact] };
-        let request = self.client.post(self.settings.url.join(UPSERT)).header("idempotency-key", &lead.id);
+        let request = self.client.post(self.settings.url.0.join(UPSERT)).header("idempotency-key", &lead.id);
         let request = request.bearer_auth(self.settings.token.as_deref().unwrap_or_default());
         let answer = exchange(request.json(&body), &self.clock).await?;
-        // A batch may be answered with yes and have faults in it.
+        // A batch may succeed as a whole and contain errors.
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
         if !answer["results"].is_array() && !answer["errors"].is_array() {
-            let message = "the answer is none of HubSpot's: somebody else may stand in its place".to_owned();
+            let message =
+                "the answer is not in HubSpot's format: another server may have answered".to_owned();
             return Err(SendError::Later { cause: "unexpected", message, after: None });
         }
         match answer["errors"].as_array().and_then(|errors| errors.first()) {
             None => Ok(()),
             Some(fault) => {
-                let said = told(fault["message"].as_str().unwrap_or("no reason given"));
+                let said = excerpt(fault["message"].as_str().unwrap_or("no reason given"));
                 Err(SendError::Refused { message: format!("HubSpot took no contact: {said}") })
             }
         }

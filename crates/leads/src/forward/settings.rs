@@ -1,10 +1,11 @@
-//! Where the CRM is and how it is spoken to. Secrets are shown nowhere.
+//! The CRM's address, credentials and retry times. Secrets are never shown.
 
-use super::exchange::{client, innermost};
+use super::exchange::client;
 use aws_lc_rs::hmac;
+use base::innermost;
+use base::web::HttpUrl;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use reqwest::Url;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -25,22 +26,22 @@ pub struct CrmSettings {
     pub url: CrmUrl,
     pub token: Option<String>,
     pub signing_secret: Option<SigningSecret>,
-    /// For a whole exchange.
+    /// For a whole request.
     pub timeout: Duration,
-    /// How long a lead waits after its first failure, and at most.
+    /// The longest pause after a lead's first failure, and after any.
     pub retry_first: Duration,
     pub retry_longest: Duration,
 }
 
 impl CrmSettings {
-    /// Whether it is a webhook that cannot know who calls.
+    /// Returns whether it is a webhook that cannot verify the sender.
     pub fn is_unsigned(&self) -> bool {
         self.kind == CrmKind::Webhook && self.signing_secret.is_none()
     }
 
-    /// The address, or why it cannot be reached. Any answer will do; no lead and no token is sent.
+    /// Returns the address, or why it cannot be reached. Any answer counts; no lead and no token is sent.
     pub async fn reach(&self) -> Result<String, String> {
-        let mut host = self.url.0.clone();
+        let mut host = self.url.0.as_url().clone();
         host.set_path("/");
         host.set_query(None);
         let client = client(self.timeout).map_err(|error| innermost(&error))?;
@@ -56,39 +57,22 @@ impl CrmSettings {
     }
 }
 
-/// `http` or `https`.
+/// The address that leads are sent to.
 #[derive(Clone)]
-pub struct CrmUrl(pub(super) Url);
-
-impl CrmUrl {
-    pub(super) fn join<'a>(&self, segments: impl IntoIterator<Item = &'a str>) -> Url {
-        let mut url = self.0.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(segments);
-        }
-        url
-    }
-}
+pub struct CrmUrl(pub(super) HttpUrl);
 
 impl FromStr for CrmUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = |url: &Url| {
-            let anonymous = url.username().is_empty() && url.password().is_none();
-            matches!(url.scheme(), "http" | "https")
-                && url.has_host()
-                && anonymous
-                && url.fragment().is_none()
-        };
-        // Not repeated in the message: somebody may have put a secret into it.
+        // The message does not repeat the text, which may hold a secret.
         let wanted =
             "is not an address: expected `https://HOST[:PORT][/PATH]` (or `http`), without credentials";
-        Url::parse(text).ok().filter(plain).map(Self).ok_or_else(|| wanted.to_owned())
+        HttpUrl::parse(text).map(Self).ok_or_else(|| wanted.to_owned())
     }
 }
 
-/// What the webhook's receiver checks signatures with, as Standard Webhooks say.
+/// The secret that signs what is sent to a webhook, as the Standard Webhooks specification says.
 #[derive(Clone)]
 pub struct SigningSecret(Arc<hmac::Key>);
 
@@ -130,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_and_addresses_that_will_not_do_are_not_repeated() {
+    fn errors_do_not_repeat_wrong_secrets_and_addresses() {
         for text in ["", "whsec_", "hunter2", "whsec_hunter2!", "whsec_C2FVsBQIhrscCg=="] {
             let fault = text.parse::<SigningSecret>().unwrap_err();
             assert!(!fault.contains("hunter2"), "{fault}");

@@ -1,4 +1,4 @@
-//! A CRM behind a webhook, signed as Standard Webhooks say.
+//! A CRM behind a webhook, signed as the Standard Webhooks specification says.
 
 use super::crm::{Crm, SendError};
 use super::exchange::exchange;
@@ -47,7 +47,8 @@ impl Webhook {
     async fn post(&self, lead: &Lead) -> Result<(), SendError> {
         let body = self.body(lead);
         let seconds = self.clock.now_ms().div_euclid(1000);
-        let request = self.client.post(self.settings.url.0.clone()).header(CONTENT_TYPE, "application/json");
+        let request =
+            self.client.post(self.settings.url.0.as_url().clone()).header(CONTENT_TYPE, "application/json");
         let request = request.header("idempotency-key", &lead.id).header("webhook-id", &lead.id);
         let mut request = request.header("webhook-timestamp", seconds);
         if let Some(secret) = &self.settings.signing_secret {

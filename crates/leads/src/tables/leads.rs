@@ -1,19 +1,19 @@
-//! Leads.
+//! The table of leads.
 
 use super::AFTER_ALL;
 use crate::records::{Lead, Status};
 use serde::de::DeserializeOwned;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
-use store::{Db, StoreError, Tx};
+use store::{Db, StoreError, Tx, parse_stored};
 
 const COLUMNS: &str = "id, form, status, email, fields, consent, address, sequence_key, idempotency_key, content_digest, \
                        attempts, error, created_at, updated_at, forwarded_at";
 
-/// What a lead measures beside its fields and its consent.
+/// The size of a lead in JSON beside its fields and its consent.
 const OTHER_BYTES: usize = 1_000;
 
-/// False where the same lead is there already.
+/// Inserts a lead. Returns false if the same lead is stored already.
 pub async fn insert(tx: &mut Tx, lead: &Lead) -> Result<bool, StoreError> {
     let sql = format!(
         "INSERT INTO leads ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
@@ -27,7 +27,7 @@ pub async fn insert(tx: &mut Tx, lead: &Lead) -> Result<bool, StoreError> {
     Ok(query.bind(lead.forwarded_at).execute(tx.conn()).await?.rows_affected() > 0)
 }
 
-/// All that changes in the life of a lead.
+/// Updates all columns that can change.
 pub async fn update(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     let update = "UPDATE leads SET status = $2, email = $3, fields = $4, consent = $5, address = $6, sequence_key = $7,
         attempts = $8, error = $9, updated_at = $10, forwarded_at = $11, idempotency_key = $12, content_digest = $13
@@ -42,7 +42,7 @@ pub async fn update(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The lead that came first under this key or with this content.
+/// Returns the id of the stored lead with the same idempotency key or the same content.
 pub async fn find_same(tx: &mut Tx, lead: &Lead) -> Result<Option<String>, StoreError> {
     let select = "SELECT id FROM leads WHERE form = $1 AND (idempotency_key = $2 OR content_digest = $3)
         ORDER BY CASE WHEN idempotency_key = $2 THEN 0 ELSE 1 END, id LIMIT 1";
@@ -51,7 +51,7 @@ pub async fn find_same(tx: &mut Tx, lead: &Lead) -> Result<Option<String>, Store
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// Leads from before `cutoff` are not the same as any that comes now.
+/// Removes the digests of leads from before `cutoff` that would count as the same as this one.
 pub async fn forget_same(tx: &mut Tx, lead: &Lead, cutoff: i64) -> Result<(), StoreError> {
     let update = "UPDATE leads SET idempotency_key = NULL, content_digest = NULL
         WHERE form = $1 AND (idempotency_key = $2 OR content_digest = $3) AND created_at < $4";
@@ -60,7 +60,7 @@ pub async fn forget_same(tx: &mut Tx, lead: &Lead, cutoff: i64) -> Result<(), St
     Ok(())
 }
 
-/// The digests of all leads from before `cutoff`: how many there were.
+/// Removes the digests of at most `most` leads from before `cutoff`. Returns how many.
 pub async fn forget_digests(tx: &mut Tx, cutoff: i64, most: i64) -> Result<u64, StoreError> {
     let update =
         "UPDATE leads SET idempotency_key = NULL, content_digest = NULL WHERE id IN (SELECT id FROM leads
@@ -74,15 +74,15 @@ pub async fn get(db: &Db, id: &str) -> Result<Option<Lead>, StoreError> {
     row.as_ref().map(lead_of).transpose()
 }
 
-/// Locked to the end of `tx`.
+/// Returns a lead and locks it to the end of `tx`.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Lead>, StoreError> {
     let sql = AssertSqlSafe(format!("UPDATE leads SET id = id WHERE id = $1 RETURNING {COLUMNS}"));
     let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
     row.as_ref().map(lead_of).transpose()
 }
 
-/// A place behind all leads of its key, where it has none yet, in a transaction that has locked the key.
-pub async fn give_place(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
+/// Sets a lead's position after all leads of its key, unless it has one. The key's row must be locked in `tx`.
+pub async fn set_position(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     let update =
         "UPDATE leads SET place = 1 + (SELECT COALESCE(MAX(place), 0) FROM leads WHERE sequence_key = $2)
         WHERE id = $1 AND place = 0";
@@ -90,7 +90,7 @@ pub async fn give_place(tx: &mut Tx, lead: &Lead) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The first of the leads that wait under the key of a job.
+/// Returns the first lead that waits under the key of a job.
 pub async fn first_waiting(db: &Db, job: i64) -> Result<Option<Lead>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM leads
@@ -101,13 +101,13 @@ pub async fn first_waiting(db: &Db, job: i64) -> Result<Option<Lead>, StoreError
     row.as_ref().map(lead_of).transpose()
 }
 
-/// Whether leads wait under a key, in a transaction that has locked it.
+/// Returns whether leads wait under a key. The key's row must be locked in `tx`.
 pub async fn any_waiting(tx: &mut Tx, key: &str) -> Result<bool, StoreError> {
     let select = "SELECT id FROM leads WHERE sequence_key = $1 AND status = 'queued' LIMIT 1";
     Ok(sqlx::query(select).bind(key).fetch_optional(tx.conn()).await?.is_some())
 }
 
-/// Which leads somebody wants to see; all where nothing is said.
+/// Which leads to list; an absent value matches all.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub form: Option<String>,
@@ -115,7 +115,7 @@ pub struct Filter {
     pub email: Option<String>,
 }
 
-/// The newest first: those older than `before`.
+/// Returns a page of leads, the newest first: those older than `before`.
 pub async fn page(
     db: &Db,
     filter: &Filter,
@@ -125,7 +125,7 @@ pub async fn page(
     select(db, COLUMNS, filter, before, limit).await?.iter().map(lead_of).collect()
 }
 
-/// What each lead of [`page`] measures, about.
+/// Returns the approximate size in JSON of each lead of [`page`].
 pub async fn sizes(
     db: &Db,
     filter: &Filter,
@@ -166,7 +166,7 @@ fn lead_of(row: &AnyRow) -> Result<Lead, StoreError> {
     let consent: Option<String> = row.try_get("consent")?;
     Ok(Lead {
         form: row.try_get("form")?,
-        status: Status::parse(&row.try_get::<String, _>("status")?)?,
+        status: parse_stored("a lead's status", &row.try_get::<String, _>("status")?)?,
         email: row.try_get("email")?,
         fields: of_text(&id, &row.try_get::<String, _>("fields")?)?,
         consent: consent.as_deref().map(|text| of_text(&id, text)).transpose()?,

@@ -4,16 +4,16 @@ use super::question::Question;
 use super::refusal::{Refusal, RefusedFields};
 use super::{Endpoint, Reader, Reported, Step, estimate, sse};
 use crate::{Cause, ChatError, Piece, Usage};
+use base::{Backoff, innermost};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// If a vendor asks for a longer pause, the request fails, since a user may wait for it.
+/// A client waits for the answer: a vendor that asks for a longer pause is given up.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_PAUSE);
 
 pub struct Exchange {
     endpoint: Arc<Endpoint>,
@@ -105,10 +105,8 @@ impl Exchange {
         if self.written > 0 || self.tries >= self.question.tries || is_too_long {
             return Err(cause);
         }
-        // Jitter, so that clients refused together do not retry together.
-        let jitter = 1.0 + self.endpoint.random.fraction() / 2.0;
-        let doubled = FIRST_PAUSE * 2u32.pow(self.tries.saturating_sub(1));
-        sleep(wanted.unwrap_or(doubled.mul_f64(jitter))).await;
+        let pause = wanted.unwrap_or_else(|| BACKOFF.pause(self.tries.into(), &self.endpoint.random));
+        sleep(pause).await;
         Ok(())
     }
 
@@ -167,13 +165,4 @@ impl Answer {
             }
         }
     }
-}
-
-/// Returns the innermost error: the outer ones only say that a request failed, and name its address.
-pub fn innermost(error: &dyn Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

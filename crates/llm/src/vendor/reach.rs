@@ -1,7 +1,8 @@
 //! Checks whether vendors can be reached, without sending a key or a question.
 
-use super::{VendorSettings, Vendors, client, exchange::innermost};
+use super::{VendorSettings, Vendors, client};
 use crate::provider_name::{VENDOR_A, VENDOR_B, VENDOR_C};
+use base::innermost;
 use reqwest::Client;
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! What may stand in a field: lines, links, icons, slugs. Pure.
 
+use base::web::{is_link, is_local_path};
 use serde_json::{Value, json};
 
 pub const LONGEST_LINE: usize = 500;
@@ -23,12 +24,10 @@ pub fn lines(value: &Value) -> Option<Value> {
     lines.map(|lines| json!(lines))
 }
 
-/// No other scheme: a link is clicked on by everybody.
+/// Returns whether a text is a link to the web or to this installation. Every user may click on it, so it has no other
+/// scheme.
 pub fn is_address(text: &str) -> bool {
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let is_web =
-        rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_alphanumeric() || first == '['));
-    is_line(text) && !text.contains([' ', '\\', '"', '<', '>']) && (is_web || is_local_path(text))
+    is_line(text) && !text.contains([' ', '\\', '"', '<', '>']) && (is_link(text) || is_local_path(text))
 }
 
 /// A name has no sign that makes an address or markup of it.
@@ -36,14 +35,6 @@ pub fn is_icon(text: &str) -> bool {
     let is_name = text.chars().count() <= LONGEST_NAME
         && !text.contains(|sign: char| sign.is_control() || r#":/\<>"'&"#.contains(sign));
     is_name || (text.starts_with("https://") && is_address(text))
-}
-
-/// A path of this installation, which leads to no other host however it is read.
-pub fn is_local_path(text: &str) -> bool {
-    text.starts_with('/')
-        && !text.starts_with("//")
-        && !text.contains('\\')
-        && !text.contains(char::is_control)
 }
 
 pub fn is_slug(text: &str) -> bool {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
-use store::kv::{Expect, Namespace, Order};
+use store::kv::{Expect, Namespace};
 use store::{Db, StoreError};
 
 pub const ATTEMPT_LASTS: Duration = Duration::from_secs(10 * 60);
@@ -118,7 +118,7 @@ impl Records {
         }
         let mut after: Option<String> = None;
         loop {
-            let page = self.namespace.list("", after.as_deref(), PAGE, Order::Ascending).await?;
+            let page = self.namespace.list("", after.as_deref(), PAGE).await?;
             let over: Vec<&str> =
                 page.iter().filter(|entry| is_over(&entry.value, now)).map(|entry| &*entry.key).collect();
             if !over.is_empty() {
@@ -243,7 +243,7 @@ mod tests {
         let (records, clock, _folder) = records().await;
         records.keep_session(BINDING, &claims(), None).await.unwrap();
         records.keep_attempt(STATE, &attempt()).await.unwrap();
-        let all = async || records.namespace.list("", None, PAGE, Order::Ascending).await.unwrap();
+        let all = async || records.namespace.list("", None, PAGE).await.unwrap();
         for entry in all().await {
             let shown = format!("{} {}", entry.key, entry.value);
             assert!(!shown.contains(STATE) && !shown.contains(BINDING), "{shown}");

@@ -1,4 +1,4 @@
-//! The CRM that leads go to, where one is set.
+//! The settings of the CRM, if one is set.
 
 use super::at_least_a_second;
 use super::layers::Layers;
@@ -8,7 +8,7 @@ use leads::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
 const HUBSPOT: &str = "https://api.hubapi.com";
 
-/// None where neither an address nor a kind is given; what is wrong with the rest is a fault in any case.
+/// Returns none if neither an address nor a kind is set. Faults in the others are reported in any case.
 pub fn crm(layers: &mut Layers) -> Option<CrmSettings> {
     let kind = layers.read("crm_kind", kind);
     let url = layers.read("crm_url", url);
@@ -46,7 +46,7 @@ fn url(text: &str) -> Result<Option<CrmUrl>, String> {
     if text.is_empty() { Ok(None) } else { text.parse().map(Some) }
 }
 
-/// It goes into a header.
+/// Parses a token, which is sent in a header.
 fn token(text: &str) -> Result<Option<String>, String> {
     let text = text.trim();
     match text.bytes().all(|byte| byte.is_ascii_graphic()) {

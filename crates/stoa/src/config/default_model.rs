@@ -1,9 +1,9 @@
-//! Two settings that name the model which answers where a request names none.
+//! Two settings that name the model for requests that name none.
 
 use super::layers::Layers;
 use llm::{DefaultModel, DefaultModelFault, Vendors};
 
-/// `whose` is what the settings begin with: `chat` has `chat_provider` and `chat_model`.
+/// Reads the two settings. `whose` is their prefix: `chat` for `chat_provider` and `chat_model`.
 pub fn default_model(layers: &mut Layers, whose: &str, vendors: &Vendors) -> DefaultModel {
     let (provider, model) = (format!("{whose}_provider"), format!("{whose}_model"));
     let read = DefaultModel::of_settings(layers.text(&provider), layers.text(&model), vendors);

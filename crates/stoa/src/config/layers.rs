@@ -1,87 +1,15 @@
-//! Defaults, `stoa.toml`, environment, flags: each setting as text, with where it came from.
+//! Collects the settings from defaults, `stoa.toml`, environment and flags: each as text, with where it came from.
 
+use super::settings::{Setting, setting_in_file, settings};
 use super::{Faults, typos};
 use leads::Forms;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-const DEFAULTS: &str = include_str!("../defaults.toml");
 const DEFAULT_FILE: &str = "stoa.toml";
-/// The one part of the file that is no setting.
+/// The part of the file that is not a setting.
 const FORMS: &str = "forms";
-/// Never on a command line, which everybody on the machine can read.
-const SECRETS: [&str; 12] = [
-    "aws_secret_access_key",
-    "aws_session_token",
-    "jwt_secret",
-    "portal_jwt_secret",
-    "admin_password",
-    "oidc_client_secret",
-    "vendor_a_api_key",
-    "vendor_b_api_key",
-    "vendor_c_api_key",
-    "supervisor_token",
-    "crm_token",
-    "crm_signing_secret",
-];
-/// Names a file that holds a secret, as `JWT_SECRET_FILE` does.
-const IN_FILE: &str = "_file";
-
-/// One setting as `defaults.toml` describes it.
-pub struct Setting {
-    pub name: &'static str,
-    pub help: &'static str,
-    pub default: &'static str,
-}
-
-impl Setting {
-    pub fn environment_name(&self) -> String {
-        // Alone, these names would be anybody's.
-        let prefix = if matches!(self.name, "data_dir" | "models_dir") { "STOA_" } else { "" };
-        format!("{prefix}{}", self.name.to_uppercase())
-    }
-
-    /// With that of the file that may hold it.
-    pub fn environment_names(&self) -> Vec<String> {
-        let name = self.environment_name();
-        let file = self.may_be_in_file().then(|| format!("{name}{}", IN_FILE.to_uppercase()));
-        [Some(name), file].into_iter().flatten().collect()
-    }
-
-    pub fn is_secret(&self) -> bool {
-        SECRETS.contains(&self.name)
-    }
-
-    /// The address of a database may hold its password.
-    fn may_be_in_file(&self) -> bool {
-        self.is_secret() || self.name == "database_url"
-    }
-
-    /// Whether an empty value says something else than the default.
-    fn may_be_emptied(&self) -> bool {
-        self.default.is_empty() || self.name.ends_with("_service_url")
-    }
-}
-
-/// All settings, read once from the commented file that is also their documentation.
-pub fn settings() -> &'static [Setting] {
-    static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
-        let mut help = "";
-        let mut settings = Vec::new();
-        for line in DEFAULTS.lines() {
-            if let Some(comment) = line.strip_prefix("# ") {
-                help = comment;
-            } else if let Some((name, value)) = line.split_once(" = ") {
-                settings.push(Setting { name, help, default: value.trim_matches('"') });
-            }
-        }
-        settings
-    });
-    &SETTINGS
-}
-
-/// The text of each setting, and what has been found wrong so far.
+/// The text of each setting, and the faults found so far.
 pub struct Layers {
     values: BTreeMap<&'static str, (String, String)>,
     forms: Forms,
@@ -102,7 +30,7 @@ impl Layers {
             let flag = format!("--{}", name.replace('_', "-"));
             if name == "database_url" && has_password(&value) {
                 layers.faults.push(format!(
-                    "{flag}: has a password, which everybody on this machine can read there: set DATABASE_URL or \
+                    "{flag}: has a password, which every user of this machine can read there: set DATABASE_URL or \
                      DATABASE_URL_FILE instead"
                 ));
             }
@@ -129,14 +57,9 @@ impl Layers {
             Ok(table) => table,
             Err(error) => return self.faults.push(format!("{shown}: {error}")),
         };
+        self.add_forms(path, &text);
         for (name, value) in table {
-            if let (FORMS, toml::Value::Table(table)) = (name.as_str(), &value) {
-                match Forms::parse(table) {
-                    Ok(forms) => self.forms = forms,
-                    Err(faults) => {
-                        self.faults.extend(faults.iter().map(|fault| format!("{shown}: {fault}")));
-                    }
-                }
+            if name == FORMS && value.is_table() {
                 continue;
             }
             let value = match value {
@@ -149,12 +72,23 @@ impl Layers {
                 }
             };
             let place = format!("`{name}` in {shown}");
-            if let Some(setting) = in_file(&name) {
+            if let Some(setting) = setting_in_file(&name) {
                 self.set_from_file(setting, &value, place);
             } else if !self.set(&name, value, place) {
                 let known: Vec<&str> = settings().iter().map(|setting| setting.name).collect();
                 self.faults.push(format!("unknown setting `{name}` in {shown}: one of {}", known.join(", ")));
             }
+        }
+    }
+
+    fn add_forms(&mut self, path: &Path, text: &str) {
+        match Forms::parse(text) {
+            Ok(forms) => self.forms = forms.unwrap_or_default(),
+            Err(faults) => self.faults.extend(
+                faults
+                    .iter()
+                    .map(|fault| format!("{} line {}: {}", path.display(), fault.line, fault.message)),
+            ),
         }
     }
 
@@ -177,7 +111,7 @@ impl Layers {
         self.warnings.extend(names.filter_map(|name| typos::warning(&name)));
     }
 
-    /// One that is empty is not set, where the other is.
+    /// Of a variable and its `_FILE`, an empty one counts as unset if the other has a value.
     fn add_variables(&mut self, setting: &Setting, mut given: Vec<(String, String)>) {
         if given.len() > 1 {
             given.retain(|(_, value)| !value.is_empty());
@@ -194,7 +128,7 @@ impl Layers {
         }
     }
 
-    /// Without the line's end that editors and shells add.
+    /// Sets a setting to the content of a file, without the line end that editors and shells add.
     fn set_from_file(&mut self, setting: &Setting, path: &str, place: String) {
         match std::fs::read_to_string(path) {
             Ok(text) => drop(self.set(setting.name, text.trim_end_matches(['\r', '\n']).to_owned(), place)),
@@ -204,7 +138,7 @@ impl Layers {
 
     fn set(&mut self, name: &str, value: String, place: String) -> bool {
         match settings().iter().find(|setting| setting.name == name) {
-            // An empty value where there is a default means the default, unless it has a meaning of its own.
+            // An empty value means the default, unless it has a meaning of its own.
             Some(setting) if value.is_empty() && !setting.may_be_emptied() => true,
             Some(setting) => self.values.insert(setting.name, (value, place)).is_some(),
             None => false,
@@ -219,7 +153,7 @@ impl Layers {
         Some(self.text(name)).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// A value that cannot be read is noted, and its type's empty value stands in until [`Layers::finish`].
+    /// Parses a setting. A fault is collected until [`Layers::finish`], and the type's default is returned.
     pub fn read<T: Default>(&mut self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> T {
         parse(self.text(name)).unwrap_or_else(|fault| {
             let place = self.values.get(name).map_or(name, |(_, place)| place);
@@ -228,7 +162,7 @@ impl Layers {
         })
     }
 
-    /// The same for a setting whose default depends on others.
+    /// Parses a setting whose default depends on others.
     pub fn read_or<T: Default>(
         &mut self,
         name: &str,
@@ -238,17 +172,17 @@ impl Layers {
         if self.text(name).is_empty() { default } else { self.read(name, parse) }
     }
 
-    /// The forms of `stoa.toml`, or the built-in one.
+    /// Returns the forms of `stoa.toml`, or the built-in one.
     pub fn forms(&self) -> Forms {
         self.forms.clone()
     }
 
-    /// What looks like a mistake and is none for certain.
+    /// Returns what may be a mistake, and removes it from the layers.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// Something is wrong with a setting that can be read, beside others.
+    /// Adds a fault of a setting that could be parsed.
     pub fn fault(&mut self, name: &str, fault: &str) {
         let place = self.values.get(name).map_or(name, |(_, place)| place);
         self.faults.push(format!("{place}: {fault}"));
@@ -257,12 +191,6 @@ impl Layers {
     pub fn finish<T>(self, value: T) -> Result<T, Faults> {
         if self.faults.is_empty() { Ok(value) } else { Err(Faults(self.faults)) }
     }
-}
-
-/// The secret whose file a name such as `jwt_secret_file` gives.
-fn in_file(name: &str) -> Option<&'static Setting> {
-    let name = name.strip_suffix(IN_FILE)?;
-    settings().iter().find(|setting| setting.name == name && setting.may_be_in_file())
 }
 
 fn has_password(url: &str) -> bool {

@@ -1,13 +1,13 @@
-//! Sizes of memory as settings, and how much of it the machine has.
+//! Settings that are sizes of memory, and the memory of the machine.
 
 use std::path::Path;
 
-/// What `auto` falls back to where the system does not say how much memory there is.
+/// The value of `auto` if the system does not say how much memory there is.
 const FALLBACK: u64 = 1 << 30;
 const SMALLEST: u64 = 1 << 20;
 const UNITS: [(&str, u64); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
-/// `auto` is a quarter of what the machine has, or of what this process may take of it.
+/// Parses a size, or `auto`: a quarter of the memory that this process may use.
 pub fn limit(text: &str) -> Result<u64, String> {
     if text == "auto" {
         return Ok((available().unwrap_or(4 * FALLBACK) / 4).max(SMALLEST));
@@ -16,20 +16,20 @@ pub fn limit(text: &str) -> Result<u64, String> {
     bytes(text).filter(|bytes| *bytes >= SMALLEST).ok_or_else(wrong)
 }
 
-/// `512MiB`: a whole number and a unit.
+/// Parses a whole number and a unit, such as `512MiB`.
 fn bytes(text: &str) -> Option<u64> {
     let (unit, factor) = UNITS.iter().find(|(unit, _)| text.ends_with(unit))?;
     text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// The machine's memory, or the limit of the control group that this process is in.
+/// Returns the machine's memory, or the limit of the control group of this process if that is less.
 fn available() -> Option<u64> {
     let read = |path: &Path| std::fs::read_to_string(path).ok();
     let machine = read(Path::new("/proc/meminfo")).and_then(|text| total_memory(&text));
     let group = read(Path::new("/proc/self/cgroup")).and_then(|text| {
         let group =
             text.lines().find_map(|line| line.strip_prefix("0::"))?.trim_start_matches('/').to_owned();
-        // In a container, its own group is mounted as the root.
+        // In a container, its own control group is mounted as the root.
         let root = Path::new("/sys/fs/cgroup");
         [root.join(group), root.to_owned()].iter().find_map(|folder| read(&folder.join("memory.max")))
     });

@@ -1,10 +1,10 @@
-//! Settings from text. Each fault says what would be accepted.
+//! Parses settings. Each error says what would be accepted.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Absolute, so that what is derived from it means the same wherever it is used. `~/` is the person's own folder,
-/// which no shell has filled in for a default or for `stoa.toml`.
+/// Parses a folder and makes it absolute. `~/` is the user's home folder: no shell has replaced it in a default or in
+/// `stoa.toml`.
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     if text != "~" && !text.starts_with("~/") {
         return std::path::absolute(text).map_err(|error| format!("`{text}` is not a folder: {error}"));
@@ -27,7 +27,7 @@ pub fn one_of(text: &str, accepted: &[&'static str]) -> Result<&'static str, Str
     found.copied().ok_or_else(|| format!("`{text}` is not known: one of {}", accepted.join(", ")))
 }
 
-/// Separated by commas; empty parts do not count.
+/// Parses a list that is separated by commas. Empty parts are skipped.
 pub fn list<T: FromStr<Err = String>>(text: &str) -> Result<Vec<T>, String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::parse).collect()
 }

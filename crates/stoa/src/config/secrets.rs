@@ -1,4 +1,5 @@
-//! Secrets that nobody gave: made at the first start and kept in the data folder, readable by its owner only.
+//! Secrets: those that are set, and one that is generated at the first start and kept in the data folder, readable by its
+//! owner only.
 
 use super::Config;
 use base::token::Tokens;
@@ -10,7 +11,8 @@ use std::path::Path;
 
 const SHORTEST: usize = 32;
 
-/// One secret a line. The first signs, all verify, so that a secret can be replaced while tokens of the old one are about.
+/// Parses secrets, one per line. The first signs, all verify, so that a secret can be replaced while tokens of the old one
+/// are in use.
 pub fn parse(text: &str) -> Result<Vec<String>, String> {
     let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.is_empty()).collect();
     let several = lines.len() > 1;
@@ -25,7 +27,7 @@ pub fn parse(text: &str) -> Result<Vec<String>, String> {
 }
 
 impl Config {
-    /// The first of the secrets signs, all verify.
+    /// Returns the tokens of these secrets: the first signs, all verify.
     pub fn tokens(&self, secrets: &[String], clock: &Clock) -> Tokens {
         let (first, older) = match secrets {
             [first, older @ ..] => (first.as_str(), older),
@@ -36,12 +38,13 @@ impl Config {
     }
 }
 
+/// What the file `secrets.toml` holds.
 pub struct Secrets {
     pub jwt_secrets: Vec<String>,
 }
 
 impl Secrets {
-    /// Several processes may start at once on one folder: all end with the same secret.
+    /// Reads the file, or creates it. Processes that start at the same time on one folder all get the same secret.
     pub fn load_or_create(data_dir: &Path, random: &Random) -> io::Result<Self> {
         let path = data_dir.join("secrets.toml");
         match fs::read_to_string(&path) {
@@ -62,18 +65,18 @@ impl Secrets {
             None => {
                 let shown = path.display();
                 Err(io::Error::other(format!(
-                    "{shown} holds no `jwt_secret` of at least 32 bytes: mend or remove it"
+                    "{shown} holds no `jwt_secret` of at least 32 bytes: correct or remove it"
                 )))
             }
         }
     }
 }
 
-/// A link is made only where there is no file yet, and only of one that is whole and on disk.
+/// Creates the file with a hard link, which fails if the file exists and makes it appear as a whole.
 fn create_whole(data_dir: &Path, path: &Path, random: &Random) -> io::Result<()> {
     let draft = data_dir.join(format!("secrets.{}.tmp", random.hex::<8>()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    writeln!(file, "# Made at the first start. Whoever has this can make tokens.")?;
+    writeln!(file, "# Made at the first start. Anyone who can read this can make tokens.")?;
     writeln!(file, "jwt_secret = \"{}\"", random.hex::<32>())?;
     file.sync_all()?;
     let linked = fs::hard_link(&draft, path);

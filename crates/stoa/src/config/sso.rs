@@ -1,8 +1,8 @@
-//! Single sign-on, from its settings: none where no provider is named.
+//! The settings of single sign-on, if a provider is set.
 
 use super::layers::Layers;
 use super::parse::list;
-use http::Uri;
+use base::web::{HttpUrl, is_link};
 use kit::headers::CookieSecure;
 use portal::SsoSettings;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub fn sso(
     cookie_secure: CookieSecure,
     environment: &'static str,
 ) -> Option<SsoSettings> {
-    // Each is read in any case, so that all faults are told at once.
+    // Each is read in any case, so that all faults are reported at once.
     let issuer = layers.read("oidc_issuer_url", issuer);
     let has_issuer = issuer.is_some();
     let client_id = layers.read("oidc_client_id", |text| match text {
@@ -68,15 +68,16 @@ impl FromStr for Domain {
     }
 }
 
-/// Kept to the letter, because it is compared with what the provider says.
+/// Parses the issuer. It stays as it is written, because it is compared with what the provider says.
 fn issuer(text: &str) -> Result<Option<String>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     let wrong = || format!("`{text}` is not an issuer: expected `https://…`, or `http://` on this machine");
-    let uri = web_address(text).ok_or_else(wrong)?;
-    let is_loopback = uri.host().is_some_and(|host| LOOPBACK.contains(&host));
-    let is_safe = uri.scheme_str() == Some("https") || is_loopback;
+    let address = web_address(text).ok_or_else(wrong)?;
+    let url = address.as_url();
+    let is_loopback = url.host_str().is_some_and(|host| LOOPBACK.contains(&host));
+    let is_safe = url.scheme() == "https" || is_loopback;
     if is_safe { Ok(Some(text.to_owned())) } else { Err(wrong()) }
 }
 
@@ -89,11 +90,10 @@ fn public_url(text: &str) -> Result<Option<String>, String> {
     web_address(base).map(|_| Some(base.to_owned())).ok_or_else(wrong)
 }
 
-fn web_address(text: &str) -> Option<Uri> {
-    let uri: Uri = text.parse().ok()?;
-    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-    let is_plain = uri.query().is_none() && !text.contains(['#', ';', '@']);
-    (is_web && is_plain && uri.host().is_some_and(|host| !host.is_empty())).then_some(uri)
+/// Parses an address that is sent in headers as it is written.
+fn web_address(text: &str) -> Option<HttpUrl> {
+    let is_plain = is_link(text) && text.is_ascii() && !text.contains(['?', '#', ';', '@', '\\']);
+    HttpUrl::parse(text).filter(|_| is_plain)
 }
 
 #[cfg(test)]

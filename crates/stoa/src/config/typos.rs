@@ -1,13 +1,13 @@
-//! Names in the environment that are almost those of settings. Pure.
+//! Finds names in the environment that look like misspelt settings. Pure.
 
-use super::layers::{Setting, settings};
+use super::settings::{Setting, settings};
 use words::edit_distance;
 
-/// Names of other programs that we share: theirs are not mistakes.
+/// The prefix of names that other programs use as well: they are not mistakes.
 const SHARED: &str = "AWS_";
 const OURS: &str = "STOA_";
 
-/// What to say of a variable that is no setting but looks like one.
+/// Returns a warning for a variable that is no setting but looks like one.
 pub fn warning(name: &str) -> Option<String> {
     let known: Vec<String> = settings().iter().flat_map(Setting::environment_names).collect();
     if name.starts_with(SHARED) || known.iter().any(|own| own == name) {
@@ -23,12 +23,13 @@ pub fn warning(name: &str) -> Option<String> {
     }
 }
 
-/// One slip of the finger, or two in a long name; never in the first letter, and not in short names, which others use.
+/// Returns whether two names differ by one typing mistake, or a few in a long name. Never in the first letter, and not in
+/// short names, which other programs use.
 fn is_close(own: &str, name: &str) -> bool {
-    let slips = own.len() / 8;
-    own.len().abs_diff(name.len()) <= slips
+    let mistakes = own.len() / 8;
+    own.len().abs_diff(name.len()) <= mistakes
         && own.as_bytes().first() == name.as_bytes().first()
-        && edit_distance(own, name) <= slips
+        && edit_distance(own, name) <= mistakes
 }
 
 #[cfg(test)]

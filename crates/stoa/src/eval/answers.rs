@@ -1,10 +1,11 @@
-//! `stoa eval DIR --questions FILE`: how many questions the chat answers with the right fact and a right citation.
+//! `stoa eval DIR --questions FILE`: counts the questions that the chat answers with the right fact and a right citation.
 //!
 //! A line of the file has a `question`, the `document` below DIR that answers it, and `facts`: spellings of which one
 //! must be in the answer and in a source that it cites. Without facts, the right answer is that nothing was found.
 
-use super::{open, owner, records, text};
+use super::{open, owner, records};
 use crate::config::Config;
+use anyhow::{Context, Result, ensure};
 use futures_util::StreamExt;
 use knowledge::{Answer, Ask, Knowledge, Spoken, Spool, Status, Upload, User, cited};
 use serde_json::Value;
@@ -18,10 +19,10 @@ struct Asked {
     facts: Vec<String>,
 }
 
-pub async fn run(config: Config, folder: &Path, questions: &Path) -> Result<(), String> {
+pub async fn run(config: Config, folder: &Path, questions: &Path) -> Result<()> {
     let records = records(questions)?;
-    let place = tempfile::tempdir().map_err(text)?;
-    let knowledge = open(&config, place.path()).await?;
+    let temporary = tempfile::tempdir()?;
+    let knowledge = open(&config, temporary.path()).await?;
     let work = tokio::spawn(knowledge.clone().work());
     let owner = owner(&knowledge).await?;
     let documents: BTreeSet<&str> = records.iter().filter_map(|record| record["document"].as_str()).collect();
@@ -48,38 +49,38 @@ pub async fn run(config: Config, folder: &Path, questions: &Path) -> Result<(), 
         let mut out = std::io::stdout().lock();
         let verdict = match good {
             true => "right",
-            // Whether the search or the answer is to blame.
+            // Tells whether the answer or the search is wrong.
             false if sources.iter().any(|source| record.has_fact(source)) => "WRONG",
             false => "unfound",
         };
-        writeln!(out, "{verdict:<8} {}\n         {}", record.question, answer.replace('\n', "\n         "))
-            .map_err(text)?;
+        writeln!(out, "{verdict:<8} {}\n         {}", record.question, answer.replace('\n', "\n         "))?;
     }
     work.abort();
     let mut out = std::io::stdout().lock();
-    writeln!(out, "answered {right} of {answerable}").map_err(text)?;
-    writeln!(out, "refused {refused} of {}", asked - answerable).map_err(text)?;
-    writeln!(out, "seconds each {:.2}", seconds / f64::from(asked.max(1) as u32)).map_err(text)
+    writeln!(out, "answered {right} of {answerable}")?;
+    writeln!(out, "refused {refused} of {}", asked - answerable)?;
+    writeln!(out, "seconds each {:.2}", seconds / f64::from(asked.max(1) as u32))?;
+    Ok(())
 }
 
-async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) -> Result<(), String> {
+async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) -> Result<()> {
     let path = folder.join(name);
-    let body = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let body = std::fs::read(&path).with_context(|| path.display().to_string())?;
     let mut spool = Spool::new(u64::MAX);
-    spool.push(&body, Path::new(".")).map_err(text)?;
+    spool.push(&body, Path::new("."))?;
     let filename = path.file_name().map_or(name.to_owned(), |name| name.display().to_string());
-    let document =
-        knowledge.ingest(owner, Upload { filename, spool: spool.finish() }, "").await.map_err(text)?;
+    let document = knowledge.ingest(owner, Upload { filename, spool: spool.finish() }, "").await?;
     let indexed = document.is_some_and(|document| document.status == Status::Indexed);
-    if indexed { Ok(()) } else { Err(format!("{} cannot be indexed", path.display())) }
+    ensure!(indexed, "{} cannot be indexed", path.display());
+    Ok(())
 }
 
-/// The answer, and the texts of its sources.
-async fn ask(knowledge: &Knowledge, owner: &User, question: &str) -> Result<(String, Vec<String>), String> {
-    let Answer { sources, mut spoken, .. } = knowledge.chat(owner, Ask::new(question)).await.map_err(text)?;
+/// Asks a question. Returns the answer and the texts of its sources.
+async fn ask(knowledge: &Knowledge, owner: &User, question: &str) -> Result<(String, Vec<String>)> {
+    let Answer { sources, mut spoken, .. } = knowledge.chat(owner, Ask::new(question)).await?;
     let mut answer = String::new();
     while let Some(said) = spoken.next().await {
-        if let Spoken::Text(piece) = said.map_err(text)? {
+        if let Spoken::Text(piece) = said? {
             answer.push_str(&piece);
         }
     }
@@ -106,7 +107,7 @@ impl Asked {
     }
 }
 
-/// Without what may be written in several ways.
+/// Removes what may be written in several ways.
 fn plain(text: &str) -> String {
     let text = text.to_lowercase().replace(['`', '*'], "");
     text.split_whitespace().collect::<Vec<&str>>().join(" ")

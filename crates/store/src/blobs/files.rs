@@ -1,4 +1,4 @@
-//! Objects in a folder: written aside, synced, then moved into place, with the folders synced too.
+//! Objects in a folder: written to a staging file, synced, then renamed, with the folders synced too.
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -14,21 +14,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::BlobError;
 
-/// No key can be written like this: keys have their `#` encoded.
+/// The folder of staging files. No key is stored under this name: keys have their `#` encoded.
 const UPLOADS: &str = "#uploads";
 const LOCK: &str = "lock";
 
 pub(super) struct Files {
     root: PathBuf,
     uploads: Arc<Uploads>,
-    /// Whoever finds a folder already made must not go on before it is durable as well.
+    /// Held while folders are created: a writer that finds a folder must not go on before the folder is durable.
     making_folders: Arc<Mutex<()>>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Publish {
-    Replace,
-    Create,
 }
 
 impl Files {
@@ -47,13 +41,13 @@ impl Files {
         .await
     }
 
-    pub(super) async fn put(&self, location: &Location, bytes: Bytes, how: Publish) -> Result<(), BlobError> {
+    pub(super) async fn put(&self, location: &Location, bytes: Bytes) -> Result<(), BlobError> {
         let mut upload = self.new_upload().await?;
         let upload = blocking(move || {
             upload.file.write_all(&bytes)?;
             Ok(upload)
         });
-        self.publish(upload.await?, location, how).await
+        self.publish(upload.await?, location).await
     }
 
     pub(super) async fn put_stream<S>(
@@ -73,7 +67,7 @@ impl Files {
             })
             .await?;
         }
-        self.publish(upload, location, Publish::Replace).await
+        self.publish(upload, location).await
     }
 
     pub(super) async fn delete(&self, location: &Location) -> Result<(), BlobError> {
@@ -90,13 +84,14 @@ impl Files {
         self.new_upload().await.map(drop)
     }
 
-    /// In a task that ends with the upload in hand or drops it: a caller that goes away leaves no file.
+    /// Creates a staging file in a task that returns or drops it: a caller that is dropped leaves no file.
     async fn new_upload(&self) -> Result<Upload, BlobError> {
         let uploads = self.uploads.clone();
         blocking(move || Ok(uploads.create()?)).await
     }
 
-    async fn publish(&self, upload: Upload, location: &Location, how: Publish) -> Result<(), BlobError> {
+    /// Makes a staging file the object of a key.
+    async fn publish(&self, upload: Upload, location: &Location) -> Result<(), BlobError> {
         let path = self.path_of(location);
         let making_folders = self.making_folders.clone();
         blocking(move || {
@@ -105,10 +100,7 @@ impl Files {
                 let _one_at_a_time = making_folders.lock().unwrap_or_else(PoisonError::into_inner);
                 make_durable_folders(folder)?;
             }
-            match how {
-                Publish::Replace => std::fs::rename(&upload.path, &path)?,
-                Publish::Create => std::fs::hard_link(&upload.path, &path)?,
-            }
+            std::fs::rename(&upload.path, &path)?;
             Ok(sync_folder_of(&path)?)
         })
         .await
@@ -119,7 +111,7 @@ impl Files {
     }
 }
 
-/// Where this process writes aside: a folder of its own with a lock that ends with the process.
+/// The staging files of this process: a folder of its own with a lock that ends with the process.
 struct Uploads {
     folder: PathBuf,
     next: AtomicU64,
@@ -127,20 +119,20 @@ struct Uploads {
 }
 
 impl Uploads {
-    /// Also removes the folders of processes that are no more.
+    /// Creates the folder of this process, and removes the folders of processes that have ended.
     fn open(all: &Path) -> IoResult<Uploads> {
         make_durable_folders(all)?;
-        // Only one process at a time looks around here, so that none takes a new folder for a dead one.
-        let looking_around = new_file(&all.join(LOCK), false)?;
-        looking_around.lock()?;
+        // One process at a time, so that none takes a new folder for that of an ended process.
+        let one_at_a_time = new_file(&all.join(LOCK), false)?;
+        one_at_a_time.lock()?;
         for entry in std::fs::read_dir(all)? {
             let folder = entry?.path();
             let lock = folder.join(LOCK);
-            let owner_is_gone = match OpenOptions::new().write(true).open(&lock) {
+            let owner_has_ended = match OpenOptions::new().write(true).open(&lock) {
                 Ok(lock) => lock.try_lock().is_ok(),
                 Err(_) => true,
             };
-            if folder.is_dir() && owner_is_gone {
+            if folder.is_dir() && owner_has_ended {
                 std::fs::remove_dir_all(&folder)?;
             }
         }
@@ -152,7 +144,7 @@ impl Uploads {
 
     fn create(&self) -> IoResult<Upload> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        // Listings pass over such names, as object_store's own staging files have them.
+        // Listings skip such names: object_store's own staging files have them too.
         let path = self.folder.join(format!("upload#{number}"));
         let file = new_file(&path, true)?;
         Ok(Upload { path, file })
@@ -165,7 +157,7 @@ impl Drop for Uploads {
     }
 }
 
-/// A file that is removed again unless it was renamed.
+/// A staging file. It is removed when dropped, unless it was renamed.
 struct Upload {
     path: PathBuf,
     file: File,
@@ -200,7 +192,7 @@ fn new_file(path: &Path, must_be_new: bool) -> IoResult<File> {
     options.open(path)
 }
 
-/// Makes the missing folders from the top down, each synced into the one above it.
+/// Creates the missing folders from the top down, each synced into its parent.
 fn make_durable_folders(folder: &Path) -> IoResult<()> {
     if folder.is_dir() {
         return Ok(());

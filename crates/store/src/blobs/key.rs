@@ -1,13 +1,13 @@
-//! Keys: which are accepted, and how they are written in file and object names.
+//! Keys: which are accepted, and how they are encoded as file and object names.
 //!
-//! `#` and `%` are percent-encoded, all else stays as it is. So no key can meet the names that begin with
-//! `#`, which the store keeps for itself, nor the `name#1` that object_store takes for a staging file.
+//! `#` and `%` are percent-encoded, everything else stays as it is. So no key can be stored under a name that begins with
+//! `#`, which the store reserves, or under a name like `name#1`, which object_store uses for staging files.
 
 use object_store::path::Path;
 
 use super::BlobError;
 
-/// S3 takes 1,024 bytes with the prefix, file systems 255 in each name.
+/// S3 accepts 1,024 bytes with the prefix, file systems 255 in each name.
 const MAX_KEY_BYTES: usize = 900;
 const MAX_SEGMENT_BYTES: usize = 255;
 
@@ -34,13 +34,13 @@ pub(super) fn encode(key: &str) -> Result<Path, BlobError> {
     Path::parse(&encoded).or_else(|error| refuse(&error.to_string()))
 }
 
-/// The folder that holds all keys with this prefix; `None` is the root.
+/// Returns the folder that holds all keys with this prefix; `None` is the root.
 pub(super) fn encode_folder_of(prefix: &str) -> Option<Path> {
     let (folder, _) = prefix.rsplit_once('/')?;
     Path::parse(escape(folder)).ok()
 }
 
-/// `None` for names that are no keys.
+/// Returns the key of a name; none if it is a reserved name.
 pub(super) fn decode(location: &Path) -> Option<String> {
     let encoded = location.as_ref();
     if encoded.contains('#') {

@@ -1,5 +1,4 @@
-//! Objects in an S3 bucket. Credentials and endpoint come from the caller; nothing is read from the
-//! environment.
+//! Objects in an S3 bucket. Credentials and endpoint come from the caller; no environment variable is read.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
@@ -15,9 +14,9 @@ use super::BlobError;
 
 /// At least 5 MiB by S3's rules; with 10,000 parts at most, this allows 80 GiB.
 const PART_BYTES: usize = 8 * 1024 * 1024;
-/// For one step of an upload, with its retries: an upload waits no longer for a store that hangs. A part takes 8 s at
-/// 1 MiB a second, which is the slowest store that uploads are made for.
-const STEP_TAKES: Duration = Duration::from_secs(12);
+/// The time limit for one step of an upload, with its retries, in case the store hangs. A part takes 8 s at 1 MiB a
+/// second, which is the slowest store that uploads are meant for.
+const STEP_TIMEOUT: Duration = Duration::from_secs(12);
 
 #[derive(Clone, Default)]
 pub struct S3Settings {
@@ -29,13 +28,13 @@ pub struct S3Settings {
     pub allow_http: bool,
 }
 
-/// `place` is `bucket` or `bucket/prefix`.
-pub(super) fn connect(place: &str, settings: S3Settings) -> Result<Arc<dyn ObjectStore>, BlobError> {
-    let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+/// Opens `bucket` or `bucket/prefix`.
+pub(super) fn connect(address: &str, settings: S3Settings) -> Result<Arc<dyn ObjectStore>, BlobError> {
+    let (bucket, prefix) = address.split_once('/').unwrap_or((address, ""));
     if bucket.is_empty() {
         return Err(BlobError::Url("the object store URL names no bucket: s3://bucket/prefix".into()));
     }
-    // A limit on silence rather than on the whole: large objects take their time.
+    // A limit on the time without data rather than on the whole: large objects take long.
     let client = ClientOptions::new()
         .with_timeout_disabled()
         .with_connect_timeout(Duration::from_secs(5))
@@ -64,17 +63,17 @@ pub(super) fn connect(place: &str, settings: S3Settings) -> Result<Arc<dyn Objec
     }
 }
 
-/// Waits for one step of an upload.
+/// Waits for one step of an upload, within its time limit.
 pub(super) async fn step<T>(
     work: impl Future<Output = Result<T, object_store::Error>>,
 ) -> Result<T, BlobError> {
-    match tokio::time::timeout(STEP_TAKES, work).await {
+    match tokio::time::timeout(STEP_TIMEOUT, work).await {
         Ok(done) => Ok(done?),
-        Err(_) => Err(BlobError::Unanswered(STEP_TAKES)),
+        Err(_) => Err(BlobError::Unanswered(STEP_TIMEOUT)),
     }
 }
 
-/// One request for a small object, parts for a large one.
+/// Writes a small object with one request, a large one in parts.
 pub(super) async fn put_stream<S>(
     objects: &dyn ObjectStore,
     location: &Path,
@@ -103,8 +102,8 @@ where
     Ok(())
 }
 
-/// Parts that are taken back unless they are made an object. Those of a process that was killed are the
-/// bucket's to expire, by a lifecycle rule.
+/// A multipart upload. It is aborted when dropped, unless it was completed. The parts of a killed process stay until a
+/// lifecycle rule of the bucket removes them.
 struct Upload {
     parts: Option<Box<dyn MultipartUpload>>,
 }
@@ -139,7 +138,7 @@ impl Drop for Upload {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             if let Err(error) = parts.abort().await {
-                tracing::warn!(%error, "cannot take back the parts of an upload");
+                tracing::warn!(%error, "cannot abort an upload");
             }
         });
     }

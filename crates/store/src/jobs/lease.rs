@@ -1,21 +1,21 @@
-//! What a worker does to a job: take it for a while, keep it, end it, give it back. Every step names the
-//! attempt that it belongs to, so a worker that lost its lease changes nothing.
+//! What a worker does to a job: claims it with a lease, extends the lease, ends the job, releases it. Every statement
+//! names the attempt that it belongs to, so a worker that has lost its lease changes nothing.
 
+use base::Backoff;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
 
 use super::{COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
 use crate::{Db, Dialect, StoreError, Tx};
 
-const FIRST_BACKOFF_MS: i64 = 1_000;
-const LONGEST_BACKOFF_MS: i64 = 10 * 60 * 1_000;
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10 * 60));
 /// `$1` is now.
 const ABANDONED: &str =
     "state = 'running' AND due_at <= $1 AND (attempt - released >= max_attempts OR cancel_requested = 1)";
 const WORKER_DIED: &str = "its worker stopped without a word, too many times";
 
-/// Takes the most urgent job that is due: highest priority first, then the oldest. A running one whose lease
-/// has ended is due as well.
+/// Claims the most urgent job that is due: the highest priority first, then the oldest. A running job whose lease has
+/// ended is due as well.
 pub async fn claim(
     db: &Db,
     kinds: &[String],
@@ -50,13 +50,13 @@ pub async fn claim(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     Continue,
-    /// Somebody asked for it to stop.
+    /// A caller has cancelled it.
     Cancelled,
     /// Another worker has it, or it has ended.
     Lost,
 }
 
-/// Extends the lease from now on.
+/// Extends the lease: it ends `lease` from now.
 pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat, StoreError> {
     let until = db.now_ms() + milliseconds(lease);
     let extend = "UPDATE jobs SET due_at = $3 WHERE id = $1 AND attempt = $2 AND state = 'running'
@@ -72,8 +72,8 @@ pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat,
     }
 }
 
-/// Fails with [`StoreError::LeaseLost`] where the job is not ours any more. Where it is, it stays ours until `tx`
-/// ends: what is written meanwhile is written by its only worker.
+/// Fails with [`StoreError::LeaseLost`] if another worker has the job by now. If not, none can claim it until `tx` ends:
+/// what `tx` writes is written by the job's only worker.
 pub async fn hold(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     let lock = match tx.db().dialect() {
         Dialect::Sqlite => "",
@@ -82,20 +82,20 @@ pub async fn hold(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     let sql = format!("SELECT 1 FROM jobs WHERE id = $1 AND attempt = $2 AND state = 'running' {lock}");
     let query = sqlx::query(AssertSqlSafe(sql)).bind(job.id).bind(job.attempt);
     let found = query.fetch_optional(tx.conn()).await?;
-    must_be_ours(job, u64::from(found.is_some()))
+    check_lease(job, u64::from(found.is_some()))
 }
 
-/// Ends a job in the transaction of its results. [`StoreError::LeaseLost`] must undo them: let `tx` drop.
+/// Ends a job in the transaction of its results. On [`StoreError::LeaseLost`], drop `tx` to undo them.
 pub async fn complete(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     let now = tx.now_ms();
     let update = "UPDATE jobs SET state = 'done', finished_at = $3, error = NULL
         WHERE id = $1 AND attempt = $2 AND state = 'running'";
     let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(now);
-    must_be_ours(job, query.execute(tx.conn()).await?.rows_affected())
+    check_lease(job, query.execute(tx.conn()).await?.rows_affected())
 }
 
-/// Ends an attempt. The job goes back to the queue, or ends as failed, or as cancelled where that was asked
-/// for; returned is the job as it is now.
+/// Ends a failed attempt. The job goes back to the queue, or ends as failed, or as cancelled if that was requested.
+/// Returns the job as it is then.
 pub async fn fail(tx: &mut Tx, job: &Job, error: &JobError) -> Result<Job, StoreError> {
     let now = tx.now_ms();
     let spent = job.attempt - job.released;
@@ -103,7 +103,7 @@ pub async fn fail(tx: &mut Tx, job: &Job, error: &JobError) -> Result<Job, Store
         Retry::Never => None,
         _ if spent >= job.max_attempts => None,
         Retry::After(delay) => Some(milliseconds(delay)),
-        Retry::Backoff => Some(backoff_ms(spent, tx.db().random().fraction())),
+        Retry::Backoff => Some(milliseconds(BACKOFF.pause(spent, tx.db().random()))),
     };
     let (state, due_at, finished_at) = match delay {
         Some(delay) => (State::Queued, now.saturating_add(delay), None),
@@ -124,19 +124,19 @@ pub async fn fail(tx: &mut Tx, job: &Job, error: &JobError) -> Result<Job, Store
     }
 }
 
-/// Hands a job back at once, without costing one of its attempts.
+/// Returns a job to the queue at once, without using up one of its attempts.
 pub async fn release(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     let now = tx.now_ms();
     let update = "UPDATE jobs SET state = 'queued', released = released + 1, due_at = $3
         WHERE id = $1 AND attempt = $2 AND state = 'running'";
     let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(now);
-    must_be_ours(job, query.execute(tx.conn()).await?.rows_affected())?;
+    check_lease(job, query.execute(tx.conn()).await?.rows_affected())?;
     tx.wake(TOPIC);
     Ok(())
 }
 
-/// Jobs whose workers died and that [`claim`] does not give out again: their attempts are spent, or somebody
-/// cancelled them. [`settle_abandoned`] ends each.
+/// Returns the jobs whose workers died and that [`claim`] does not return any more: their attempts are used up, or they
+/// were cancelled. [`settle_abandoned`] ends each of them.
 pub async fn abandoned(db: &Db, kinds: &[String]) -> Result<Vec<Job>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM jobs
@@ -151,7 +151,7 @@ pub async fn abandoned(db: &Db, kinds: &[String]) -> Result<Vec<Job>, StoreError
     rows.iter().map(job_of).collect()
 }
 
-/// The job as it ended, `failed` or `cancelled`; none where it is not abandoned any more.
+/// Ends an abandoned job as `failed` or `cancelled` and returns it; none if it is not abandoned any more.
 pub async fn settle_abandoned(tx: &mut Tx, job: &Job) -> Result<Option<Job>, StoreError> {
     let now = tx.now_ms();
     let sql = format!(
@@ -163,35 +163,16 @@ pub async fn settle_abandoned(tx: &mut Tx, job: &Job) -> Result<Option<Job>, Sto
     query.fetch_optional(tx.conn()).await?.as_ref().map(job_of).transpose()
 }
 
-fn must_be_ours(job: &Job, changed_rows: u64) -> Result<(), StoreError> {
+/// Fails unless a statement that names the attempt has found its row.
+fn check_lease(job: &Job, changed_rows: u64) -> Result<(), StoreError> {
     match changed_rows {
         0 => Err(StoreError::LeaseLost { job: job.id, attempt: job.attempt }),
         _ => Ok(()),
     }
 }
 
-/// Doubles with each attempt. Half of it is random, so that jobs that failed together do not come back
-/// together.
-fn backoff_ms(spent_attempts: i64, fraction: f64) -> i64 {
-    let doublings = u32::try_from(spent_attempts - 1).unwrap_or(0).min(20);
-    let longest = (FIRST_BACKOFF_MS << doublings).min(LONGEST_BACKOFF_MS);
-    longest / 2 + (longest as f64 / 2.0 * fraction) as i64
-}
-
 /// `$4, $5, $6`
 fn placeholders(first: usize, count: usize) -> String {
     let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
     numbers.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn backoff_doubles_up_to_ten_minutes_and_half_of_it_is_random() {
-        assert_eq!((backoff_ms(1, 0.0), backoff_ms(1, 0.999)), (500, 999));
-        assert_eq!((backoff_ms(4, 0.0), backoff_ms(4, 0.5)), (4_000, 6_000));
-        assert_eq!(backoff_ms(60, 0.0), LONGEST_BACKOFF_MS / 2);
-    }
 }

@@ -1,4 +1,4 @@
-//! The loop that takes jobs and runs them: bounded, woken by new work, and drained at shutdown.
+//! The loop that claims jobs and runs them: bounded, woken by new jobs, and drained at shutdown.
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -13,35 +13,36 @@ use crate::{Db, StoreError, Tx};
 
 const FIRST_HEARTBEAT: Duration = Duration::from_millis(250);
 
-/// What is done with the jobs of a [`Worker`].
+/// Runs the jobs of a [`Worker`].
 pub trait Handler: Send + Sync + 'static {
-    /// Does the job and calls [`super::complete`] in the transaction of its results. `stop` fires when the
-    /// job is cancelled or its lease is lost: return soon then. Whatever is returned without having
-    /// completed the job counts as a failed attempt.
+    /// Does the job and calls [`super::complete`] in the transaction of its results. `stop` fires when the job is
+    /// cancelled or its lease is lost: return soon then. Returning without having completed the job counts as a failed
+    /// attempt.
     fn run(&self, job: Job, stop: CancellationToken) -> BoxFuture<'_, Result<(), JobError>>;
 
-    /// Before the end of an attempt is written in `tx`: locks what the job is about, where everybody locks that
-    /// before the job.
+    /// Called before the end of an attempt is written in `tx`. Locks the rows that all writers lock before the job, so
+    /// that the order of locks is the same everywhere.
     fn lock<'a>(&'a self, _tx: &'a mut Tx, _job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The job has ended as failed or cancelled, in `tx`: what belongs to that can be written with it.
+    /// Called when the job has ended as failed or cancelled in `tx`. Writes what belongs to that in the same transaction.
     fn given_up<'a>(&'a self, _tx: &'a mut Tx, _job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 }
 
+/// Runs jobs of some kinds until shutdown.
 pub struct Worker {
     pub db: Db,
     pub kinds: Vec<String>,
     pub handler: Arc<dyn Handler>,
     pub concurrency: usize,
-    /// How long a job stays with a worker that gives no sign of life.
+    /// How long a job stays with a worker that sends no heartbeat.
     pub lease: Duration,
     /// How often to look for jobs that have become due.
     pub poll: Duration,
-    /// How long running handlers may go on after the shutdown or after `stop`.
+    /// How long running handlers may continue after the shutdown or after `stop`.
     pub grace: Duration,
 }
 
@@ -58,7 +59,7 @@ impl Worker {
         }
     }
 
-    /// Runs until `shutdown`, then waits for the running handlers and hands back what they leave undone.
+    /// Runs until `shutdown`, then waits for the running handlers and releases the jobs that they leave undone.
     pub async fn run(self, shutdown: CancellationToken) {
         let name = self.db.random().hex::<8>();
         let worker = Arc::new(self);
@@ -66,12 +67,12 @@ impl Worker {
         let mut poll = tokio::time::interval(worker.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut running = JoinSet::new();
-        let give_back = CancellationToken::new();
+        let release = CancellationToken::new();
         while !shutdown.is_cancelled() {
             if running.len() < worker.concurrency
                 && let Some(job) = worker.claim(&name).await
             {
-                running.spawn(attend(worker.clone(), job, give_back.clone()));
+                running.spawn(run_job(worker.clone(), job, release.clone()));
                 continue;
             }
             tokio::select! {
@@ -83,7 +84,7 @@ impl Worker {
         }
         let drained = async { while running.join_next().await.is_some() {} };
         if timeout(worker.grace, drained).await.is_err() {
-            give_back.cancel();
+            release.cancel();
             while running.join_next().await.is_some() {}
         }
     }
@@ -92,7 +93,7 @@ impl Worker {
         match lease::claim(&self.db, &self.kinds, name, self.lease).await {
             Ok(job) => job,
             Err(error) => {
-                tracing::error!(%error, "cannot take jobs");
+                tracing::error!(%error, "cannot claim jobs");
                 None
             }
         }
@@ -120,8 +121,8 @@ impl Worker {
     }
 }
 
-/// Runs one job to its end, whichever that is.
-async fn attend(worker: Arc<Worker>, job: Job, give_back: CancellationToken) {
+/// Runs one attempt of a job to its end: done, failed, cancelled, lost or released.
+async fn run_job(worker: Arc<Worker>, job: Job, release: CancellationToken) {
     let stop = CancellationToken::new();
     let mut handling = {
         let (worker, job, stop) = (worker.clone(), job.clone(), stop.clone());
@@ -133,7 +134,7 @@ async fn attend(worker: Arc<Worker>, job: Job, give_back: CancellationToken) {
             let result = result.unwrap_or_else(|error| Err(JobError::retry(format!("the handler stopped: {error}"))));
             settle(&worker, &job, result).await
         }
-        lost_or_cancelled = keep(&worker, &job) => {
+        lost_or_cancelled = keep_lease(&worker, &job) => {
             stop.cancel();
             end_within(worker.grace, &mut handling).await;
             match lost_or_cancelled {
@@ -141,29 +142,29 @@ async fn attend(worker: Arc<Worker>, job: Job, give_back: CancellationToken) {
                 _ => Ok(()),
             }
         }
-        () = give_back.cancelled() => {
+        () = release.cancelled() => {
             end_within(Duration::ZERO, &mut handling).await;
-            hand_back(&worker.db, &job).await
+            release_job(&worker.db, &job).await
         }
     };
     if let Err(error) = settled {
-        tracing::error!(job = job.id, kind = job.kind, %error, "cannot end an attempt: its lease will");
+        tracing::error!(job = job.id, kind = job.kind, %error, "cannot end an attempt: it ends with its lease");
     }
 }
 
-/// Keeps the lease for as long as there is nothing to say.
-async fn keep(worker: &Worker, job: &Job) -> Heartbeat {
-    let mut asked = worker.db.subscribe(&cancel_topic(job.id));
+/// Extends the lease until the job is cancelled or the lease is lost, and returns which.
+async fn keep_lease(worker: &Worker, job: &Job) -> Heartbeat {
+    let mut cancelled = worker.db.subscribe(&cancel_topic(job.id));
     let mut lease_ends = Instant::now() + worker.lease;
-    // The first look is an early one: a request from before the subscription woke nobody.
+    // The first heartbeat is early: a request to cancel from before the subscription has sent no wake-up.
     let mut pause = FIRST_HEARTBEAT.min(worker.lease / 3);
     loop {
-        let _ = timeout(pause, asked.notified()).await;
+        let _ = timeout(pause, cancelled.notified()).await;
         pause = worker.lease / 3;
         let beat = Instant::now();
         match lease::heartbeat(&worker.db, job, worker.lease).await {
             Ok(Heartbeat::Continue) => lease_ends = beat + worker.lease,
-            Ok(over) => return over,
+            Ok(ended) => return ended,
             Err(error) if beat < lease_ends => tracing::warn!(job = job.id, %error, "no heartbeat"),
             Err(_) => return Heartbeat::Lost,
         }
@@ -189,7 +190,7 @@ async fn settle(worker: &Worker, job: &Job, result: Result<(), JobError>) -> Res
     worker.handler.lock(&mut tx, job).await?;
     let now = match lease::fail(&mut tx, job, &error).await {
         Ok(now) => now,
-        // Completed after all, or somebody else's by now.
+        // It was completed after all, or another worker has it by now.
         Err(StoreError::LeaseLost { .. }) => return Ok(()),
         Err(error) => return Err(error),
     };
@@ -212,7 +213,7 @@ async fn is_still_running(db: &Db, job: &Job) -> Result<bool, StoreError> {
     Ok(now.is_some_and(|now| now.state == State::Running && now.attempt == job.attempt))
 }
 
-async fn hand_back(db: &Db, job: &Job) -> Result<(), StoreError> {
+async fn release_job(db: &Db, job: &Job) -> Result<(), StoreError> {
     let mut tx = db.begin().await?;
     match lease::release(&mut tx, job).await {
         Ok(()) => tx.commit().await,

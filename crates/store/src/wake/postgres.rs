@@ -1,27 +1,26 @@
-//! `NOTIFY` in the transaction, and one `LISTEN` connection per process.
+//! Wake-ups between processes on PostgreSQL: `NOTIFY` in the transaction, and one `LISTEN` connection per process.
 
 use sqlx::AnyConnection;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hub, decode, encode};
+use super::{Hub, RECONNECT_PAUSE, decode, encode};
 use crate::StoreError;
 
 const CHANNEL: &str = "stoa_wake";
-const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 /// A notification holds at most 8,000 bytes, and a topic takes 16.
 const TOPICS_PER_NOTIFICATION: usize = 400;
 
-/// Returns once it listens, so that whoever has a `Db` misses nothing.
+/// Forwards the wake-ups of other processes to `hub` until `stopped`. Returns once it listens, so that no subscriber of
+/// the `Db` misses one.
 pub(crate) async fn listen(url: &str, hub: Arc<Hub>, stopped: CancellationToken) -> Result<(), StoreError> {
     let listener = connect(url).await?;
     let url = url.to_owned();
     tokio::spawn(async move {
         tokio::select! {
             () = stopped.cancelled() => {}
-            () = forward_for_ever(listener, &url, &hub) => {}
+            () = forward_until_stopped(listener, &url, &hub) => {}
         }
     });
     Ok(())
@@ -33,7 +32,7 @@ async fn connect(url: &str) -> Result<PgListener, sqlx::Error> {
     Ok(listener)
 }
 
-async fn forward_for_ever(listener: PgListener, url: &str, hub: &Hub) {
+async fn forward_until_stopped(listener: PgListener, url: &str, hub: &Hub) {
     let mut listener = Some(listener);
     loop {
         let broken = match listener.take() {
@@ -52,7 +51,7 @@ async fn forward_for_ever(listener: PgListener, url: &str, hub: &Hub) {
     }
 }
 
-/// Returns what broke it.
+/// Forwards wake-ups until the connection fails, and returns why.
 async fn forward(mut listener: PgListener, hub: &Hub) -> sqlx::Error {
     loop {
         match listener.try_recv().await {
@@ -64,15 +63,15 @@ async fn forward(mut listener: PgListener, hub: &Hub) -> sqlx::Error {
                     hub.publish(topics);
                 }
             }
-            // The connection was lost and is there again: nobody knows what was said in between.
+            // The connection was lost and is back: it is unknown what was sent in between.
             Ok(None) => hub.publish_all(),
             Err(error) => return error,
         }
     }
 }
 
-/// Always one statement at least: PostgreSQL answers the `COMMIT` of a transaction that has already failed
-/// with a rollback and without an error, and this statement turns that into one.
+/// Sends the topics of a transaction to other processes, as part of it. Runs at least one statement: PostgreSQL answers
+/// the `COMMIT` of a transaction that has already failed with a rollback and no error, and this statement fails then.
 pub(crate) async fn record(
     connection: &mut AnyConnection,
     sender: u64,

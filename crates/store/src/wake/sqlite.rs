@@ -1,5 +1,5 @@
-//! Other processes on the same file: each waking commit adds a row to `wake_log`, and a connection of its
-//! own sees from `PRAGMA data_version`, which costs next to nothing, when it is worth looking.
+//! Wake-ups between processes on the same SQLite file: a commit that wakes subscribers adds a row to `wake_log`. Each
+//! process polls `PRAGMA data_version`, which costs almost nothing, and reads the new rows if it has changed.
 
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Row};
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hub, decode, encode};
+use super::{Hub, RECONNECT_PAUSE, decode, encode};
 
 const POLL: Duration = Duration::from_millis(100);
-const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
-/// More than ever come between two polls; whoever was away for longer wakes everybody.
+/// More than are ever written between two polls. A process that misses rows wakes all its subscribers.
 const KEPT_ROWS: i64 = 1_000;
 const PRUNE_EVERY: i64 = 256;
 
+/// Forwards the wake-ups of other processes to `hub` until `stopped`.
 pub(crate) fn listen(options: AnyConnectOptions, hub: Arc<Hub>, stopped: CancellationToken) {
     tokio::spawn(async move {
         tokio::select! {
@@ -26,7 +26,7 @@ pub(crate) fn listen(options: AnyConnectOptions, hub: Arc<Hub>, stopped: Cancell
 
 async fn forward(options: &AnyConnectOptions, hub: &Hub) {
     loop {
-        hub.until_someone_waits().await;
+        hub.until_subscribed().await;
         if let Err(error) = poll(options, hub).await {
             tracing::warn!(%error, "cannot watch the database file, trying again");
             tokio::time::sleep(RECONNECT_PAUSE).await;
@@ -38,11 +38,11 @@ async fn poll(options: &AnyConnectOptions, hub: &Hub) -> Result<(), sqlx::Error>
     let mut connection = options.connect().await?;
     let mut seen_version = data_version(&mut connection).await?;
     let mut seen_row = newest_row(&mut connection).await?;
-    // What was committed between a subscription and this line.
+    // Subscribers may have missed what was committed before this line.
     hub.publish_all();
     loop {
         tokio::time::sleep(POLL).await;
-        hub.until_someone_waits().await;
+        hub.until_subscribed().await;
         let version = data_version(&mut connection).await?;
         if version == seen_version {
             continue;
@@ -83,6 +83,7 @@ async fn forward_rows_after(
     Ok(newest)
 }
 
+/// Writes the topics of a transaction for other processes, as part of it.
 pub(crate) async fn record(
     connection: &mut AnyConnection,
     sender: u64,

@@ -37,7 +37,7 @@ async fn values_come_back_as_they_were(engine: Engine) {
 async fn a_dropped_transaction_leaves_nothing(engine: Engine) {
     let db = engine.open().await;
     let mut tx = db.begin().await.unwrap();
-    store::events::append(&mut tx, "s", "k", &serde_json::json!(1)).await.unwrap();
+    store::events::append(&mut tx, "s", &[("k", serde_json::json!(1))]).await.unwrap();
     drop(tx);
     assert_eq!(store::events::read(&db, "s", 0, 10).await.unwrap(), []);
     db.ping().await.unwrap();

@@ -3,10 +3,11 @@
 use crate::engine::{Engine, START, on_both_engines};
 use base::Clock;
 use futures_util::future::join_all;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::{Stream, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use store::{Db, events};
+use store::follow::{Source, follow};
+use store::{Db, StoreError, events};
 
 on_both_engines![
     events_are_numbered_from_one_in_each_stream,
@@ -18,9 +19,34 @@ on_both_engines![
 
 async fn append(db: &Db, stream: &str, data: Value) -> i64 {
     let mut tx = db.begin().await.unwrap();
-    let seq = events::append(&mut tx, stream, "test", &data).await.unwrap();
+    let seq = events::append(&mut tx, stream, &[("test", data)]).await.unwrap();
     tx.commit().await.unwrap();
     seq
+}
+
+/// All events of a stream after a number.
+struct Tail {
+    db: Db,
+    stream: &'static str,
+    after: i64,
+}
+
+impl Source for Tail {
+    type Item = events::Event;
+
+    async fn next_page(&mut self) -> Result<Option<Vec<events::Event>>, StoreError> {
+        let page = events::read(&self.db, self.stream, self.after, 16).await?;
+        self.after = page.last().map_or(self.after, |event| event.seq);
+        Ok(Some(page))
+    }
+}
+
+fn tail(
+    db: &Db,
+    stream: &'static str,
+    after: i64,
+) -> impl Stream<Item = Result<events::Event, StoreError>> + use<> {
+    follow(events::watch(db, stream), Tail { db: db.clone(), stream, after })
 }
 
 async fn events_are_numbered_from_one_in_each_stream(engine: Engine) {
@@ -45,7 +71,7 @@ async fn a_rolled_back_append_leaves_no_gap(engine: Engine) {
     let db = engine.open().await;
     append(&db, "a", json!(1)).await;
     let mut tx = db.begin().await.unwrap();
-    assert_eq!(events::append(&mut tx, "a", "test", &json!(2)).await.unwrap(), 2);
+    assert_eq!(events::append(&mut tx, "a", &[("test", json!(2))]).await.unwrap(), 2);
     drop(tx);
     assert_eq!(append(&db, "a", json!(3)).await, 2);
 }
@@ -54,20 +80,20 @@ async fn followers_see_every_event_once_and_in_order_while_writers_race(engine: 
     const WRITERS: i64 = 16;
     const EACH: i64 = 20;
     let (one, other) = (engine.open().await, engine.open().await);
-    let follow = |db: Db, after: i64, delay_ms: u64| async move {
+    let watch = |db: Db, after: i64, delay_ms: u64| async move {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
         let wanted = (WRITERS * EACH - after) as usize;
-        let seen: Vec<_> = events::follow(&db, "s", after).take(wanted).try_collect().await.unwrap();
+        let seen: Vec<_> = tail(&db, "s", after).take(wanted).try_collect().await.unwrap();
         let numbers: Vec<i64> = seen.iter().map(|event| event.seq).collect();
         assert_eq!(numbers, (after + 1..=WRITERS * EACH).collect::<Vec<_>>());
         seen
     };
     let followers = [
-        tokio::spawn(follow(one.clone(), 0, 0)),
-        tokio::spawn(follow(one.clone(), 0, 100)),
-        tokio::spawn(follow(other.clone(), 0, 0)),
-        tokio::spawn(follow(other.clone(), 0, 200)),
-        tokio::spawn(follow(other.clone(), 7, 0)),
+        tokio::spawn(watch(one.clone(), 0, 0)),
+        tokio::spawn(watch(one.clone(), 0, 100)),
+        tokio::spawn(watch(other.clone(), 0, 0)),
+        tokio::spawn(watch(other.clone(), 0, 200)),
+        tokio::spawn(watch(other.clone(), 7, 0)),
     ];
     let writers = (0..WRITERS).map(|writer| {
         let db = if writer % 2 == 0 { one.clone() } else { other.clone() };
@@ -92,7 +118,7 @@ async fn followers_see_every_event_once_and_in_order_while_writers_race(engine: 
 
 async fn a_follower_hears_of_another_handle_within_half_a_second(engine: Engine) {
     let (one, other) = (engine.open().await, engine.open().await);
-    let mut follower = std::pin::pin!(events::follow(&other, "s", 0));
+    let mut follower = std::pin::pin!(tail(&other, "s", 0));
     for n in 1..=5 {
         let waiting = async {
             let event = follower.next().await.unwrap().unwrap();

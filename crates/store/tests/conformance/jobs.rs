@@ -3,6 +3,7 @@
 use crate::engine::{Engine, START, on_both_engines};
 use base::{Clock, Random};
 use serde_json::json;
+use sqlx::Row;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,10 +21,10 @@ on_both_engines![
     a_failure_can_say_when_to_retry_and_whether,
     a_job_whose_workers_die_ends_failed,
     a_queued_job_is_cancelled_at_once,
-    a_running_job_is_told_of_its_cancellation,
+    a_running_job_hears_of_its_cancellation,
     a_cancelled_job_of_a_dead_worker_is_not_run_again,
     a_released_job_costs_no_attempt,
-    ended_jobs_are_counted_and_pruned,
+    ended_jobs_are_pruned,
 ];
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -37,6 +38,13 @@ async fn enqueue(db: &Db, job: NewJob) -> i64 {
 
 async fn enqueue_plain(db: &Db) -> i64 {
     enqueue(db, NewJob::new("test", json!({}))).await
+}
+
+/// How many jobs are in each state.
+async fn counts(db: &Db) -> Vec<(String, i64)> {
+    let select = "SELECT state, COUNT(*) FROM jobs GROUP BY state ORDER BY state";
+    let rows = sqlx::query(select).fetch_all(db.read()).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
 async fn claim(db: &Db) -> Option<Job> {
@@ -81,7 +89,7 @@ fn is_lease_lost<T>(result: &Result<T, StoreError>) -> bool {
     matches!(result, Err(StoreError::LeaseLost { .. }))
 }
 
-/// Every third claim is abandoned, as by a worker that was killed. When nobody has anything left to do, the
+/// Every third claim is abandoned, as by a worker that was killed. When no worker has anything left to do, the
 /// clock moves past the leases, and the abandoned ones are due again.
 async fn a_hundred_workers_never_run_one_job_twice_at_the_same_time(engine: Engine) {
     const JOBS: usize = 200;
@@ -124,9 +132,9 @@ async fn a_hundred_workers_never_run_one_job_twice_at_the_same_time(engine: Engi
         }
         clock.advance(LEASE);
     }
-    assert!(rounds > 1, "nobody died");
+    assert!(rounds > 1, "no worker died");
     assert!(completed.lock().unwrap().values().all(|times| *times == 1));
-    assert_eq!(jobs::counts(&handles[0]).await.unwrap().len(), 1, "all are done");
+    assert_eq!(counts(&handles[0]).await, [("done".to_owned(), JOBS as i64)]);
 }
 
 async fn a_rolled_back_transaction_leaves_no_job(engine: Engine) {
@@ -135,7 +143,7 @@ async fn a_rolled_back_transaction_leaves_no_job(engine: Engine) {
     jobs::enqueue(&mut tx, NewJob::new("test", json!({}))).await.unwrap();
     drop(tx);
     assert!(claim(&db).await.is_none());
-    assert_eq!(jobs::counts(&db).await.unwrap(), []);
+    assert_eq!(counts(&db).await, []);
 }
 
 async fn urgent_jobs_go_first_and_then_the_oldest(engine: Engine) {
@@ -256,7 +264,7 @@ async fn a_queued_job_is_cancelled_at_once(engine: Engine) {
     assert_eq!(cancel(&db, 999).await, Cancel::Ended);
 }
 
-async fn a_running_job_is_told_of_its_cancellation(engine: Engine) {
+async fn a_running_job_hears_of_its_cancellation(engine: Engine) {
     let db = engine.open().await;
     let id = enqueue_plain(&db).await;
     let job = claim(&db).await.unwrap();
@@ -293,7 +301,7 @@ async fn a_released_job_costs_no_attempt(engine: Engine) {
     assert_eq!(fail(&db, &job, JobError::retry("now it counts")).await.state, State::Failed);
 }
 
-async fn ended_jobs_are_counted_and_pruned(engine: Engine) {
+async fn ended_jobs_are_pruned(engine: Engine) {
     let clock = Clock::fixed(START);
     let db = engine.open_at(&clock).await;
     enqueue_plain(&db).await;
@@ -304,9 +312,8 @@ async fn ended_jobs_are_counted_and_pruned(engine: Engine) {
     cancel(&db, cancelled).await;
     enqueue_plain(&db).await;
 
-    let counts = jobs::counts(&db).await.unwrap();
-    let shown: Vec<_> = counts.iter().map(|count| (count.kind.as_str(), count.state, count.jobs)).collect();
-    assert_eq!(shown, [("test", State::Cancelled, 1), ("test", State::Done, 1), ("test", State::Queued, 1)]);
+    let one_each = ["cancelled", "done", "queued"].map(|state| (state.to_owned(), 1));
+    assert_eq!(counts(&db).await, one_each);
     assert_eq!(jobs::prune(&db, Duration::from_secs(30)).await.unwrap(), 1);
     assert!(jobs::get(&db, done.id).await.unwrap().is_none());
     assert_eq!(state(&db, cancelled).await, State::Cancelled);

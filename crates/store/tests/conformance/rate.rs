@@ -48,7 +48,7 @@ async fn the_window_is_fixed_from_the_first_hit(engine: Engine) {
     assert!(!hit().await.allowed);
     clock.advance(Duration::from_millis(1));
     assert_eq!(hit().await, decision(true, 1, START + 120_000));
-    let other = rate::hit(&db, "somebody else", 2, WINDOW).await.unwrap();
+    let other = rate::hit(&db, "another key", 2, WINDOW).await.unwrap();
     assert_eq!(other.remaining, 1);
     assert!(!rate::hit(&db, "nobody", 0, WINDOW).await.unwrap().allowed);
 }

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 on_both_engines![
     a_commit_wakes_other_handles_within_half_a_second,
     a_wake_up_before_the_wait_is_not_lost,
-    whoever_wakes_sees_what_was_written,
-    a_rolled_back_transaction_wakes_nobody,
+    a_woken_watcher_sees_what_was_written,
+    a_rolled_back_transaction_wakes_no_watcher,
     other_topics_sleep_on,
     a_caller_that_goes_away_in_the_commit_still_wakes,
     very_many_and_very_long_topics_pass,
@@ -25,7 +25,7 @@ async fn wakes_within(wakeup: &mut Wakeup, limit: Duration) -> bool {
     timeout(limit, wakeup.notified()).await.is_ok()
 }
 
-/// The first wake-ups may be from the start of the watching, which wakes everybody once.
+/// The first wake-ups may be from the start of the watching, which wakes all watchers once.
 async fn settle(wakeup: &mut Wakeup) {
     while wakes_within(wakeup, Duration::from_millis(400)).await {}
 }
@@ -52,14 +52,14 @@ async fn a_wake_up_before_the_wait_is_not_lost(engine: Engine) {
     assert!(wakes_within(&mut there, Duration::from_millis(300)).await);
 }
 
-async fn whoever_wakes_sees_what_was_written(engine: Engine) {
+async fn a_woken_watcher_sees_what_was_written(engine: Engine) {
     let db = engine.open().await;
     let mut wakeup = db.subscribe("t");
     settle(&mut wakeup).await;
     for n in 1..=20 {
         let mut tx = db.begin().await.unwrap();
         tx.wake("t");
-        store::events::append(&mut tx, "s", "k", &serde_json::json!(n)).await.unwrap();
+        store::events::append(&mut tx, "s", &[("k", serde_json::json!(n))]).await.unwrap();
         let reading = async {
             assert!(wakes_within(&mut wakeup, Duration::from_secs(5)).await);
             store::events::read(&db, "s", n - 1, 1).await.unwrap().len()
@@ -70,13 +70,13 @@ async fn whoever_wakes_sees_what_was_written(engine: Engine) {
     }
 }
 
-async fn a_rolled_back_transaction_wakes_nobody(engine: Engine) {
+async fn a_rolled_back_transaction_wakes_no_watcher(engine: Engine) {
     let (one, other) = (engine.open().await, engine.open().await);
     let (mut here, mut there) = (one.subscribe("t"), other.subscribe("t"));
     settle(&mut there).await;
     let mut tx = one.begin().await.unwrap();
     tx.wake("t");
-    store::events::append(&mut tx, "s", "k", &serde_json::json!(1)).await.unwrap();
+    store::events::append(&mut tx, "s", &[("k", serde_json::json!(1))]).await.unwrap();
     drop(tx);
     settle(&mut here).await;
     assert!(!wakes_within(&mut there, Duration::from_millis(300)).await);
@@ -100,7 +100,7 @@ async fn a_caller_that_goes_away_in_the_commit_still_wakes(engine: Engine) {
         let mut tx = db.begin().await.unwrap();
         tx.wake("t");
         let stream = format!("s{patience}");
-        store::events::append(&mut tx, &stream, "k", &serde_json::json!(1)).await.unwrap();
+        store::events::append(&mut tx, &stream, &[("k", serde_json::json!(1))]).await.unwrap();
         let _ = timeout(Duration::from_micros(patience), tx.commit()).await;
         let woke = wakes_within(&mut wakeup, Duration::from_millis(500)).await;
         let committed = !store::events::read(&db, &stream, 0, 1).await.unwrap().is_empty();
@@ -123,7 +123,7 @@ async fn very_many_and_very_long_topics_pass(engine: Engine) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_listening_connection_comes_back_and_wakes_everybody() {
+async fn a_lost_listening_connection_comes_back_and_wakes_all_watchers() {
     let engine = Engine::postgres().await;
     let (one, other) = (engine.open().await, engine.open().await);
     let mut wakeup = other.subscribe("t");
@@ -131,7 +131,7 @@ async fn a_lost_listening_connection_comes_back_and_wakes_everybody() {
         WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     let rows = sqlx::query(cut).fetch_all(one.read()).await.unwrap();
     assert_eq!(rows.len(), 2, "one listening connection per handle");
-    assert!(wakes_within(&mut wakeup, Duration::from_secs(5)).await, "nobody knows what was missed");
+    assert!(wakes_within(&mut wakeup, Duration::from_secs(5)).await, "it is unknown what was missed");
     settle(&mut wakeup).await;
     wake(&one, "t").await;
     assert!(wakes_within(&mut wakeup, Duration::from_millis(500)).await);

@@ -48,7 +48,7 @@ impl Script {
             _ => tokio::time::sleep(Duration::from_millis(job.payload.as_u64().unwrap_or(0))).await,
         }
         let mut tx = self.db.begin().await?;
-        events::append(&mut tx, "done", "done", &json!(job.id)).await?;
+        events::append(&mut tx, "done", &[("done", json!(job.id))]).await?;
         jobs::complete(&mut tx, &job).await?;
         Ok(tx.commit().await?)
     }
@@ -67,7 +67,7 @@ impl Handler for Script {
 
     fn given_up<'a>(&'a self, tx: &'a mut Tx, job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            events::append(tx, "given up", job.state.as_str(), &json!(job.id)).await?;
+            events::append(tx, "given up", &[(job.state.as_str(), json!(job.id))]).await?;
             self.given_up.lock().unwrap().push((job.id, job.state));
             Ok(())
         })

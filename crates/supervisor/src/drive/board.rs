@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_begins_before_a_decision_and_a_rejection_brings_the_feedback() {
+    fn no_agent_begins_before_a_decision_and_a_rejection_brings_the_feedback() {
         assert_eq!(due(&[checkpoint("architect", 1, Mark::Waiting)]), NONE);
         assert_eq!(due(&[checkpoint("architect", 1, Mark::Approved)]), [1, 2]);
         let rejected = [checkpoint("architect", 1, Mark::Rejected)];

@@ -12,6 +12,7 @@ use super::board::Feedback;
 use crate::records::{Artifact, Run};
 use crate::tables;
 use crate::workflow::Agent;
+use base::Backoff;
 use futures_util::StreamExt;
 use kit::page::excerpt;
 use llm::{Cause, Chat, DefaultModel, Model, Piece, Providers, Usage};
@@ -29,10 +30,10 @@ const PROGRESS_PAUSE: Duration = Duration::from_millis(200);
 /// Before an answer ends nobody knows how long it is.
 const MOST_UNFINISHED: i64 = 99;
 const MOST_BYTES_TO_A_TOKEN: usize = 16;
-const FIRST_BACKOFF: Duration = Duration::from_millis(500);
 /// Characters of what a provider says of a failure.
 const LONGEST_MESSAGE: usize = 2_000;
-const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_PAUSE);
 
 #[derive(Clone)]
 pub struct Stepper {
@@ -140,7 +141,7 @@ impl Stepper {
             if failure.is_final || tried >= tries {
                 return Err(message);
             }
-            let wait = failure.wait.unwrap_or_else(|| backoff(tried, self.db.random().fraction()));
+            let wait = failure.wait.unwrap_or_else(|| BACKOFF.pause(tried.into(), self.db.random()));
             let wait_s = wait.as_secs_f32();
             drop(turn);
             say(format!("try {tried} of {tries} failed, the next is in {wait_s:.1} s: {message}")).await;
@@ -303,16 +304,10 @@ fn prospects(cause: &Cause) -> (bool, Option<Duration>) {
         Cause::NoModel | Cause::TooLong { .. } | Cause::Declined(_) => (true, None),
         Cause::Refused { status, retry_after, .. } => {
             let passes = matches!(status, 408 | 409 | 425 | 429 | 500..);
-            (!passes, retry_after.map(|wait| wait.min(LONGEST_BACKOFF)))
+            (!passes, retry_after.map(|wait| wait.min(LONGEST_PAUSE)))
         }
         Cause::Busy | Cause::Unreachable(_) | Cause::Silent(_) | Cause::Broken(_) | Cause::Failed(_) => {
             (false, None)
         }
     }
-}
-
-/// Doubles with each try; half of it is random, so that runs that failed together do not come back together.
-fn backoff(tried: u32, fraction: f64) -> Duration {
-    let longest = FIRST_BACKOFF.saturating_mul(1 << tried.min(10)).min(LONGEST_BACKOFF);
-    longest.mul_f64(0.5 + fraction / 2.0)
 }

@@ -10,20 +10,17 @@ use crate::tables;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use futures_util::stream as streams;
+use futures_util::TryStreamExt;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use kit::error::ApiError;
 use kit::headers;
 use kit::request::{Params, PathId};
 use kit::sse::{self, Event};
 use serde_json::Value;
-use std::collections::VecDeque;
-use std::time::Duration;
-use store::{Db, StoreError, Wakeup, events};
+use store::follow::{Source, follow};
+use store::{Db, StoreError, events};
 
 const PAGE: i64 = 64;
-/// For the case that a wake-up is lost.
-const FALLBACK_POLL: Duration = Duration::from_secs(3);
 
 pub async fn run(State(app): State<App>, _: Caller, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
     Ok(Json(find(&app, &id).await?.to_json()))
@@ -66,25 +63,11 @@ pub fn no_more() -> Response {
 
 /// The run's events after `seen`.
 pub fn stream(app: &App, run: Run, seen: i64) -> Response {
-    let name = Project::stream(&run.project_id);
-    let follower = Follower {
-        // Before the first look: what is committed in between wakes us.
-        wakeup: events::watch(&app.db, &name),
-        db: app.db.clone(),
-        stream: name,
-        run_id: run.id.clone(),
-        seen,
-        page: VecDeque::new(),
-    };
-    let events = streams::unfold(follower, |mut follower| async move {
-        match follower.next().await {
-            Ok(event) => event.map(|event| (event, follower)),
-            Err(error) => {
-                tracing::error!(%error, "an event stream breaks off");
-                None
-            }
-        }
-    });
+    let stream = Project::stream(&run.project_id);
+    let wakeup = events::watch(&app.db, &stream);
+    let run_events = RunEvents { db: app.db.clone(), stream, run_id: run.id.clone(), seen };
+    let db = app.db.clone();
+    let events = follow(wakeup, run_events).and_then(move |event| whole(db.clone(), event));
     let mut response = sse::respond(events, app.drain.clone());
     if let Ok(id) = HeaderValue::from_str(&run.id) {
         response.headers_mut().insert("x-run-id", id);
@@ -92,48 +75,42 @@ pub fn stream(app: &App, run: Run, seen: i64) -> Response {
     response
 }
 
-struct Follower {
+/// The events of one run, up to its last.
+struct RunEvents {
     db: Db,
     stream: String,
     run_id: String,
-    wakeup: Wakeup,
     seen: i64,
-    page: VecDeque<events::Event>,
 }
 
-impl Follower {
-    /// None when the run is over and all is told.
-    async fn next(&mut self) -> Result<Option<Event>, StoreError> {
-        loop {
-            if let Some(event) = self.page.pop_front() {
-                self.seen = event.seq;
-                return self.whole(event).await.map(Some);
-            }
-            self.page = events::read(&self.db, &self.stream, self.seen, PAGE).await?.into();
-            // In this order: of a run that is open after the reading, these are all its own.
-            let Some(run) = tables::runs::get(&self.db, &self.run_id).await? else { return Ok(None) };
-            if let Some(last) = run.last_event {
-                self.page.retain(|event| event.seq <= last);
-                if self.seen >= last {
-                    return Ok(None);
-                }
-            }
-            if self.page.is_empty() {
-                let _ = tokio::time::timeout(FALLBACK_POLL, self.wakeup.notified()).await;
-            }
-        }
-    }
+impl Source for RunEvents {
+    type Item = events::Event;
 
-    /// With the artifact that it tells of, as it was then.
-    async fn whole(&self, event: events::Event) -> Result<Event, StoreError> {
-        let events::Event { seq, kind, mut data, .. } = event;
-        if let Some(id) = data.as_object_mut().and_then(|data| data.remove("artifactId")) {
-            let artifact = tables::artifacts::get(&self.db, id.as_str().unwrap_or_default()).await?;
-            data["artifact"] = artifact.map_or(Value::Null, |mut artifact| {
-                artifact.superseded = false;
-                artifact.to_json()
-            });
+    /// Returns none when the run is over and its last event was returned.
+    async fn next_page(&mut self) -> Result<Option<Vec<events::Event>>, StoreError> {
+        let mut page = events::read(&self.db, &self.stream, self.seen, PAGE).await?;
+        // In this order: if the run is open after the events were read, all of them belong to it.
+        let Some(run) = tables::runs::get(&self.db, &self.run_id).await? else { return Ok(None) };
+        if let Some(last) = run.last_event {
+            if self.seen >= last {
+                return Ok(None);
+            }
+            page.retain(|event| event.seq <= last);
         }
-        Ok(Event { id: seq, name: kind, data })
+        self.seen = page.last().map_or(self.seen, |event| event.seq);
+        Ok(Some(page))
     }
+}
+
+/// Adds the artifact that an event tells of, as it was then.
+async fn whole(db: Db, event: events::Event) -> Result<Event, StoreError> {
+    let events::Event { seq, kind, mut data, .. } = event;
+    if let Some(id) = data.as_object_mut().and_then(|data| data.remove("artifactId")) {
+        let artifact = tables::artifacts::get(&db, id.as_str().unwrap_or_default()).await?;
+        data["artifact"] = artifact.map_or(Value::Null, |mut artifact| {
+            artifact.superseded = false;
+            artifact.to_json()
+        });
+    }
+    Ok(Event { id: seq, name: kind, data })
 }

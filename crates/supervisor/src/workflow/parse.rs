@@ -1,11 +1,13 @@
 //! A workflow from its file: every fault at once, each with its line.
 
 use super::{Agent, Output, Phase, Workflow};
+use base::line_at;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::path::Path;
 use std::time::Duration;
+use strum::VariantNames;
 use toml::Spanned;
 
 const LONGEST_NAME: usize = 64;
@@ -125,11 +127,10 @@ impl Finder<'_> {
     /// In the order of their lines.
     fn into_faults(mut self) -> Faults {
         self.faults.sort_by_key(|(place, _)| *place);
-        let line = |place: usize| self.text.bytes().take(place).filter(|byte| *byte == b'\n').count() + 1;
-        let faults = self
-            .faults
-            .iter()
-            .map(|(place, message)| Fault { line: Some(line(*place)), message: message.clone() });
+        let faults = self.faults.iter().map(|(place, message)| Fault {
+            line: Some(line_at(self.text, *place)),
+            message: message.clone(),
+        });
         Faults { file: "the workflow".to_owned(), all: faults.collect() }
     }
 
@@ -260,9 +261,7 @@ fn circle(phase: &RawPhase) -> Option<Vec<&RawAgent>> {
 }
 
 fn output(text: &str) -> Result<Output, String> {
-    let all = [Output::Markdown, Output::Json, Output::Code];
-    let found = all.into_iter().find(|output| output.as_str() == text);
-    found.ok_or_else(|| format!("unknown output `{text}`: one of markdown, json, code"))
+    text.parse().map_err(|_| format!("unknown output `{text}`: one of {}", Output::VARIANTS.join(", ")))
 }
 
 fn provider(name: &str) -> Result<&'static str, String> {

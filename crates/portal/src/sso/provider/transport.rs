@@ -26,7 +26,7 @@ impl Answer {
 pub enum TransportError {
     #[error("it took more than 10 s")]
     TooSlow,
-    #[error("it does not answer: {}", cause(.0))]
+    #[error("it does not answer: {}", base::innermost(.0))]
     Request(reqwest::Error),
     #[error("its answer is longer than 1 MiB")]
     TooLong,
@@ -76,13 +76,4 @@ impl From<reqwest::Error> for TransportError {
     fn from(error: reqwest::Error) -> Self {
         if error.is_timeout() { Self::TooSlow } else { Self::Request(error.without_url()) }
     }
-}
-
-/// The innermost: `connection refused` rather than `error sending request`.
-fn cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }

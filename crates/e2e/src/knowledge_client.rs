@@ -1,4 +1,4 @@
-//! Somebody with a session at the knowledge service.
+//! A client of the knowledge service with a session of its own.
 
 use crate::{Reply, Stoa, reply};
 use reqwest::{Method, RequestBuilder};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-pub struct Person {
+/// A signed-in user of the knowledge service.
+pub struct KnowledgeClient {
     client: reqwest::Client,
     base: String,
     pub token: String,
@@ -14,13 +15,13 @@ pub struct Person {
     pub username: String,
 }
 
-/// What a caller sends as `password`.
+/// Returns what a client sends as `password`.
 pub fn login_digest(name: &str, password: &str) -> String {
     let hash = Sha256::digest(format!("{name}{password}"));
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Person {
+impl KnowledgeClient {
     pub async fn sign_in(stoa: &Stoa, username: &str, password: &str) -> Self {
         let client = reqwest::Client::new();
         let base = format!("http://{}", stoa.knowledge.expect("the knowledge service runs"));
@@ -42,7 +43,7 @@ impl Person {
         Self::sign_in(stoa, "admin", "password").await
     }
 
-    /// Somebody new, who signs in.
+    /// Creates a user and signs in as that user.
     pub async fn invite(&self, stoa: &Stoa, name: &str) -> Self {
         let email = format!("{name}@example.org");
         let form = Form::new().text("name", name).text("email", &email).text("password", "correct horse");
@@ -79,7 +80,7 @@ impl Person {
         self.submit("/api/ingest", Form::new().file("file", filename, bytes)).await
     }
 
-    /// Ingests a text that must succeed: its document's id.
+    /// Ingests a text, which must succeed, and returns the document's id.
     pub async fn ingest_text(&self, filename: &str, text: &str) -> String {
         let answer = self.ingest(filename, text.as_bytes()).await;
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -90,7 +91,7 @@ impl Person {
         self.get("/api/documents").await.json()["documents"].as_array().expect("a list").clone()
     }
 
-    /// The ids of the documents found.
+    /// Searches, and returns the ids of the documents found.
     pub async fn find(&self, query: &str) -> Vec<String> {
         let query = query.replace(' ', "+");
         let answer = self.get(&format!("/api/search?query={query}&topK=100")).await;
@@ -99,7 +100,7 @@ impl Person {
         results.iter().map(|result| result["documentId"].as_str().expect("an id").to_owned()).collect()
     }
 
-    /// Waits until none of the documents is in work.
+    /// Waits until no document is being processed.
     pub async fn settled(&self, patience: Duration) -> Vec<Value> {
         let deadline = Instant::now() + patience;
         loop {

@@ -1,4 +1,4 @@
-//! Somebody at the portal: directly with a token, or through the gateway.
+//! A client of the portal: directly with a token, or through the gateway.
 
 use crate::api::Api;
 use crate::{Stoa, tokens};
@@ -6,9 +6,9 @@ use serde_json::Value;
 use std::ops::Deref;
 
 #[derive(Clone)]
-pub struct Desk(Api);
+pub struct PortalClient(Api);
 
-impl Deref for Desk {
+impl Deref for PortalClient {
     type Target = Api;
 
     fn deref(&self) -> &Api {
@@ -16,8 +16,8 @@ impl Deref for Desk {
     }
 }
 
-impl Desk {
-    /// Past the gateway, as `admin` or `guest`.
+impl PortalClient {
+    /// Calls the portal directly, as `admin` or `guest`.
     pub fn direct(stoa: &Stoa, scope: &str) -> Self {
         let base = format!("http://{}", stoa.portal.expect("the portal runs"));
         Self(Api::new(base, Some(tokens::token("KV", scope))))
@@ -27,12 +27,12 @@ impl Desk {
         Self(Api::new(stoa.url("/kv"), Some(tokens::token("KV", scope))))
     }
 
-    /// Through the gateway, without a token.
-    pub fn stranger(stoa: &Stoa) -> Self {
+    /// Calls it through the gateway, without a token.
+    pub fn anonymous(stoa: &Stoa) -> Self {
         Self(Api::new(stoa.url("/kv"), None))
     }
 
-    /// Makes an entry that must be made: what it is.
+    /// Creates an entry, which must succeed, and returns it.
     pub async fn make(&self, path: &str, body: &Value) -> Value {
         let answer = self.post(path, body).await;
         assert_eq!(answer.status, 201, "{answer:?}");

@@ -1,15 +1,15 @@
-//! Somebody at the supervisor: directly from this machine, or through the gateway.
+//! A client of the supervisor: directly from this machine, or through the gateway.
 
 use crate::api::Api;
-use crate::{Stoa, Told, Watch, tokens};
+use crate::{SseEvent, Stoa, Watch, tokens};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::ops::Deref;
 
 #[derive(Clone)]
-pub struct Studio(Api);
+pub struct SupervisorClient(Api);
 
-impl Deref for Studio {
+impl Deref for SupervisorClient {
     type Target = Api;
 
     fn deref(&self) -> &Api {
@@ -17,23 +17,23 @@ impl Deref for Studio {
     }
 }
 
-impl Studio {
-    /// From this machine, past the gateway.
+impl SupervisorClient {
+    /// Calls the supervisor directly, from this machine.
     pub fn local(stoa: &Stoa) -> Self {
         Self(Api::new(format!("http://{}", stoa.supervisor.expect("the supervisor runs")), None))
     }
 
-    /// Through the gateway, as `admin` or `guest`.
+    /// Calls it through the gateway, as `admin` or `guest`.
     pub fn through_gateway(stoa: &Stoa, scope: &str) -> Self {
         Self::with_token(stoa, tokens::token("BUILD", scope))
     }
 
-    /// Through the gateway, with a token that it gave.
+    /// Calls it through the gateway, with a token that the gateway has issued.
     pub fn with_token(stoa: &Stoa, token: String) -> Self {
         Self(Api::new(stoa.url("/build"), Some(token)))
     }
 
-    /// A new project: its id.
+    /// Creates a project and returns its id.
     pub async fn project(&self) -> String {
         let body =
             json!({ "name": "Bees", "product_seed": "A diary of each hive that works without a network." });
@@ -51,8 +51,8 @@ impl Studio {
         Watch::open(self.execution(project, phase)).await
     }
 
-    /// Executes a phase to its end: all events.
-    pub async fn run(&self, project: &str, phase: &str) -> Vec<Told> {
+    /// Executes a phase to its end and returns all events.
+    pub async fn run(&self, project: &str, phase: &str) -> Vec<SseEvent> {
         self.execute(project, phase).await.rest().await
     }
 
@@ -69,8 +69,8 @@ impl Studio {
     }
 }
 
-/// A workflow of these phases: their names, and the lines of `[[phase.agent]]` for each agent, whose prompt and provider
-/// are there already.
+/// Returns a workflow of these phases: their names, and for each agent the lines of `[[phase.agent]]` beside its prompt and
+/// provider.
 pub fn workflow(phases: &[(&str, &[&str])]) -> String {
     let mut text = String::new();
     for (name, agents) in phases {
@@ -84,13 +84,13 @@ pub fn workflow(phases: &[(&str, &[&str])]) -> String {
     text
 }
 
-/// The names of events, in their order.
-pub fn names(events: &[Told]) -> Vec<&str> {
-    events.iter().map(|told| told.name.as_str()).collect()
+/// Returns the names of events, in their order.
+pub fn names(events: &[SseEvent]) -> Vec<&str> {
+    events.iter().map(|event| event.name.as_str()).collect()
 }
 
-/// Fails unless the ids rise by one.
-pub fn check_ids(events: &[Told]) {
-    let ids: Vec<i64> = events.iter().map(|told| told.id).collect();
+/// Checks that the ids rise by one.
+pub fn check_ids(events: &[SseEvent]) {
+    let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
     assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
 }

@@ -1,0 +1,16 @@
+//! Reading uploaded files in child processes.
+
+use crate::cli;
+use crate::config::ExtractSettings;
+use anyhow::{Context, Result};
+use knowledge::Extractor;
+
+/// Reads untrusted files in child processes, which run this program with another command.
+pub fn extractor(settings: &ExtractSettings) -> Result<Extractor> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+    let (children, limits) = extract::Limits::within(settings.memory, cores);
+    let ExtractSettings { characters, pages, cells, .. } = *settings;
+    let limits = extract::Limits { characters, pages, cells, ..limits };
+    Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, limits))
+}
