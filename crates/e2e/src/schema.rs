@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 pub const SERVICES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
-const CHECKED: [&str; 1] = ["leads"];
+const CHECKED: [&str; 2] = ["leads", "supervisor"];
 /// Served beside what the document describes.
 const BESIDE: [&str; 3] = ["/openapi.json", "/docs", "/metrics"];
 

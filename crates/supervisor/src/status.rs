@@ -1,35 +1,38 @@
-//! The states of things, and the words by which they are stored and told.
+//! The statuses of projects, runs, traces and checkpoints, and the names by which they are stored and shown.
 
+use serde::{Deserialize, Serialize};
 use store::StoreError;
+use utoipa::ToSchema;
 
-/// A state that is stored as a word.
-pub trait Word: Copy + 'static {
+/// A value that is stored by its name.
+pub trait StoredName: Copy + 'static {
     const ALL: &'static [Self];
 
     fn as_str(self) -> &'static str;
 
     fn parse(text: &str) -> Result<Self, StoreError> {
-        let found = Self::ALL.iter().find(|word| word.as_str() == text);
+        let found = Self::ALL.iter().find(|value| value.as_str() == text);
         found.copied().ok_or_else(|| StoreError::Corrupt {
-            what: "a state of the supervisor".to_owned(),
-            reason: format!("unknown word `{text}`"),
+            what: "a status of the supervisor".to_owned(),
+            reason: format!("unknown name `{text}`"),
         })
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum ProjectStatus {
-    /// Nothing runs, and a phase is left.
+    /// Nothing runs, and a phase is not complete yet.
     Active,
     Running,
-    /// Its run waits for a person.
+    /// Its run waits until it is resumed.
     Interrupted,
     /// All phases are complete.
     Complete,
     Error,
 }
 
-impl Word for ProjectStatus {
+impl StoredName for ProjectStatus {
     const ALL: &'static [Self] =
         &[Self::Active, Self::Running, Self::Interrupted, Self::Complete, Self::Error];
 
@@ -44,8 +47,9 @@ impl Word for ProjectStatus {
     }
 }
 
-/// `Running` and `Interrupted` runs are open: a project has one of them at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The status of a run. A run that is `running` or `interrupted` is open; a project has at most one open run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     Running,
     Interrupted,
@@ -54,7 +58,7 @@ pub enum RunStatus {
     Cancelled,
 }
 
-impl Word for RunStatus {
+impl StoredName for RunStatus {
     const ALL: &'static [Self] =
         &[Self::Running, Self::Interrupted, Self::Complete, Self::Error, Self::Cancelled];
 
@@ -69,14 +73,14 @@ impl Word for RunStatus {
     }
 }
 
-/// What somebody has asked of a run.
+/// A request to stop an open run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     Interrupt,
     Cancel,
 }
 
-impl Word for Signal {
+impl StoredName for Signal {
     const ALL: &'static [Self] = &[Self::Interrupt, Self::Cancel];
 
     fn as_str(self) -> &'static str {
@@ -87,7 +91,8 @@ impl Word for Signal {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum TraceStatus {
     Running,
     Complete,
@@ -95,7 +100,7 @@ pub enum TraceStatus {
     Error,
 }
 
-impl Word for TraceStatus {
+impl StoredName for TraceStatus {
     const ALL: &'static [Self] = &[Self::Running, Self::Complete, Self::Interrupted, Self::Error];
 
     fn as_str(self) -> &'static str {
@@ -108,11 +113,12 @@ impl Word for TraceStatus {
     }
 }
 
-/// What a checkpoint says of its agent, or of the whole run where it has none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+/// What a checkpoint says of its agent; of the whole run, if it has no agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckpointStatus {
     Complete,
-    /// Its artifact is there, and a person has to decide on it.
+    /// The artifact is stored and waits for approval.
     Waiting,
     Approved,
     Edited,
@@ -120,7 +126,7 @@ pub enum Mark {
     Interrupted,
 }
 
-impl Word for Mark {
+impl StoredName for CheckpointStatus {
     const ALL: &'static [Self] =
         &[Self::Complete, Self::Waiting, Self::Approved, Self::Edited, Self::Rejected, Self::Interrupted];
 
@@ -136,16 +142,19 @@ impl Word for Mark {
     }
 }
 
-/// How much a line of the log matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The level of a log line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     Info,
     Warn,
     Error,
 }
 
-impl Level {
-    pub fn as_str(self) -> &'static str {
+impl StoredName for Level {
+    const ALL: &'static [Self] = &[Self::Info, Self::Warn, Self::Error];
+
+    fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
             Self::Warn => "warn",
