@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct SseEvent {
     pub id: i64,
     pub name: String,
     pub data: Value,
@@ -37,13 +37,13 @@ impl Watch {
     }
 
     /// The next event; none at the end, or where the connection breaks.
-    pub async fn next(&mut self) -> Option<Told> {
+    pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
                 self.unread = rest;
-                match told(&block) {
-                    Some(told) => return Some(told),
+                match parse(&block) {
+                    Some(event) => return Some(event),
                     None => self.comments += 1,
                 }
             }
@@ -53,12 +53,12 @@ impl Watch {
     }
 
     /// The next event of this name, which must come within ten seconds.
-    pub async fn until(&mut self, name: &str) -> Told {
+    pub async fn until(&mut self, name: &str) -> SseEvent {
         let found = async {
             loop {
-                let told = self.next().await.unwrap_or_else(|| panic!("it ended before `{name}`"));
-                if told.name == name {
-                    return told;
+                let event = self.next().await.unwrap_or_else(|| panic!("it ended before `{name}`"));
+                if event.name == name {
+                    return event;
                 }
             }
         };
@@ -66,11 +66,11 @@ impl Watch {
     }
 
     /// All that comes, to the end, which must come within a minute.
-    pub async fn rest(mut self) -> Vec<Told> {
+    pub async fn rest(mut self) -> Vec<SseEvent> {
         let all = async {
             let mut all = Vec::new();
-            while let Some(told) = self.next().await {
-                all.push(told);
+            while let Some(event) = self.next().await {
+                all.push(event);
             }
             all
         };
@@ -79,13 +79,13 @@ impl Watch {
 }
 
 /// None for a comment. Each field stands once, in this order.
-fn told(block: &str) -> Option<Told> {
+fn parse(block: &str) -> Option<SseEvent> {
     if block.starts_with(':') {
         return None;
     }
     let lines: Vec<&str> = block.lines().collect();
     let [id, event, data] = lines.as_slice() else { panic!("not an event: {block}") };
-    Some(Told {
+    Some(SseEvent {
         id: id
             .strip_prefix("id: ")
             .and_then(|id| id.parse().ok())

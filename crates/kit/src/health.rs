@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_dependency_that_hangs_is_named_and_holds_nobody_up() {
+    async fn a_dependency_that_hangs_is_named_and_delays_no_request() {
         let mut health = Health::default();
         health.add("database", async || Ok(()));
         health.add("objects", async || std::future::pending().await);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn not_everybody_is_told_why() {
+    async fn only_operators_see_why_a_check_fails() {
         let mut health = Health::default();
         health.add("database", async || Err("host db7 refused user stoa".to_owned()));
         health.add_open("models", async || Err("run the pull".to_owned()));

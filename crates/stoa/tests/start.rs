@@ -1,7 +1,7 @@
 //! How the program is started and stopped: what scripts and people depend on.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use e2e::person::login_digest;
+use e2e::knowledge_client::login_digest;
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
 use e2e::{Stoa, Upstream};

@@ -91,7 +91,7 @@ async fn what_a_trusted_proxy_says_of_the_client_is_kept_and_added_to() {
 }
 
 #[tokio::test]
-async fn every_answer_says_that_nobody_is_to_guess_its_type() {
+async fn every_answer_forbids_guessing_its_type() {
     let (_upstream, stoa) = start().await;
     for path in ["/kv/x", "/build/x", "/nowhere", "/auth/login"] {
         assert_eq!(get(stoa.url(path)).await.header("x-content-type-options"), ["nosniff"], "{path}");

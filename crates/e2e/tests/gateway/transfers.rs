@@ -95,7 +95,7 @@ async fn a_download_of_1_gib_passes_with_memory_flat() {
 }
 
 #[tokio::test]
-async fn a_download_that_nobody_reads_waits_at_its_target() {
+async fn a_download_that_the_client_does_not_read_waits_at_its_target() {
     let (_upstream, stoa) = start().await;
     let response = reqwest::get(stoa.url(&format!("/kv/bytes?n={GIB}"))).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;

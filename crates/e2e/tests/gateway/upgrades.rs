@@ -103,7 +103,7 @@ async fn the_headers_of_an_upgrade_reach_the_target() {
 }
 
 #[tokio::test]
-async fn a_switch_of_protocols_that_nobody_asked_for_is_not_passed_on() {
+async fn a_switch_of_protocols_that_was_not_requested_is_not_passed_on() {
     let (_upstream, stoa) = start().await;
     let mut raw = Raw::connect(stoa.gateway).await;
     raw.send("GET /kv/websocket HTTP/1.1\r\nHost: a\r\n\r\n").await;

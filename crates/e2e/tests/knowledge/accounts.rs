@@ -1,7 +1,7 @@
 //! Who somebody is: signing in and out, passwords, administrators, and pages of other sites.
 
-use e2e::person::login_digest;
-use e2e::{Form, Person, Stoa, reply};
+use e2e::knowledge_client::login_digest;
+use e2e::{Form, KnowledgeClient, Stoa, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ async fn nothing_but_the_front_page_is_open_without_a_session() {
 #[tokio::test]
 async fn one_signs_in_with_the_username_or_the_email_address() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let form = new_user("Ada@example.org").text("username", "ada");
     assert_eq!(admin.submit("/api/signup", form).await.status, 200);
     for name in ["ada", "Ada@example.org"] {
@@ -73,7 +73,7 @@ async fn one_signs_in_with_the_username_or_the_email_address() {
 #[tokio::test]
 async fn signing_up_checks_every_field_and_leaves_nothing_behind() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     let refused = ada.submit("/api/signup", new_user("eve@example.org")).await;
     assert_eq!(refused.status, 403);
@@ -101,7 +101,7 @@ async fn signing_up_checks_every_field_and_leaves_nothing_behind() {
 #[tokio::test]
 async fn many_sign_up_under_one_address_at_once_and_one_gets_it() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let attempts = (0..8).map(|_| admin.submit("/api/signup", new_user("ada@example.org")));
     let mut statuses = Vec::new();
     for attempt in futures(attempts).await {
@@ -131,9 +131,9 @@ async fn futures<F: Future<Output = e2e::Reply>>(all: impl Iterator<Item = F>) -
 #[tokio::test]
 async fn sessions_end_with_logout_a_new_password_and_the_user() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
-    let again = Person::sign_in(&stoa, "ada@example.org", "correct horse").await;
+    let again = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
     assert_eq!(again.post("/api/auth/logout").await.status, 200);
     assert_eq!((again.get("/api/auth/me").await.status, ada.get("/api/auth/me").await.status), (401, 200));
 
@@ -146,7 +146,7 @@ async fn sessions_end_with_logout_a_new_password_and_the_user() {
     assert_eq!(change("correct horse", "battery staple").await.status, 200);
     assert_eq!(ada.get("/api/auth/me").await.status, 401);
     assert_eq!(login(&stoa, &ada.username, &login_digest(&ada.username, "correct horse")).await.status, 401);
-    let ada = Person::sign_in(&stoa, "ada@example.org", "battery staple").await;
+    let ada = KnowledgeClient::sign_in(&stoa, "ada@example.org", "battery staple").await;
 
     assert_eq!(ada.delete(&format!("/api/users/{}", admin.id)).await.status, 403);
     assert_eq!(admin.delete(&format!("/api/users/{}", admin.id)).await.status, 400);
@@ -174,7 +174,7 @@ async fn guessing_is_throttled_by_name() {
 }
 
 #[tokio::test]
-async fn the_gateways_administrator_is_one_here_and_its_guest_is_nobody() {
+async fn the_gateways_administrator_is_one_here_and_its_guest_is_refused() {
     let stoa = Stoa::start_knowledge().serve();
     let client = reqwest::Client::new();
     let body = json!({ "username": "admin", "password": "password" });
@@ -185,7 +185,7 @@ async fn the_gateways_administrator_is_one_here_and_its_guest_is_nobody() {
     let guest = reply(client.post(stoa.url("/auth/guest")).body(r#"{"route":"CORE"}"#)).await.json();
     assert_eq!(reply(ask(&guest["token"])).await.status, 401);
     // A session's token, behind the gateway, in the header that the gateway leaves alone.
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let with_key = client.get(stoa.url("/core/api/users")).header("x-api-key", &admin.token);
     assert_eq!(reply(with_key).await.status, 200);
     // What the gateway says of somebody is worth nothing when somebody else says it.
@@ -199,7 +199,7 @@ async fn the_gateways_administrator_is_one_here_and_its_guest_is_nobody() {
 #[tokio::test]
 async fn a_page_of_another_site_cannot_act_with_the_cookie() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let knowledge = stoa.knowledge.unwrap();
     let ask = |method: Method, origin: &str| {
         let url = format!("http://{knowledge}/api/documents/purge-errors");
@@ -227,7 +227,7 @@ async fn a_page_of_another_site_cannot_act_with_the_cookie() {
 async fn users_with_long_goals_come_in_pages() {
     use sqlx::Connection;
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let url = format!("sqlite://{}", stoa.data.path().join("stoa.db").display());
     let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
     let insert = "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20)

@@ -2,12 +2,12 @@
 
 mod left_behind;
 
-use e2e::person::login_digest;
+use e2e::knowledge_client::login_digest;
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
 use e2e::stoa::{JWT_SECRET, Start};
 use e2e::tokens::{claims, now, sign, sign_as, verified};
-use e2e::{Form, Person, Reply, Stoa, reply};
+use e2e::{Form, KnowledgeClient, Reply, Stoa, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -109,9 +109,9 @@ fn create(stoa: &Stoa, name: &str, password: &str) {
     assert_eq!(code, 0, "{stderr}");
 }
 
-async fn change_password(person: &Person, current: &str, new: &str) -> Reply {
+async fn change_password(user: &KnowledgeClient, current: &str, new: &str) -> Reply {
     let body = json!({ "currentPassword": current, "newPassword": new });
-    reply(person.request(Method::POST, "/api/auth/password").json(&body)).await
+    reply(user.request(Method::POST, "/api/auth/password").json(&body)).await
 }
 
 fn record_file(stoa: &Stoa, name: &str) -> PathBuf {
@@ -121,11 +121,11 @@ fn record_file(stoa: &Stoa, name: &str) -> PathBuf {
 #[tokio::test]
 async fn a_new_password_holds_in_both_services_and_ends_every_token() {
     let stoa = Stoa::start().only(ALL).serve();
-    let person = Person::admin(&stoa).await;
+    let user = KnowledgeClient::admin(&stoa).await;
     let old = gateway_token(&stoa, "admin", "password").await;
     all_open(&stoa, &old).await;
-    assert_eq!(change_password(&person, "wrong password", "battery staple").await.status, 401);
-    assert_eq!(change_password(&person, "password", "battery staple").await.status, 200);
+    assert_eq!(change_password(&user, "wrong password", "battery staple").await.status, 401);
+    assert_eq!(change_password(&user, "password", "battery staple").await.status, 200);
     assert_eq!(let_in(&stoa, "admin", "password").await, (401, 401));
     assert_eq!(let_in(&stoa, "admin", "battery staple").await, (200, 200));
     let new = gateway_token(&stoa, "admin", "battery staple").await;
@@ -139,12 +139,12 @@ async fn a_new_password_holds_in_both_services_and_ends_every_token() {
 #[tokio::test]
 async fn a_removed_administrator_is_gone_everywhere_and_does_not_come_back() {
     let stoa = Stoa::start().only(ALL).serve();
-    let person = Person::admin(&stoa).await;
+    let user = KnowledgeClient::admin(&stoa).await;
     create(&stoa, "eve", "correct horse battery");
     let token = gateway_token(&stoa, "eve", "correct horse battery").await;
     all_open(&stoa, &token).await;
-    let eve = Person::sign_in(&stoa, "eve", "correct horse battery").await;
-    assert_eq!(person.delete(&format!("/api/users/{}", eve.id)).await.status, 200);
+    let eve = KnowledgeClient::sign_in(&stoa, "eve", "correct horse battery").await;
+    assert_eq!(user.delete(&format!("/api/users/{}", eve.id)).await.status, 200);
     assert_eq!(eve.get("/api/auth/me").await.status, 401);
     assert_eq!(let_in(&stoa, "eve", "correct horse battery").await, (401, 401));
     assert!(!record_file(&stoa, "eve").exists());
@@ -153,7 +153,7 @@ async fn a_removed_administrator_is_gone_everywhere_and_does_not_come_back() {
     let mut minted = claims("AUTH", "admin");
     minted["projectId"] = "eve".into();
     all_close_soon(&stoa, &sign(&minted)).await;
-    let users = person.get("/api/users").await.json();
+    let users = user.get("/api/users").await.json();
     assert_eq!(users["users"].as_array().unwrap().len(), 1, "{users}");
 
     // Made again, she is somebody new.
@@ -204,14 +204,14 @@ async fn administrators_are_listed_changed_and_removed_from_the_command_line() {
 
 /// Two administrators remove each other at once: one of them stays.
 async fn last_one_stays(one: &Stoa, other: &Stoa) {
-    let admin = Person::admin(one).await;
+    let admin = KnowledgeClient::admin(one).await;
     let form =
         Form::new().text("name", "Eve").text("email", "eve@example.org").text("password", "correct horse");
     assert_eq!(
         admin.submit("/api/signup", form.text("username", "eve").text("isAdmin", "true")).await.status,
         200
     );
-    let eve = Person::sign_in(other, "eve", "correct horse").await;
+    let eve = KnowledgeClient::sign_in(other, "eve", "correct horse").await;
     let (eve_path, admin_path) = (format!("/api/users/{}", eve.id), format!("/api/users/{}", admin.id));
     let (first, second) = tokio::join!(admin.delete(&eve_path), eve.delete(&admin_path));
     let removed = [&first, &second].iter().filter(|answer| answer.status == 200).count();
@@ -240,15 +240,18 @@ async fn two_processes_on_postgres_and_s3_agree_on_an_administrator() {
             .set("AWS_SECRET_ACCESS_KEY", &s3.secret_access_key)
     };
     let (one, other) = (start().serve(), start().serve());
-    let person = Person::admin(&one).await;
+    let user = KnowledgeClient::admin(&one).await;
     let old = gateway_token(&other, "admin", "password").await;
     all_open(&other, &old).await;
-    assert_eq!(change_password(&person, "password", "battery staple").await.status, 200);
+    assert_eq!(change_password(&user, "password", "battery staple").await.status, 200);
     assert_eq!(let_in(&other, "admin", "password").await, (401, 401));
     let new = gateway_token(&one, "admin", "battery staple").await;
     // At once, though the other process still remembers the generation before.
     all_open(&other, &new).await;
-    assert_eq!(Person::sign_in(&one, "admin", "battery staple").await.get("/api/users").await.status, 200);
+    assert_eq!(
+        KnowledgeClient::sign_in(&one, "admin", "battery staple").await.get("/api/users").await.status,
+        200
+    );
     all_close_soon(&other, &old).await;
     all_close_soon(&one, &old).await;
 
@@ -283,17 +286,17 @@ fn digest_of(text: &str) -> String {
 #[tokio::test]
 async fn an_administrator_who_signs_up_is_one_at_the_gateway_too() {
     let stoa = Stoa::start().only(ALL).serve();
-    let person = Person::admin(&stoa).await;
+    let user = KnowledgeClient::admin(&stoa).await;
     let form = |username: &str| {
         let form = Form::new().text("name", "Eve").text("email", &format!("{username}@example.org"));
         form.text("username", username).text("password", "correct horse").text("isAdmin", "true")
     };
-    assert_eq!(person.submit("/api/signup", form("eve")).await.status, 200);
+    assert_eq!(user.submit("/api/signup", form("eve")).await.status, 200);
     all_open(&stoa, &gateway_token(&stoa, "eve", "correct horse").await).await;
     // Nobody takes the name of an administrator whom only the gateway knows.
     let record =
         json!({ "username": "ops", "salt": "pepper", "hash": digest_of("pepperx"), "role": "owner" });
     std::fs::write(record_file(&stoa, "ops"), record.to_string()).unwrap();
-    let taken = person.submit("/api/signup", form("ops")).await;
+    let taken = user.submit("/api/signup", form("ops")).await;
     assert!(taken.status == 400 && taken.body.contains("`ops` is taken"), "{taken:?}");
 }

@@ -1,6 +1,6 @@
 //! What answers say: grounded, cited, in the way of each agent, and nobody else's.
 
-use e2e::{Person, Stoa, Vendor, get};
+use e2e::{KnowledgeClient, Stoa, Vendor, get};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -19,8 +19,8 @@ The pump delivers 85 litres a minute at 3.5 bar. It must never run dry for more 
 was not measured, and its vibration sensor may report too high values when the floor is wet.
 ";
 
-pub async fn ask(person: &Person, body: Value) -> Value {
-    let answer = person.post_json("/api/chat", &body).await;
+pub async fn ask(user: &KnowledgeClient, body: Value) -> Value {
+    let answer = user.post_json("/api/chat", &body).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
 }
@@ -32,7 +32,7 @@ fn text(answer: &Value) -> &str {
 #[tokio::test]
 async fn an_answer_has_the_fact_and_cites_the_passage_that_has_it() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("bees.txt", "The varroa mite weakens colonies of honey bees in winter.").await;
     let id = admin.ingest_text("pump.md", PUMP).await;
     let answer = ask(&admin, json!({ "query": "How many litres a minute does the pump deliver?" })).await;
@@ -53,7 +53,7 @@ async fn an_answer_has_the_fact_and_cites_the_passage_that_has_it() {
 #[tokio::test]
 async fn what_the_documents_do_not_have_is_not_invented() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let nothing = |answer: &Value| {
         assert!(text(answer).contains("found nothing"), "{answer}");
         assert_eq!(answer["sources"], json!([]));
@@ -69,7 +69,7 @@ async fn what_the_documents_do_not_have_is_not_invented() {
 #[tokio::test]
 async fn each_agent_answers_in_its_own_way() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
     let mut seen = HashSet::new();
     for (agent, expected) in [
@@ -93,7 +93,7 @@ async fn each_agent_answers_in_its_own_way() {
 #[tokio::test]
 async fn given_sources_are_used_as_they_are_without_a_search() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
     let sources = json!([
         { "id": "a", "text": "The race started at noon.", "metadata": { "documentTitle": "Race" }, "mine": 7 },
@@ -109,7 +109,7 @@ async fn given_sources_are_used_as_they_are_without_a_search() {
 #[tokio::test]
 async fn what_a_document_cites_is_not_taken_for_a_citation_of_ours() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let title = "x".repeat(2 << 20);
     let sources = json!([
         { "text": "The tower of Bergen was built in 1901.[12] See also [2].", "metadata": { "documentTitle": title } },
@@ -125,9 +125,9 @@ async fn what_a_document_cites_is_not_taken_for_a_citation_of_ours() {
 }
 
 #[tokio::test]
-async fn nobody_elses_documents_are_in_an_answer() {
+async fn another_users_documents_are_in_no_answer() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (ada, bob) = (admin.invite(&stoa, "ada").await, admin.invite(&stoa, "bob").await);
     ada.ingest_text("pump.md", PUMP).await;
     let query = "How often must the shaft seal be replaced?";
@@ -149,11 +149,11 @@ async fn nobody_elses_documents_are_in_an_answer() {
 #[tokio::test]
 async fn without_the_models_the_words_of_the_documents_still_answer() {
     let first = Stoa::start_knowledge().serve();
-    Person::admin(&first).await.ingest_text("pump.md", PUMP).await;
+    KnowledgeClient::admin(&first).await.ingest_text("pump.md", PUMP).await;
     let data = first.data.clone();
     drop(first);
     let second = Stoa::start_knowledge().data(&data).set("STOA_MODELS_DIR", "/nowhere").serve();
-    let admin = Person::admin(&second).await;
+    let admin = KnowledgeClient::admin(&second).await;
     let query = "How often must the shaft seal of the pump be replaced?";
     let answer = ask(&admin, json!({ "query": query })).await;
     assert!(text(&answer).contains("every year"), "{answer}");
@@ -183,7 +183,7 @@ async fn what_a_document_says_is_never_an_instruction() {
         .set("VENDOR_A_BASE_URL", vendor.url())
         .set("CHAT_REQUESTS_PER_MINUTE", 100)
         .serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let mut system = String::new();
     for hostile in HOSTILE {
         let sources = json!([

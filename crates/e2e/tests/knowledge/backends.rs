@@ -2,7 +2,7 @@
 
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
-use e2e::{Person, Stoa};
+use e2e::{KnowledgeClient, Stoa};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_share_postgres_and_s3_and_see_the_same_at_once() {
@@ -17,9 +17,9 @@ async fn two_processes_share_postgres_and_s3_and_see_the_same_at_once() {
             .serve()
     };
     let (one, other) = (start(), start());
-    let admin = Person::admin(&one).await;
+    let admin = KnowledgeClient::admin(&one).await;
     let ada = admin.invite(&one, "ada").await;
-    let there = Person::sign_in(&other, "ada@example.org", "correct horse").await;
+    let there = KnowledgeClient::sign_in(&other, "ada@example.org", "correct horse").await;
 
     let first = ada.ingest_text("a.txt", "Alice Munro works for Acme Industries in Rotterdam.").await;
     assert_eq!(there.find("Rotterdam").await, [first.as_str()]);

@@ -2,7 +2,7 @@
 
 use super::answers::{PUMP, ask};
 use e2e::postgres::Postgres;
-use e2e::{Person, Stoa, Vendor, get, reply};
+use e2e::{KnowledgeClient, Stoa, Vendor, get, reply};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -19,7 +19,7 @@ async fn figure(stoa: &Stoa, name: &str) -> f64 {
 #[tokio::test]
 async fn what_is_wrong_with_a_question_is_said() {
     let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let with = |name: &str, value: Value| {
         let mut body = json!({ "query": "Who?" });
         body[name] = value;
@@ -76,7 +76,7 @@ async fn what_is_wrong_with_a_question_is_said() {
 #[tokio::test]
 async fn nulls_count_as_absent_and_a_long_conversation_is_trimmed() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
     let answer = ask(
         &admin,
@@ -110,7 +110,7 @@ async fn nulls_count_as_absent_and_a_long_conversation_is_trimmed() {
 }
 
 async fn ten_of_twenty_pass(stoa: Stoa, start_again: impl FnOnce(&Stoa) -> e2e::stoa::Start) {
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     let body = json!({ "query": "Who?" });
     let answers = join_all((0..20).map(|_| ada.post_json("/api/chat", &body))).await;
@@ -139,7 +139,7 @@ async fn ten_of_twenty_pass(stoa: Stoa, start_again: impl FnOnce(&Stoa) -> e2e::
     let again = start_again(&stoa);
     drop(stoa);
     let stoa = again.serve();
-    let ada = Person::sign_in(&stoa, "ada@example.org", "correct horse").await;
+    let ada = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
     assert_eq!(ada.post_json("/api/chat", &body).await.status, 429);
 }
 
@@ -174,7 +174,7 @@ fn events(body: &str) -> Vec<(i64, String, Value)> {
 #[tokio::test]
 async fn a_stream_has_sources_then_tokens_then_the_whole() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
     let body = json!({ "query": "How often must the shaft seal be replaced?", "systemPrompt": "Be brief." });
     let request = admin.request(Method::POST, "/api/chat").json(&body).header("accept", "text/event-stream");
@@ -198,9 +198,9 @@ async fn a_stream_has_sources_then_tokens_then_the_whole() {
 }
 
 #[tokio::test]
-async fn whoever_goes_away_ends_the_writing_at_once() {
+async fn a_client_that_disconnects_ends_the_generation_at_once() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let body = json!({
         "query": "Tell a long story.", "systemPrompt": "You tell very long stories.",
         "sources": [{ "text": "Once upon a time there was a pump." }],
@@ -227,7 +227,7 @@ async fn whoever_goes_away_ends_the_writing_at_once() {
 #[tokio::test]
 async fn an_answer_on_its_way_is_finished_when_the_process_ends() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let body = json!({
         "query": "Tell a story.", "systemPrompt": "You tell long stories.",
         "sources": [{ "text": "Once upon a time there was a pump." }],
@@ -253,7 +253,7 @@ async fn vendors_answer_where_they_have_a_key_and_the_embedded_model_where_not()
         .set("VENDOR_A_API_KEY", "sk-test-0123456789")
         .set("VENDOR_A_BASE_URL", vendor.url())
         .serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
     let question = |provider: &str, model: &str| {
         json!({
@@ -312,7 +312,7 @@ async fn a_vendor_answers_by_default_where_the_settings_say_so() {
         .set("CHAT_MODEL", "gpt-y")
         .set("CHAT_REQUESTS_PER_MINUTE", 100)
         .serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
     let who = |answer: &Value| (answer["provider"].as_str().unwrap().to_owned(), answer["model"].clone());
     let query = "How often must the shaft seal be replaced?";
@@ -345,7 +345,7 @@ async fn goals_are_put_into_two_sentences_by_the_model() {
     let goals = "I want to become a certified welder by next summer. I also hope to open a small workshop with my brother \
         in Turin. We need about 40,000 euro for machines. In the evenings I study Italian.";
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let sign_up = |email: &str| {
         e2e::Form::new()
             .text("name", "Ada")
@@ -362,7 +362,7 @@ async fn goals_are_put_into_two_sentences_by_the_model() {
     assert!(figure(&stoa, "chat_output_tokens_total").await > 0.0, "the model was to be asked");
 
     let without = Stoa::start_knowledge().set("STOA_MODELS_DIR", "/nowhere").serve();
-    let admin = Person::admin(&without).await;
+    let admin = KnowledgeClient::admin(&without).await;
     let answer = admin.submit("/api/signup", sign_up("bob@example.org")).await.json();
     let first_two = "I want to become a certified welder by next summer. I also hope to open a small workshop with \
         my brother in Turin.";

@@ -1,6 +1,6 @@
 //! Killed at any moment, nothing acknowledged is lost, stuck or doubled.
 
-use e2e::{Form, Person, Stoa};
+use e2e::{Form, KnowledgeClient, Stoa};
 use reqwest::Method;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ fn text(number: usize) -> String {
     (0..10 + number % 40).map(sentence).collect()
 }
 
-async fn upload(person: &Person, number: usize) -> bool {
+async fn upload(user: &KnowledgeClient, number: usize) -> bool {
     let form = Form::new().file("file", &format!("report-{number}.txt"), text(number).as_bytes());
-    let request = form.into_request(person.request(Method::POST, "/api/ingest"));
+    let request = form.into_request(user.request(Method::POST, "/api/ingest"));
     let sent = request.header("prefer", "respond-async").send().await;
     sent.is_ok_and(|response| response.status() == 202)
 }
@@ -40,7 +40,7 @@ fn start(data: Option<&Arc<TempDir>>) -> Stoa {
 async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
     let mut stoa = start(None);
     let data = stoa.data.clone();
-    let mut person = Person::admin(&stoa).await;
+    let mut user = KnowledgeClient::admin(&stoa).await;
     let (mut number, mut acknowledged, mut noise) = (0, Vec::new(), 7u64);
     for _ in 0..KILLS {
         noise = noise.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -48,7 +48,7 @@ async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
         let until = tokio::time::Instant::now() + pause;
         while number < DOCUMENTS && tokio::time::Instant::now() < until {
             // The kill may come in the middle of it.
-            let uploading = tokio::time::timeout_at(until, upload(&person, number)).await;
+            let uploading = tokio::time::timeout_at(until, upload(&user, number)).await;
             if uploading == Ok(true) {
                 acknowledged.push(number);
             }
@@ -57,14 +57,14 @@ async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
         tokio::time::sleep_until(until).await;
         drop(stoa);
         stoa = start(Some(&data));
-        person = Person::admin(&stoa).await;
+        user = KnowledgeClient::admin(&stoa).await;
     }
     while number < DOCUMENTS {
-        assert!(upload(&person, number).await);
+        assert!(upload(&user, number).await);
         acknowledged.push(number);
         number += 1;
     }
-    let documents = person.settled(Duration::from_secs(180)).await;
+    let documents = user.settled(Duration::from_secs(180)).await;
     let mut by_name: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for document in &documents {
         assert_eq!(document["status"], "indexed", "{document}");
@@ -76,7 +76,7 @@ async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
 
     // The same texts, never disturbed, give the same chunks and the same graph.
     let calm = start(None);
-    let undisturbed = Person::admin(&calm).await;
+    let undisturbed = KnowledgeClient::admin(&calm).await;
     for name in by_name.keys() {
         let number = name.trim_start_matches("report-").trim_end_matches(".txt").parse().unwrap();
         assert!(upload(&undisturbed, number).await);
@@ -88,15 +88,15 @@ async fn killed_again_and_again_every_acknowledged_document_is_indexed_once() {
         documents.iter().map(entry).collect()
     };
     assert_eq!(chunks(&documents), chunks(&expected));
-    let graph = async |person: &Person| {
-        let graph = person.get("/api/graph?limit=10000").await.json();
+    let graph = async |user: &KnowledgeClient| {
+        let graph = user.get("/api/graph?limit=10000").await.json();
         let row = |node: &Value| format!("{} {} {}", node["id"], node["type"], node["strength"]);
         let mut rows: Vec<String> = graph["nodes"].as_array().unwrap().iter().map(row).collect();
         rows.extend(graph["edges"].as_array().unwrap().iter().map(Value::to_string));
         rows.sort();
         rows
     };
-    let (disturbed, calm_graph) = (graph(&person).await, graph(&undisturbed).await);
+    let (disturbed, calm_graph) = (graph(&user).await, graph(&undisturbed).await);
     let differing: Vec<_> =
         disturbed.iter().zip(&calm_graph).filter(|(one, other)| one != other).take(3).collect();
     assert!(disturbed == calm_graph, "{differing:?}");

@@ -3,7 +3,7 @@
 use super::ingest::embedded;
 use super::lifecycle::only_these_files_are_left;
 use e2e::postgres::Postgres;
-use e2e::{Form, Person, Reply, Stoa, reply};
+use e2e::{Form, KnowledgeClient, Reply, Stoa, reply};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,16 +15,16 @@ fn id(answer: &Reply) -> String {
     answer.json()["documentId"].as_str().unwrap().to_owned()
 }
 
-async fn ingest_async(person: &Person, filename: &str, bytes: &[u8]) -> Reply {
+async fn ingest_async(user: &KnowledgeClient, filename: &str, bytes: &[u8]) -> Reply {
     let form = Form::new().file("file", filename, bytes);
-    let request = form.into_request(person.request(Method::POST, "/api/ingest"));
+    let request = form.into_request(user.request(Method::POST, "/api/ingest"));
     reply(request.header("prefer", "respond-async")).await
 }
 
 #[tokio::test]
 async fn the_first_document_stands_for_the_second_upload() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let first = admin.ingest("pump.txt", TEXT).await;
     assert_eq!(first.json().get("duplicateOf"), None);
     let passages = embedded(&stoa).await;
@@ -68,7 +68,7 @@ async fn the_first_document_stands_for_the_second_upload() {
 #[tokio::test]
 async fn while_the_first_is_in_work_the_second_waits_for_it() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let text: String =
         (0..3_000).map(|n| format!("Sentence {n} is about pumps of kind {}. ", n % 97)).collect();
     let first = ingest_async(&admin, "long.txt", text.as_bytes()).await;
@@ -98,7 +98,7 @@ async fn while_the_first_is_in_work_the_second_waits_for_it() {
 #[tokio::test]
 async fn a_document_in_error_stands_for_nothing() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (first, second) = (admin.ingest("a.pdf", b"%PDF-").await, admin.ingest("a.pdf", b"%PDF-").await);
     assert_eq!((first.status, second.status), (400, 400));
     assert_ne!(first.json()["documentId"], second.json()["documentId"]);
@@ -108,7 +108,7 @@ async fn a_document_in_error_stands_for_nothing() {
 #[tokio::test]
 async fn files_of_a_signup_that_are_the_same_are_one_document() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let form =
         Form::new().text("name", "Ada").text("email", "ada@example.org").text("password", "correct horse");
     let form = form.file("files[]", "a.txt", TEXT).file("files[]", "b.txt", TEXT);
@@ -118,12 +118,12 @@ async fn files_of_a_signup_that_are_the_same_are_one_document() {
     assert_eq!((&files[0]["filename"], &files[1]["filename"]), (&json!("a.txt"), &json!("b.txt")));
     assert_eq!((files[0].get("duplicateOf"), &files[1]["duplicateOf"]), (None, &files[0]["id"]));
     assert_eq!((&files[1]["id"], &files[1]["objectKey"]), (&files[0]["id"], &files[0]["objectKey"]));
-    let ada = Person::sign_in(&stoa, "ada@example.org", "correct horse").await;
+    let ada = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
     assert_eq!(ada.settled(std::time::Duration::from_secs(20)).await.len(), 1);
 }
 
 /// Whichever process takes which.
-async fn twenty_at_once_are_one(people: &[&Person]) {
+async fn twenty_at_once_are_one(people: &[&KnowledgeClient]) {
     let uploads = (0..20).map(|number| people[number % people.len()].ingest("pump.txt", TEXT));
     let answers = join_all(uploads).await;
     assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
@@ -138,7 +138,7 @@ async fn twenty_at_once_are_one(people: &[&Person]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_at_once_make_one_document_on_sqlite() {
     let stoa = Stoa::start_knowledge().serve();
-    twenty_at_once_are_one(&[&Person::admin(&stoa).await]).await;
+    twenty_at_once_are_one(&[&KnowledgeClient::admin(&stoa).await]).await;
     only_these_files_are_left(&stoa, 1).await;
 }
 
@@ -151,5 +151,6 @@ async fn twenty_at_once_make_one_document_in_two_processes_on_postgres() {
         Stoa::start_knowledge().set("DATABASE_URL", &database).set("OBJECT_STORE_URL", store).serve()
     };
     let (one, other) = (start(), start());
-    twenty_at_once_are_one(&[&Person::admin(&one).await, &Person::admin(&other).await]).await;
+    twenty_at_once_are_one(&[&KnowledgeClient::admin(&one).await, &KnowledgeClient::admin(&other).await])
+        .await;
 }

@@ -1,6 +1,6 @@
 //! What becomes of documents, live.
 
-use e2e::{Form, Person, Stoa};
+use e2e::{Form, KnowledgeClient, Stoa};
 use futures_util::StreamExt;
 use reqwest::Method;
 use serde_json::Value;
@@ -19,8 +19,8 @@ struct Event {
 }
 
 impl Events {
-    async fn of(person: &Person, last: Option<i64>) -> Self {
-        let mut request = person.request(Method::GET, "/api/documents/events");
+    async fn of(user: &KnowledgeClient, last: Option<i64>) -> Self {
+        let mut request = user.request(Method::GET, "/api/documents/events");
         if let Some(last) = last {
             request = request.header("last-event-id", last.to_string());
         }
@@ -58,7 +58,7 @@ fn long_text() -> String {
 #[tokio::test]
 async fn progress_rises_through_the_stages_and_ends_indexed() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let mut events = Events::of(&admin, None).await;
     let form = Form::new().file("file", "long.txt", long_text().as_bytes());
     let request = form.into_request(admin.request(Method::POST, "/api/ingest"));
@@ -96,9 +96,9 @@ async fn progress_rises_through_the_stages_and_ends_indexed() {
 }
 
 #[tokio::test]
-async fn nobody_hears_of_another_users_documents() {
+async fn no_user_receives_events_of_another_users_documents() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     let mut events = Events::of(&admin, None).await;
     ada.ingest_text("hers.txt", "The pump circulates coolant.").await;

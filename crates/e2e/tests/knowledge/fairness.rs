@@ -1,6 +1,6 @@
 //! Nobody waits for somebody else's heap of files.
 
-use e2e::{Form, Person, Stoa};
+use e2e::{Form, KnowledgeClient, Stoa};
 use reqwest::Method;
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,23 @@ fn text(number: usize) -> String {
     (0..300).map(|n| format!("Sentence {n} of file {number} is about pumps of kind {}. ", n % 97)).collect()
 }
 
-async fn queue(person: &Person, files: usize) {
+async fn queue(user: &KnowledgeClient, files: usize) {
     for number in 0..files {
         let form = Form::new().file("file", &format!("{number}.txt"), text(number).as_bytes());
-        let request = form.into_request(person.request(Method::POST, "/api/ingest"));
+        let request = form.into_request(user.request(Method::POST, "/api/ingest"));
         assert_eq!(e2e::reply(request.header("prefer", "respond-async")).await.status, 202);
     }
 }
 
-async fn still_waiting(person: &Person) -> usize {
-    let documents = person.documents().await;
+async fn still_waiting(user: &KnowledgeClient) -> usize {
+    let documents = user.documents().await;
     documents.iter().filter(|document| document["status"] == "processing").count()
 }
 
 #[tokio::test]
-async fn one_users_heap_holds_up_neither_anothers_file_nor_anybodys_search() {
+async fn one_users_backlog_delays_neither_anothers_file_nor_any_search() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (heaper, other) = (admin.invite(&stoa, "heaper").await, admin.invite(&stoa, "other").await);
     other.ingest_text("a.txt", "The varroa mite weakens colonies of honey bees.").await;
     queue(&heaper, 80).await;

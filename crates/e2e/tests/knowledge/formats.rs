@@ -1,6 +1,6 @@
 //! Files of other programs, and files that would stop a careless reader, through the real upload.
 
-use e2e::{Person, Stoa};
+use e2e::{KnowledgeClient, Stoa};
 use std::io::Read;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ fn pdf_of(entries: &str, content: &[u8]) -> Vec<u8> {
 #[tokio::test]
 async fn each_kind_is_read_and_found() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let latin = [&b"Die K\xfchlung der Anlage l\xe4uft \xfcber die Pumpe."[..]].concat();
     let mail = b"From: ada@example.org\r\nTo: bob@example.org\r\nSubject: Coolant order\r\n\r\nPlease order glycol.\r\n";
     let html = b"<html><head><title>Beekeeping</title></head><body><nav>Home Shop</nav><h1>Varroa</h1>\
@@ -79,7 +79,7 @@ async fn each_kind_is_read_and_found() {
 #[tokio::test]
 async fn hostile_files_are_refused_and_the_service_goes_on() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let loop_of_pages = String::from_utf8(pdf("x")).unwrap().replace("/Kids [3 0 R]", "/Kids [2 0 R]");
     let deep_html = format!("<html>{}deep</html>", "<div>".repeat(100_000));
     let deep_json = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
@@ -129,7 +129,7 @@ async fn peak_of_children(stoa: &Stoa, done: impl Future<Output = ()>) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_small_pdf_that_becomes_large_costs_no_more_memory_than_is_set() {
     let stoa = Stoa::start_knowledge().set("EXTRACT_MEMORY_MIB", 300).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let twice = pdf_of("/Filter [/FlateDecode /FlateDecode]", &packed(&packed(&vec![0; 1 << 30])));
     assert!(twice.len() < 8000, "{}", twice.len());
     let many = pdf_of("/Filter /FlateDecode", &packed(&b"q\nQ\n".repeat(14 << 20)));
@@ -151,7 +151,7 @@ async fn a_small_pdf_that_becomes_large_costs_no_more_memory_than_is_set() {
 #[tokio::test]
 async fn a_limit_that_is_passed_is_named_as_a_setting() {
     let stoa = Stoa::start_knowledge().set("MAX_TEXT_CHARACTERS", 100).set("MAX_CELLS", 4).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     for (name, text, setting) in [
         ("a.txt", "The pump turns. ".repeat(20), "MAX_TEXT_CHARACTERS"),
         ("a.csv", "a,b\n1,2\n3,4\n5,6\n".to_owned(), "MAX_CELLS"),

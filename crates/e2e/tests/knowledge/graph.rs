@@ -1,6 +1,6 @@
 //! The graph of what the documents name.
 
-use e2e::{Person, Stoa};
+use e2e::{KnowledgeClient, Stoa};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ fn labels(graph: &Value) -> BTreeSet<String> {
 #[tokio::test]
 async fn names_are_typed_joined_and_narrowed() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let mut ids = Vec::new();
     for text in TEXTS {
         ids.push(admin.ingest_text("notes.txt", text).await);
@@ -72,7 +72,7 @@ async fn names_are_typed_joined_and_narrowed() {
 #[tokio::test]
 async fn the_graph_does_not_depend_on_the_order_of_documents() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let shape = |graph: Value| {
         let mut nodes: Vec<String> = graph["nodes"]
             .as_array()
@@ -87,12 +87,12 @@ async fn the_graph_does_not_depend_on_the_order_of_documents() {
         (nodes, edges)
     };
     let mut shapes = Vec::new();
-    for (person, order) in [("ada", [0, 1, 2]), ("bob", [2, 0, 1])] {
-        let person = admin.invite(&stoa, person).await;
+    for (name, order) in [("ada", [0, 1, 2]), ("bob", [2, 0, 1])] {
+        let user = admin.invite(&stoa, name).await;
         for index in order {
-            person.ingest_text("notes.txt", TEXTS[index]).await;
+            user.ingest_text("notes.txt", TEXTS[index]).await;
         }
-        shapes.push(shape(person.get("/api/graph").await.json()));
+        shapes.push(shape(user.get("/api/graph").await.json()));
     }
     assert_eq!(shapes[0], shapes[1]);
 }

@@ -1,7 +1,7 @@
 //! An object store that takes connections and never answers.
 
 use e2e::s3::S3;
-use e2e::{FaultProxy, Person, Server, Stoa};
+use e2e::{FaultProxy, KnowledgeClient, Server, Stoa};
 use std::time::{Duration, Instant};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -14,7 +14,7 @@ async fn uploads_against_a_store_that_hangs_end_with_a_time_to_come_back() {
         .set("AWS_ACCESS_KEY_ID", &s3.access_key_id)
         .set("AWS_SECRET_ACCESS_KEY", &s3.secret_access_key)
         .serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     proxy.hang();
     let large = vec![b'x'; 20 << 20];
     let timed = async |name: &str, bytes: &[u8]| {

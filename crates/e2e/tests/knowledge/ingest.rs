@@ -1,6 +1,6 @@
 //! Files on their way in: what is accepted, what is refused, and what stays.
 
-use e2e::{Form, Person, Stoa, get, reply};
+use e2e::{Form, KnowledgeClient, Stoa, get, reply};
 use reqwest::Method;
 use serde_json::json;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 #[tokio::test]
 async fn bad_requests_are_refused_before_anything_is_kept() {
     let stoa = Stoa::start_knowledge().set("MAX_UPLOAD_MIB", 1).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let file = || Form::new().file("file", "a.txt", b"The pump circulates coolant.");
     for (form, status) in [
         (Form::new().text("userId", &admin.id), 400),
@@ -41,7 +41,7 @@ async fn bad_requests_are_refused_before_anything_is_kept() {
 #[tokio::test]
 async fn files_without_text_are_listed_as_errors_until_purged() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     for (name, bytes) in [
         ("empty.txt", &b""[..]),
         ("blank.txt", b" \n\t\n "),
@@ -70,7 +70,7 @@ async fn files_without_text_are_listed_as_errors_until_purged() {
 #[tokio::test]
 async fn asked_to_it_answers_at_once_and_indexes_afterwards() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let form = Form::new().file("file", "a.txt", b"The pump circulates coolant.");
     let request = form.into_request(admin.request(Method::POST, "/api/ingest"));
     let answer = reply(request.header("prefer", "respond-async")).await;
@@ -83,7 +83,7 @@ async fn asked_to_it_answers_at_once_and_indexes_afterwards() {
 #[tokio::test]
 async fn the_same_file_kept_twice_is_two_documents_and_embedded_once() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let text = "The pump circulates coolant. ".repeat(100);
     let first = admin.ingest_text("a.txt", &text).await;
     let embedded = embedded(&stoa).await;
@@ -112,7 +112,7 @@ pub async fn embedded(stoa: &Stoa) -> u64 {
 #[tokio::test]
 async fn the_title_is_the_one_given_or_the_documents_own_or_the_files_name() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let markdown = |name: &str| format!("# The cooling circuit\n\nThe pump of {name} circulates coolant.");
     for (metadata, filename, title) in
         [(r#"{"title": "Circuit manual"}"#, "a.md", "Circuit manual"), ("{}", "b.md", "The cooling circuit")]
@@ -138,7 +138,7 @@ async fn the_title_is_the_one_given_or_the_documents_own_or_the_files_name() {
 #[tokio::test]
 async fn the_original_file_comes_back_byte_for_byte() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let text = "Ein Satz über Kühlmittel. ".repeat(12_000);
     let id = admin.ingest_text("kühl \"mittel\".txt", &text).await;
     let content = admin.get(&format!("/api/documents/{id}/content")).await;

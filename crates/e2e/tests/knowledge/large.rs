@@ -1,18 +1,18 @@
 //! Users with many passages: reading them into memory disturbs nobody, goes on without its client, and has a limit.
 
 use e2e::passages::{add_documents, database_of};
-use e2e::{Person, Reply, Stoa};
+use e2e::{KnowledgeClient, Reply, Stoa};
 use reqwest::Method;
 use std::time::{Duration, Instant};
 
 const SEARCH: &str = "/api/search?mode=lexical&query=pump+17";
 
 /// Asks until the answer is not 503; each of these says when to come back, and why.
-async fn until_ready(person: &Person, path: &str, patience: Duration) -> (Reply, Vec<u64>) {
+async fn until_ready(user: &KnowledgeClient, path: &str, patience: Duration) -> (Reply, Vec<u64>) {
     let deadline = Instant::now() + patience;
     let mut progress = Vec::new();
     loop {
-        let answer = person.get(path).await;
+        let answer = user.get(path).await;
         if answer.status != 503 {
             return (answer, progress);
         }
@@ -29,17 +29,15 @@ async fn until_ready(person: &Person, path: &str, patience: Duration) -> (Reply,
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_answered_while_many_cold_indexes_are_read() {
     let stoa = Stoa::start_knowledge().set("INDEX_TIMEOUT", "2m").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let mut searches = Vec::new();
     for name in ["ann", "bob", "cid", "dan", "eve", "fay"] {
-        let person = admin.invite(&stoa, name).await;
-        add_documents(&database_of(&stoa), &person.id, 2, 4_000).await;
-        searches.push(person);
+        let user = admin.invite(&stoa, name).await;
+        add_documents(&database_of(&stoa), &user.id, 2, 4_000).await;
+        searches.push(user);
     }
-    let searches: Vec<_> = searches
-        .into_iter()
-        .map(|person| tokio::spawn(async move { person.get(SEARCH).await.status }))
-        .collect();
+    let searches: Vec<_> =
+        searches.into_iter().map(|user| tokio::spawn(async move { user.get(SEARCH).await.status })).collect();
     let mut slowest = Duration::ZERO;
     while !searches.iter().all(|search| search.is_finished()) {
         let asked = Instant::now();
@@ -56,7 +54,7 @@ async fn requests_are_answered_while_many_cold_indexes_are_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_never_waits_long_gets_its_answer_in_the_end() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     add_documents(&database_of(&stoa), &admin.id, 3, 1_500).await;
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -71,7 +69,7 @@ async fn a_client_that_never_waits_long_gets_its_answer_in_the_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_that_waits_too_long_is_told_when_to_come_back() {
     let stoa = Stoa::start_knowledge().set("INDEX_TIMEOUT", "100ms").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ids = add_documents(&database_of(&stoa), &admin.id, 3, 1_500).await;
     let (answer, progress) = until_ready(&admin, SEARCH, Duration::from_secs(60)).await;
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -86,7 +84,7 @@ async fn a_search_that_waits_too_long_is_told_when_to_come_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_graph_is_shown_while_a_new_one_is_built() {
     let stoa = Stoa::start_knowledge().set("INDEX_TIMEOUT", "5ms").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ids = add_documents(&database_of(&stoa), &admin.id, 10, 1_000).await;
     let (first, progress) = until_ready(&admin, "/api/graph", Duration::from_secs(120)).await;
     assert!(!progress.is_empty(), "the first build is waited for");
@@ -127,7 +125,7 @@ async fn the_last_graph_is_shown_while_a_new_one_is_built() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_that_is_not_used_gives_its_memory_back() {
     let stoa = Stoa::start_knowledge().set("INDEX_IDLE", "3s").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     add_documents(&database_of(&stoa), &admin.id, 4, 3_000).await;
     let mut size = 0.0;
     let mut evicted = Vec::new();
@@ -160,7 +158,7 @@ async fn index_bytes(stoa: &Stoa) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_user_beyond_the_limit_is_searched_and_said_to_be() {
     let stoa = Stoa::start_knowledge().set("INDEX_MEMORY", "2MiB").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ids = add_documents(&database_of(&stoa), &admin.id, 2, 750).await;
     assert!(admin.find("passage 749 of document 1").await.contains(&ids[1]));
     assert!(stoa.logs("INDEX_MEMORY"), "{}", stoa.log());

@@ -1,6 +1,6 @@
 //! From here to gone: deleting, running again, and what is left of it.
 
-use e2e::{Person, Stoa};
+use e2e::{KnowledgeClient, Stoa};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ pub async fn no_files_are_left(stoa: &Stoa) {
 #[tokio::test]
 async fn a_deleted_document_is_gone_from_everything() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let kept = admin.ingest_text("a.txt", "Alice Munro works for Acme Industries in Rotterdam.").await;
     let before = admin.get("/api/graph").await.body;
     let gone = admin.ingest_text("b.txt", "Bob Dahl works for Acme Industries in Bergen.").await;
@@ -56,7 +56,7 @@ async fn a_deleted_document_is_gone_from_everything() {
 #[tokio::test]
 async fn a_document_deleted_while_it_is_indexed_leaves_nothing() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let text: String =
         (0..20_000).map(|n| format!("Sentence {n} is about pumps of kind {}. ", n % 97)).collect();
     let form = e2e::Form::new().file("file", "long.txt", text.as_bytes());
@@ -78,7 +78,7 @@ async fn a_document_deleted_while_it_is_indexed_leaves_nothing() {
 #[tokio::test]
 async fn reindexing_keeps_ids_results_and_graph() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("a.txt", "Alice Munro works for Acme Industries in Rotterdam.").await;
     admin.ingest_text("b.txt", "Bob Dahl works for Acme Industries in Bergen.").await;
     let look = async || {

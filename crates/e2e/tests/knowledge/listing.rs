@@ -1,16 +1,16 @@
 //! `GET /api/documents` page by page, filtered, while documents come and go.
 
 use e2e::postgres::Postgres;
-use e2e::{Form, Person, Reply, Stoa};
+use e2e::{Form, KnowledgeClient, Reply, Stoa};
 use serde_json::{Value, json};
 
-async fn add(person: &Person, filename: &str, metadata: &Value) -> String {
+async fn add(user: &KnowledgeClient, filename: &str, metadata: &Value) -> String {
     let form = Form::new().text("metadata", &metadata.to_string()).file(
         "file",
         filename,
         format!("The file {filename} is about pumps.").as_bytes(),
     );
-    let answer = person.submit("/api/ingest", form).await;
+    let answer = user.submit("/api/ingest", form).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["documentId"].as_str().unwrap().to_owned()
 }
@@ -21,8 +21,8 @@ fn titles(answer: &Reply) -> Vec<String> {
     documents.iter().map(|document| document["title"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn list(person: &Person, query: &str) -> Vec<String> {
-    titles(&person.get(&format!("/api/documents?{query}")).await)
+async fn list(user: &KnowledgeClient, query: &str) -> Vec<String> {
+    titles(&user.get(&format!("/api/documents?{query}")).await)
 }
 
 /// The query of the next page, which the body and the header agree on.
@@ -40,29 +40,29 @@ fn next(answer: &Reply) -> Option<String> {
 }
 
 async fn pages_are_stable(stoa: Stoa) {
-    let person = Person::admin(&stoa).await;
+    let user = KnowledgeClient::admin(&stoa).await;
     let mut ids = Vec::new();
     for number in 0..9 {
-        ids.push(add(&person, &format!("{number}.txt"), &json!({})).await);
+        ids.push(add(&user, &format!("{number}.txt"), &json!({})).await);
     }
-    let first = person.get("/api/documents?limit=4").await;
+    let first = user.get("/api/documents?limit=4").await;
     assert_eq!(titles(&first), ["8.txt", "7.txt", "6.txt", "5.txt"]);
     // The last one of the page goes, and one of the next page, and a new one comes.
     for gone in [&ids[5], &ids[3]] {
-        assert_eq!(person.delete(&format!("/api/documents/{gone}")).await.status, 200);
+        assert_eq!(user.delete(&format!("/api/documents/{gone}")).await.status, 200);
     }
-    add(&person, "new.txt", &json!({})).await;
-    let second = person.get(&format!("/api/documents?{}", next(&first).unwrap())).await;
+    add(&user, "new.txt", &json!({})).await;
+    let second = user.get(&format!("/api/documents?{}", next(&first).unwrap())).await;
     assert_eq!(titles(&second), ["4.txt", "2.txt", "1.txt", "0.txt"]);
     assert_eq!(next(&second), None, "nothing is left: {second:?}");
     assert_eq!(second.json()["next"], Value::Null);
 
-    let all = person.get("/api/documents").await;
+    let all = user.get("/api/documents").await;
     assert_eq!(titles(&all).len(), 8);
     assert_eq!((all.json()["next"].clone(), next(&all)), (Value::Null, None));
-    let oldest = person.get("/api/documents?sort=oldest&limit=3").await;
+    let oldest = user.get("/api/documents?sort=oldest&limit=3").await;
     assert_eq!(titles(&oldest), ["0.txt", "1.txt", "2.txt"]);
-    assert_eq!(list(&person, &next(&oldest).unwrap()).await, ["4.txt", "6.txt", "7.txt"]);
+    assert_eq!(list(&user, &next(&oldest).unwrap()).await, ["4.txt", "6.txt", "7.txt"]);
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn pages_go_on_where_they_ended_on_postgres() {
 #[tokio::test]
 async fn filters_pick_documents_and_counts_are_of_all() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     for (filename, metadata) in [
         ("a.txt", json!({ "title": "Über die Pumpe", "category": "Manual", "tags": "pump, Cooling" })),

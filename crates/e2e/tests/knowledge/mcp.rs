@@ -1,12 +1,12 @@
 //! The Model Context Protocol: its own client, and what must hold whoever calls.
 
-use e2e::{Person, Reply, Stoa, reply, run_client};
+use e2e::{KnowledgeClient, Reply, Stoa, reply, run_client};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-async fn library(stoa: &Stoa) -> Person {
-    let admin = Person::admin(stoa).await;
+async fn library(stoa: &Stoa) -> KnowledgeClient {
+    let admin = KnowledgeClient::admin(stoa).await;
     let ada = admin.invite(stoa, "ada").await;
     ada.ingest_text("pump.txt", "The pump P-204 circulates coolant through the reactor hall.").await;
     ada.ingest_text("impeller.txt", "Dr. Ada Solberg inspected the impeller of P-204 in Rotterdam.").await;
@@ -24,15 +24,15 @@ fn call(name: &str, arguments: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
 }
 
-pub async fn use_tool(stoa: &Stoa, person: &Person, name: &str, arguments: Value) -> Value {
-    let answer = reply(post(stoa, &call(name, &arguments)).bearer_auth(&person.token)).await;
+pub async fn use_tool(stoa: &Stoa, user: &KnowledgeClient, name: &str, arguments: Value) -> Value {
+    let answer = reply(post(stoa, &call(name, &arguments)).bearer_auth(&user.token)).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, vec!["application/json"]), "{answer:?}");
     answer.json()["result"].clone()
 }
 
 /// The words of a tool's error.
-pub async fn refused(stoa: &Stoa, person: &Person, name: &str, arguments: Value) -> String {
-    let result = use_tool(stoa, person, name, arguments).await;
+pub async fn refused(stoa: &Stoa, user: &KnowledgeClient, name: &str, arguments: Value) -> String {
+    let result = use_tool(stoa, user, name, arguments).await;
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }
@@ -76,7 +76,7 @@ async fn only_a_token_lets_in_and_no_page_of_another_site() {
 #[tokio::test]
 async fn wrong_requests_come_in_the_error_shape() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let large = call("search", &json!({ "query": "x".repeat(1 << 20) }));
     let plain = reqwest::Client::new().post(format!("http://{}/mcp", stoa.knowledge.unwrap()));
@@ -129,7 +129,7 @@ async fn nothing_of_another_user_is_ever_shown() {
     let stoa = Stoa::start_knowledge().serve();
     let ada = library(&stoa).await;
     let theirs = ada.documents().await[0]["id"].as_str().unwrap().to_owned();
-    let bob = Person::admin(&stoa).await.invite(&stoa, "bob").await;
+    let bob = KnowledgeClient::admin(&stoa).await.invite(&stoa, "bob").await;
     let empty = |result: &Value, name: &str| {
         assert_eq!(result["structuredContent"][name], json!([]), "{result}");
         assert!(!result.to_string().contains("coolant"), "{result}");

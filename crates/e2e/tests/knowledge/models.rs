@@ -1,7 +1,7 @@
 //! Without the models, with other ones, and when they come back.
 
 use e2e::stoa::models_dir;
-use e2e::{Form, Person, Stoa, get};
+use e2e::{Form, KnowledgeClient, Stoa, get};
 use serde_json::json;
 
 #[tokio::test]
@@ -10,7 +10,7 @@ async fn without_models_it_starts_and_says_what_is_missing() {
     let ready = get(format!("http://{}/readyz", stoa.knowledge.unwrap())).await;
     assert_eq!(ready.status, 503);
     assert!(ready.body.contains("stoa models pull"), "{ready:?}");
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let form = Form::new().file("file", "a.txt", b"The pump circulates coolant.");
     for answer in [
         admin.submit("/api/ingest", form).await,
@@ -27,11 +27,11 @@ async fn without_models_it_starts_and_says_what_is_missing() {
 #[tokio::test]
 async fn documents_are_found_by_their_words_while_the_model_is_gone() {
     let first = Stoa::start_knowledge().serve();
-    Person::admin(&first).await.ingest_text("a.txt", "The pump circulates coolant.").await;
+    KnowledgeClient::admin(&first).await.ingest_text("a.txt", "The pump circulates coolant.").await;
     let data = first.data.clone();
     drop(first);
     let second = Stoa::start_knowledge().data(&data).set("STOA_MODELS_DIR", "/nowhere").serve();
-    let admin = Person::admin(&second).await;
+    let admin = KnowledgeClient::admin(&second).await;
     let answer = admin.get("/api/search?query=coolant").await.json();
     assert_eq!(answer["results"].as_array().unwrap().len(), 1);
     assert!(answer["notice"].as_str().unwrap().contains("stoa models pull"), "{answer}");
@@ -40,7 +40,7 @@ async fn documents_are_found_by_their_words_while_the_model_is_gone() {
 #[tokio::test]
 async fn vectors_of_another_encoder_are_never_compared_and_a_reindex_mends_it() {
     let first = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&first).await;
+    let admin = KnowledgeClient::admin(&first).await;
     let id = admin.ingest_text("a.txt", "The varroa mite weakens colonies of honey bees.").await;
     let data = first.data.clone();
     drop(first);
@@ -58,7 +58,7 @@ async fn vectors_of_another_encoder_are_never_compared_and_a_reindex_mends_it() 
     std::fs::write(to.join("model.safetensors"), weights).unwrap();
 
     let second = Stoa::start_knowledge().data(&data).set("STOA_MODELS_DIR", other.path().display()).serve();
-    let admin = Person::admin(&second).await;
+    let admin = KnowledgeClient::admin(&second).await;
     let dense = admin.get("/api/search?query=parasites+of+insects&mode=dense").await.json();
     assert_eq!((&dense["results"], &dense["reindexDue"]), (&json!([]), &json!(1)), "{dense}");
     assert!(dense["notice"].as_str().unwrap().contains("/api/documents/reindex"), "{dense}");

@@ -1,6 +1,6 @@
 //! OpenAI's protocol: its own client, and the shapes that other clients rely on.
 
-use e2e::{Person, Reply, Stoa, Vendor, get, reply, run_client};
+use e2e::{KnowledgeClient, Reply, Stoa, Vendor, get, reply, run_client};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -8,16 +8,16 @@ use std::time::Duration;
 const PUMP: &str = "The pump P-204 circulates coolant through the reactor hall.";
 const QUESTION: &str = "What does the pump P-204 circulate?";
 
-async fn library(stoa: &Stoa) -> Person {
-    let admin = Person::admin(stoa).await;
+async fn library(stoa: &Stoa) -> KnowledgeClient {
+    let admin = KnowledgeClient::admin(stoa).await;
     let ada = admin.invite(stoa, "ada").await;
     ada.ingest_text("pump.txt", PUMP).await;
     ada.ingest_text("bees.txt", "The varroa mite weakens colonies of honey bees.").await;
     ada
 }
 
-async fn complete(person: &Person, body: Value) -> Reply {
-    reply(person.request(Method::POST, "/v1/chat/completions").body(body.to_string())).await
+async fn complete(user: &KnowledgeClient, body: Value) -> Reply {
+    reply(user.request(Method::POST, "/v1/chat/completions").body(body.to_string())).await
 }
 
 fn ask(model: &str) -> Value {
@@ -30,8 +30,8 @@ fn with(model: &str, name: &str, value: Value) -> Value {
     body
 }
 
-async fn edge_model(person: &Person) -> String {
-    let models = person.get("/v1/models").await.json();
+async fn edge_model(user: &KnowledgeClient) -> String {
+    let models = user.get("/v1/models").await.json();
     let ids = models["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap());
     let found = ids.filter_map(|id| id.strip_prefix("edge-ai/")).next();
     found.expect("the embedded model").to_owned()
@@ -131,7 +131,7 @@ async fn a_stream_is_data_lines_up_to_done() {
 #[tokio::test]
 async fn what_cannot_be_done_is_refused_by_name() {
     let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 100).serve();
-    let ada = Person::admin(&stoa).await;
+    let ada = KnowledgeClient::admin(&stoa).await;
     let image = json!([{ "role": "user", "content": [
         { "type": "text", "text": "What is this?" },
         { "type": "image_url", "image_url": { "url": "data:," } },
@@ -167,7 +167,7 @@ async fn what_cannot_be_done_is_refused_by_name() {
 #[tokio::test]
 async fn unknown_models_paths_and_methods_are_faults_of_this_protocol() {
     let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 100).serve();
-    let ada = Person::admin(&stoa).await;
+    let ada = KnowledgeClient::admin(&stoa).await;
     let not_found = (404, json!("invalid_request_error"), json!("model"), json!("model_not_found"));
     for name in ["gpt-5", "stoa/nobody", "stoa/", "edge-ai/other", "edge-ai/", "robot/x", "/"] {
         assert_eq!(fault(&complete(&ada, ask(name)).await), not_found, "{name}");
@@ -209,10 +209,10 @@ async fn one_limit_holds_over_all_ways_of_asking() {
 }
 
 #[tokio::test]
-async fn nobody_is_answered_from_the_documents_of_another() {
+async fn no_answer_uses_another_users_documents() {
     let stoa = Stoa::start_knowledge().serve();
     library(&stoa).await;
-    let bob = Person::admin(&stoa).await.invite(&stoa, "bob").await;
+    let bob = KnowledgeClient::admin(&stoa).await.invite(&stoa, "bob").await;
     let answer = complete(&bob, ask("stoa")).await.json();
     assert_eq!(answer["citations"], json!([]), "{answer}");
     assert!(!answer.to_string().contains("coolant"), "{answer}");
@@ -268,7 +268,7 @@ async fn messages_reach_a_vendor_as_they_are_or_with_the_sources() {
 async fn a_vendor_that_breaks_off_ends_the_stream_with_an_error() {
     let vendor = Vendor::start(SAYS_COOLANT).await;
     let stoa = beside(&vendor);
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let answer = complete(&admin, with("vendor-a/break", "stream", json!(true))).await;
     assert!(answer.body.contains("Coolant") && !answer.body.contains("[DONE]"), "{answer:?}");
     let last = answer.body.lines().rfind(|line| line.starts_with("data: ")).unwrap();
@@ -281,7 +281,7 @@ async fn a_vendor_that_breaks_off_ends_the_stream_with_an_error() {
 async fn an_open_stream_ends_when_the_process_does() {
     let vendor = Vendor::start(SAYS_COOLANT).await;
     let stoa = beside(&vendor);
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let body = with("vendor-a/hang", "stream", json!(true)).to_string();
     let request = admin.request(Method::POST, "/v1/chat/completions").body(body);
     let mut response = request.send().await.unwrap();

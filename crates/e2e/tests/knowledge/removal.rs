@@ -2,7 +2,7 @@
 
 use e2e::passages::{add_documents, count, database_of, execute};
 use e2e::postgres::Postgres;
-use e2e::{Person, Stoa};
+use e2e::{KnowledgeClient, Stoa};
 use std::time::{Duration, Instant};
 
 const CHUNKS: &str = "SELECT COUNT(*) FROM chunks";
@@ -18,7 +18,7 @@ async fn until_none(database: &str, query: &'static str, left: i64) {
 }
 
 async fn a_removed_user_is_gone_at_once(stoa: &Stoa, database: &str) {
-    let admin = Person::admin(stoa).await;
+    let admin = KnowledgeClient::admin(stoa).await;
     let ada = admin.invite(stoa, "ada").await;
     let ids = add_documents(database, &ada.id, 2, 1_250).await;
     assert!(ada.find("passage 1249 of document 1").await.contains(&ids[1]));
@@ -66,7 +66,7 @@ async fn a_removed_user_is_gone_at_once_on_postgres() {
 async fn a_removal_that_is_killed_goes_on() {
     let stoa = Stoa::start_knowledge().set("JOB_LEASE", "1s").serve();
     let (data, database) = (stoa.data.clone(), database_of(&stoa));
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     add_documents(&database, &ada.id, 2, 10_000).await;
     add_documents(&database, &admin.id, 1, 10).await;
@@ -78,7 +78,7 @@ async fn a_removal_that_is_killed_goes_on() {
     assert!(count(&database, CHUNKS).await > 10, "killed in the middle");
 
     let stoa = Stoa::start_knowledge().set("JOB_LEASE", "1s").data(&data).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let users = admin.get("/api/users").await.json();
     assert_eq!(users["users"].as_array().unwrap().len(), 1, "{users}");
     until_none(&database, USERS, 1).await;
@@ -89,7 +89,7 @@ async fn a_removal_that_is_killed_goes_on() {
 async fn a_large_document_is_gone_at_once() {
     let stoa = Stoa::start_knowledge().set("INDEX_TIMEOUT", "2m").serve();
     let database = database_of(&stoa);
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let mut ids = add_documents(&database, &admin.id, 1, 20).await;
     ids.extend(add_documents(&database, &admin.id, 1, 6_000).await);
     assert!(admin.find("passage 5999 of document 1").await.contains(&ids[1]));
@@ -112,7 +112,7 @@ async fn a_large_document_is_gone_at_once() {
 async fn the_work_on_documents_of_a_removed_user_ends() {
     let stoa = Stoa::start_knowledge().serve();
     let database = database_of(&stoa);
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     let ids = add_documents(&database, &ada.id, 3, 600).await;
     // As if a reindex waited, due in an hour.

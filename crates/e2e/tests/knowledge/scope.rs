@@ -2,7 +2,7 @@
 
 use super::answers::ask;
 use super::mcp::{refused, use_tool};
-use e2e::{Person, Stoa, Vendor, reply};
+use e2e::{KnowledgeClient, Stoa, Vendor, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -11,11 +11,11 @@ const QUESTION: &str = "How often must the shaft seal of the pump be replaced?";
 const NOBODYS: &str = "01a1de70-0000-7000-8000-000000000000";
 
 /// Three manuals that say different things of the same.
-async fn manuals(person: &Person) -> Vec<String> {
+async fn manuals(user: &KnowledgeClient) -> Vec<String> {
     let mut ids = Vec::new();
     for (name, time) in [("north", "month"), ("south", "year"), ("east", "decade")] {
         let text = format!("# Pump {name}\n\nThe shaft seal of the pump must be replaced every {time}.");
-        ids.push(person.ingest_text(&format!("{name}.md"), &text).await);
+        ids.push(user.ingest_text(&format!("{name}.md"), &text).await);
     }
     ids
 }
@@ -31,7 +31,7 @@ fn set<'a>(ids: &[&'a String]) -> BTreeSet<&'a str> {
 #[tokio::test]
 async fn an_answer_is_from_the_named_documents_alone() {
     let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
     let ids = manuals(&ada).await;
     let all = ask(&ada, json!({ "query": QUESTION })).await;
@@ -65,7 +65,7 @@ async fn an_answer_is_from_the_named_documents_alone() {
 #[tokio::test]
 async fn what_is_not_the_callers_is_as_if_it_were_not_there() {
     let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (ada, eve) = (admin.invite(&stoa, "ada").await, admin.invite(&stoa, "eve").await);
     let hers = manuals(&ada).await;
     let own = eve.ingest_text("own.txt", "The shaft seal of the pump is made of rubber.").await;
@@ -110,11 +110,12 @@ async fn completions_and_tools_take_documents_as_well() {
         .set("VENDOR_A_API_KEY", "sk-test-0123456789")
         .set("VENDOR_A_BASE_URL", vendor.url())
         .serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (ada, eve) = (admin.invite(&stoa, "ada").await, admin.invite(&stoa, "eve").await);
     let ids = manuals(&ada).await;
     let body = |model: &str, ids: Value| json!({ "model": model, "messages": [{ "role": "user", "content": QUESTION }], "documentIds": ids });
-    let complete = async |person: &Person, body: Value| person.post_json("/v1/chat/completions", &body).await;
+    let complete =
+        async |user: &KnowledgeClient, body: Value| user.post_json("/v1/chat/completions", &body).await;
     for model in ["stoa", "stoa/vendor-a/gpt-x"] {
         let answer = complete(&ada, body(model, json!([ids[1]]))).await;
         assert_eq!(answer.status, 200, "{answer:?}");

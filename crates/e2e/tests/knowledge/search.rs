@@ -1,10 +1,10 @@
 //! Questions and their answers.
 
-use e2e::{Form, Person, Stoa};
+use e2e::{Form, KnowledgeClient, Stoa};
 use serde_json::Value;
 
-async fn library(stoa: &Stoa) -> Person {
-    let admin = Person::admin(stoa).await;
+async fn library(stoa: &Stoa) -> KnowledgeClient {
+    let admin = KnowledgeClient::admin(stoa).await;
     for (filename, metadata, text) in [
         (
             "pump.txt",
@@ -25,8 +25,8 @@ async fn library(stoa: &Stoa) -> Person {
     admin
 }
 
-async fn titles(person: &Person, query: &str) -> Vec<String> {
-    let answer = person.get(&format!("/api/search?{query}")).await;
+async fn titles(user: &KnowledgeClient, query: &str) -> Vec<String> {
+    let answer = user.get(&format!("/api/search?{query}")).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     let results = answer.json()["results"].as_array().unwrap().clone();
     let scores: Vec<f64> = results.iter().map(|result| result["score"].as_f64().unwrap()).collect();
@@ -69,7 +69,7 @@ async fn filters_narrow_before_the_ranking() {
 #[tokio::test]
 async fn wrong_questions_say_what_would_be_right() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     for (query, part) in [
         ("", "query"),
         ("query=", "query"),
@@ -100,7 +100,7 @@ async fn wrong_questions_say_what_would_be_right() {
 #[tokio::test]
 async fn two_hops_are_reached_through_names() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     for (title, text) in [
         (
             "Silent Harbour",

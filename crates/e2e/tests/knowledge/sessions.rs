@@ -1,8 +1,8 @@
 //! What goes on after a request was let in ends soon after what it was let in with; and sign-in errors that help.
 
 use super::administrators::{gateway_login, gateway_token};
-use e2e::person::login_digest;
-use e2e::{Form, Person, Stoa, Watch, reply};
+use e2e::knowledge_client::login_digest;
+use e2e::{Form, KnowledgeClient, Stoa, Watch, reply};
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 use std::time::Duration;
@@ -20,16 +20,16 @@ async fn goes_on(watch: &mut Watch) {
     );
 }
 
-fn events(person: &Person) -> RequestBuilder {
-    person.request(Method::GET, "/api/documents/events")
+fn events(user: &KnowledgeClient) -> RequestBuilder {
+    user.request(Method::GET, "/api/documents/events")
 }
 
 #[tokio::test]
 async fn an_event_stream_ends_with_its_session() {
     let stoa = Stoa::start().only("gateway,knowledge").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let ada = admin.invite(&stoa, "ada").await;
-    let again = Person::sign_in(&stoa, "ada@example.org", "correct horse").await;
+    let again = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
     let (mut of_ada, of_again) = (Watch::open(events(&ada)).await, Watch::open(events(&again)).await);
     let by_cookie = reqwest::Client::new()
         .get(format!("http://{}/api/documents/events", stoa.knowledge.unwrap()))
@@ -43,7 +43,7 @@ async fn an_event_stream_ends_with_its_session() {
     let body = json!({ "currentPassword": "correct horse", "newPassword": "battery staple" });
     assert_eq!(reply(ada.request(Method::POST, "/api/auth/password").json(&body)).await.status, 200);
     ends_soon(of_ada, "a new password").await;
-    let ada = Person::sign_in(&stoa, "ada@example.org", "battery staple").await;
+    let ada = KnowledgeClient::sign_in(&stoa, "ada@example.org", "battery staple").await;
     let (of_ada, of_admin) = (Watch::open(events(&ada)).await, Watch::open(events(&admin)).await);
     assert_eq!(admin.delete(&format!("/api/users/{}", ada.id)).await.status, 200);
     ends_soon(of_ada, "the user's removal").await;
@@ -65,7 +65,7 @@ async fn an_event_stream_ends_with_the_token_that_the_gateway_saw() {
     let url = stoa.url("/core/api/documents/events");
     let mut watch = Watch::open(reqwest::Client::new().get(url).bearer_auth(&token)).await;
     goes_on(&mut watch).await;
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let body = json!({ "currentPassword": "password", "newPassword": "battery staple" });
     assert_eq!(reply(admin.request(Method::POST, "/api/auth/password").json(&body)).await.status, 200);
     ends_soon(watch, "a new password").await;
@@ -74,7 +74,7 @@ async fn an_event_stream_ends_with_the_token_that_the_gateway_saw() {
 #[tokio::test]
 async fn mcp_keeps_no_session_and_a_call_after_the_end_is_refused() {
     let stoa = Stoa::start().only("gateway,knowledge").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let call = async |token: &str| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
         let request = reqwest::Client::new().post(format!("http://{}/mcp", stoa.knowledge.unwrap()));
@@ -103,7 +103,7 @@ async fn a_sign_in_that_cannot_work_says_why() {
     let wrong = login("admin", &login_digest("admin", "wrong")).await;
     assert!(wrong.status == 401 && wrong.body.contains("unknown user or wrong password"), "{wrong:?}");
 
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let request = reqwest::Client::new().get(stoa.url("/core/api/users"));
     let answer = reply(request.bearer_auth(&admin.token)).await;
     assert_eq!(answer.error(), (403, "INVALID_TOKEN".into(), "CORE".into()));
@@ -114,12 +114,12 @@ async fn a_sign_in_that_cannot_work_says_why() {
 #[tokio::test]
 async fn the_case_of_a_name_does_not_matter_in_the_digest_either() {
     let stoa = Stoa::start().only("gateway,knowledge").serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let form =
         Form::new().text("name", "Ada").text("email", "Ada@Example.org").text("password", "correct horse");
     assert_eq!(admin.submit("/api/signup", form.text("username", "AdaL")).await.status, 200);
     for typed in ["AdaL", "adal", "ADAL", "Adal", "ada@example.org", "Ada@Example.org", "Ada@example.org"] {
-        let of_typed = Person::sign_in(&stoa, typed, "correct horse").await;
+        let of_typed = KnowledgeClient::sign_in(&stoa, typed, "correct horse").await;
         assert_eq!(of_typed.get("/api/auth/me").await.json()["user"]["username"], "AdaL");
     }
     // And of the name as it is stored, whatever was typed.
@@ -127,7 +127,7 @@ async fn the_case_of_a_name_does_not_matter_in_the_digest_either() {
     let body = json!({ "username": "aDAl", "password": login_digest("AdaL", "correct horse") });
     assert_eq!(reply(reqwest::Client::new().post(url).json(&body)).await.status, 200);
     for typed in ["ADMIN", "Admin"] {
-        Person::sign_in(&stoa, typed, "password").await;
+        KnowledgeClient::sign_in(&stoa, typed, "password").await;
     }
 }
 
@@ -139,7 +139,7 @@ async fn no_session_of_the_old_password_outlives_its_change() {
         let password =
             |round: u32| if round == 0 { "password".to_owned() } else { format!("password {round}") };
         let (old, new) = (password(round), password(round + 1));
-        let admin = Person::sign_in(&stoa, "admin", &old).await;
+        let admin = KnowledgeClient::sign_in(&stoa, "admin", &old).await;
         let body = json!({ "username": "admin", "password": login_digest("admin", &old) });
         let logins: Vec<_> =
             (0..6).map(|_| tokio::spawn(reply(reqwest::Client::new().post(&url).json(&body)))).collect();

@@ -1,13 +1,13 @@
 //! One user's data is nowhere in what another sees: not in results, counts, errors, events or the graph.
 
-use e2e::{Form, Person, Stoa};
+use e2e::{Form, KnowledgeClient, Stoa};
 use reqwest::Method;
 use serde_json::json;
 
 #[tokio::test]
-async fn nobody_sees_counts_or_touches_what_is_another_users() {
+async fn no_user_sees_counts_or_changes_another_users_documents() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (ada, eve) = (admin.invite(&stoa, "ada").await, admin.invite(&stoa, "eve").await);
     let secret =
         ada.ingest_text("secret.txt", "The code of the vault at Acme Industries is xylophone.").await;
@@ -71,7 +71,7 @@ async fn nobody_sees_counts_or_touches_what_is_another_users() {
 #[tokio::test]
 async fn the_ranking_does_not_depend_on_what_others_have() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let (ada, eve) = (admin.invite(&stoa, "ada").await, admin.invite(&stoa, "eve").await);
     for (name, text) in [
         ("a.txt", "The pump of the cooling circuit failed in March."),

@@ -1,6 +1,6 @@
 //! What a request has that the service does not know is named in a header, and is no error.
 
-use e2e::{Form, Person, Reply, Stoa, reply};
+use e2e::{Form, KnowledgeClient, Reply, Stoa, reply};
 use reqwest::Method;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn unknown(answer: &Reply) -> Vec<&str> {
 #[tokio::test]
 async fn every_reader_names_what_it_does_not_know() {
     let stoa = Stoa::start_knowledge().set("LOG_LEVEL", "debug").set("CHAT_REQUESTS_PER_MINUTE", 100).serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.txt", "The pump circulates coolant.").await;
     let chat = json!({
         "query": "What does the pump do?", "documentID": "x", "top_k": 3, "historyContext": "",

@@ -1,7 +1,7 @@
 //! Each row of the contract, field by field.
 
-use e2e::person::login_digest;
-use e2e::{Form, Person, Stoa, get, reply};
+use e2e::knowledge_client::login_digest;
+use e2e::{Form, KnowledgeClient, Stoa, get, reply};
 use serde_json::{Value, json};
 
 fn names(object: &Value) -> Vec<&str> {
@@ -38,7 +38,7 @@ async fn what_needs_no_session() {
 #[tokio::test]
 async fn the_whole_walk_of_a_new_user() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let form = Form::new()
         .text("name", "Ada Solberg")
         .text("email", "ada@example.org")
@@ -59,7 +59,7 @@ async fn the_whole_walk_of_a_new_user() {
         assert_eq!(file["objectKey"], key);
     }
 
-    let ada = Person::sign_in(&stoa, "ada@example.org", "correct horse").await;
+    let ada = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
     ada.settled(std::time::Duration::from_secs(20)).await;
     let form = Form::new()
         .text("userId", &ada.id)
@@ -152,7 +152,7 @@ async fn the_cookie_is_secure_when_a_trusted_proxy_says_so_to_the_gateway() {
 #[tokio::test]
 async fn unknown_paths_methods_and_bodies_come_in_the_error_shape() {
     let stoa = Stoa::start_knowledge().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let login = |body: &str| admin.request(reqwest::Method::POST, "/api/auth/login").body(body.to_owned());
     for (answer, status) in [
         (admin.get("/api/nowhere").await, 404),

@@ -38,7 +38,7 @@ async fn the_gateway_vouches_for_the_client_of_a_trusted_proxy_all_the_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_else_chooses_the_address_that_is_counted() {
+async fn a_client_cannot_choose_the_address_that_is_counted() {
     let stoa = start("192.0.2.1");
     let ways = [
         stoa.url("/kv/api/leads/a"),

@@ -1,15 +1,18 @@
 //! Who may read and who may write.
 
 use e2e::tokens::{claims, sign, token};
-use e2e::{Desk, Stoa, Upstream, reply};
+use e2e::{PortalClient, Stoa, Upstream, reply};
 use reqwest::Method;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_but_the_status_needs_a_token_and_writing_needs_an_administrator() {
     let stoa = Stoa::start_portal().serve();
-    let (stranger, guest, admin) =
-        (Desk::stranger(&stoa), Desk::through_gateway(&stoa, "guest"), Desk::through_gateway(&stoa, "admin"));
+    let (stranger, guest, admin) = (
+        PortalClient::stranger(&stoa),
+        PortalClient::through_gateway(&stoa, "guest"),
+        PortalClient::through_gateway(&stoa, "admin"),
+    );
     for path in ["updates", "goals", "tools", "tasks", "pages", "org-matrix", "search?q=x"] {
         let path = format!("/api/portal/{path}");
         let refused = stranger.get(&path).await;
@@ -39,7 +42,7 @@ async fn tokens_without_the_gateway_are_verified_with_the_portals_own_secret() {
     assert_eq!(status(&good).await, 200);
     assert_eq!(status(&token("KV", "admin")).await, 403, "signed with the gateway's secret");
     // Through the gateway, its identity counts.
-    assert_eq!(Desk::through_gateway(&own, "guest").get("/api/portal/updates").await.status, 200);
+    assert_eq!(PortalClient::through_gateway(&own, "guest").get("/api/portal/updates").await.status, 200);
 
     let shared = Stoa::start_portal().serve();
     let url = format!("http://{}/api/portal/updates", shared.portal.unwrap());
@@ -66,7 +69,7 @@ async fn tokens_without_the_gateway_are_verified_with_the_portals_own_secret() {
 async fn leads_are_handed_on_as_they_come() {
     let upstream = Upstream::start().await;
     let stoa = Stoa::start_portal().set("LEADS_SERVICE_URL", upstream.url()).serve();
-    let request = Desk::stranger(&stoa).request(Method::POST, "/api/leads/contact?x=1");
+    let request = PortalClient::stranger(&stoa).request(Method::POST, "/api/leads/contact?x=1");
     let request =
         request.header("content-type", "application/x-www-form-urlencoded").body("email=a%40example.org");
     let echoed = reply(request).await.echoed();
@@ -76,9 +79,10 @@ async fn leads_are_handed_on_as_they_come() {
     );
     assert_eq!(echoed.header("content-type"), ["application/x-www-form-urlencoded"]);
     assert!(echoed.header("x-gateway-identity").is_empty());
-    let echoed = reply(Desk::through_gateway(&stoa, "admin").request(Method::GET, "/api/leads?status=dead"))
-        .await
-        .echoed();
+    let echoed =
+        reply(PortalClient::through_gateway(&stoa, "admin").request(Method::GET, "/api/leads?status=dead"))
+            .await
+            .echoed();
     assert_eq!((echoed.uri(), echoed.header("x-gateway-identity").len()), ("/api/leads?status=dead", 1));
     for path in ["/api/leads/x%2f..%2fy", "/api/leads/%5Cx"] {
         let url = format!("http://{}{path}", stoa.portal.unwrap());
@@ -86,19 +90,20 @@ async fn leads_are_handed_on_as_they_come() {
     }
     let list = format!("http://127.0.0.1:1,{}", upstream.url());
     let second = Stoa::start_portal().set("LEADS_SERVICE_URL", list).serve();
-    let echoed = reply(Desk::stranger(&second).request(Method::POST, "/api/leads").body("{}")).await.echoed();
+    let echoed =
+        reply(PortalClient::stranger(&second).request(Method::POST, "/api/leads").body("{}")).await.echoed();
     assert_eq!((echoed.method(), echoed.body()), ("POST", "{}"), "the next one where the first is away");
     let away = Stoa::start_portal().set("LEADS_SERVICE_URL", "http://127.0.0.1:1").serve();
-    let answer = Desk::stranger(&away).get("/api/leads").await;
+    let answer = PortalClient::stranger(&away).get("/api/leads").await;
     assert_eq!((answer.status, &answer.json()["code"]), (502, &json!("UPSTREAM_UNAVAILABLE")));
     // The leads service of the same process is found by itself.
     let whole = Stoa::start().only("gateway,portal,leads").serve();
     let lead = json!({ "email": "ada@example.org", "message": "Call me." });
-    let taken = Desk::stranger(&whole).post("/api/leads", &lead).await;
+    let taken = PortalClient::stranger(&whole).post("/api/leads", &lead).await;
     assert_eq!((taken.status, &taken.json()["status"]), (202, &json!("queued")), "{taken:?}");
-    let leads = Desk::through_gateway(&whole, "admin").list("/api/leads").await;
+    let leads = PortalClient::through_gateway(&whole, "admin").list("/api/leads").await;
     assert_eq!((leads.len(), &leads[0]["id"]), (1, &taken.json()["leadId"]));
-    assert_eq!(Desk::through_gateway(&whole, "guest").get("/api/leads").await.status, 403);
+    assert_eq!(PortalClient::through_gateway(&whole, "guest").get("/api/leads").await.status, 403);
     let nowhere = Stoa::start_portal().serve();
-    assert_eq!(Desk::stranger(&nowhere).get("/api/leads").await.status, 404);
+    assert_eq!(PortalClient::stranger(&nowhere).get("/api/leads").await.status, 404);
 }

@@ -1,7 +1,7 @@
 //! Updates, goals, tools, tasks and pages.
 
 use e2e::postgres::Postgres;
-use e2e::{Desk, Stoa, reply};
+use e2e::{PortalClient, Stoa, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn keys(value: &Value) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_has_its_fields_and_can_be_made_read_changed_and_removed() {
     let stoa = Stoa::start_portal().serve();
-    let desk = Desk::through_gateway(&stoa, "admin");
+    let client = PortalClient::through_gateway(&stoa, "admin");
     for (kind, body, fields) in [
         (
             "updates",
@@ -48,25 +48,25 @@ async fn every_kind_has_its_fields_and_can_be_made_read_changed_and_removed() {
         ("pages", json!({ "title": "Opening hours" }), vec!["body", "id", "slug", "title", "updatedAt"]),
     ] {
         let path = format!("/api/portal/{kind}");
-        let made = desk.make(&path, &body).await;
+        let made = client.make(&path, &body).await;
         assert_eq!(keys(&made), fields, "{kind}");
         let one = format!("{path}/{}", made["id"].as_str().unwrap());
-        assert_eq!(desk.list(&path).await[0], made, "{kind}: the newest is the first");
-        assert_eq!(desk.get(&one).await.json(), made);
+        assert_eq!(client.list(&path).await[0], made, "{kind}: the newest is the first");
+        assert_eq!(client.get(&one).await.json(), made);
         let field = if kind == "tools" { "name" } else { "title" };
-        let patched = desk.patch(&one, &json!({ field: "B" })).await;
+        let patched = client.patch(&one, &json!({ field: "B" })).await;
         assert_eq!((patched.status, &patched.json()[field]), (200, &json!("B")));
-        assert_eq!(desk.delete(&one).await.status, 200);
-        assert_eq!((desk.get(&one).await.status, desk.delete(&one).await.status), (404, 404));
-        assert_eq!(desk.patch(&one, &json!({})).await.status, 404);
+        assert_eq!(client.delete(&one).await.status, 200);
+        assert_eq!((client.get(&one).await.status, client.delete(&one).await.status), (404, 404));
+        assert_eq!(client.patch(&one, &json!({})).await.status, 404);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_patch_says_what_is_wrong_with_it_and_changes_nothing() {
     let stoa = Stoa::start_portal().serve();
-    let desk = Desk::direct(&stoa, "admin");
-    let made = desk.make("/api/portal/updates", &json!({ "title": "A", "tags": ["x"] })).await;
+    let client = PortalClient::direct(&stoa, "admin");
+    let made = client.make("/api/portal/updates", &json!({ "title": "A", "tags": ["x"] })).await;
     let one = format!("/api/portal/updates/{}", made["id"].as_str().unwrap());
     for (patch, said) in [
         (json!({ "colour": "red" }), "unknown field `colour`"),
@@ -77,15 +77,15 @@ async fn a_patch_says_what_is_wrong_with_it_and_changes_nothing() {
         (json!({ "body": "a\u{0}b" }), "`body` is not a text"),
         (json!([1]), "not a JSON object"),
     ] {
-        let answer = desk.patch(&one, &patch).await;
+        let answer = client.patch(&one, &patch).await;
         assert_eq!(answer.status, 400, "{patch}");
         assert!(answer.json()["error"].as_str().unwrap().contains(said), "{answer:?}");
     }
     let nested = format!("{{\"tags\":{}{}}}", "[".repeat(100), "]".repeat(100));
-    assert_eq!(reply(desk.request(Method::PATCH, &one).body(nested)).await.status, 400);
-    assert_eq!(reply(desk.request(Method::PATCH, &one).body("x".repeat((1 << 20) + 1))).await.status, 413);
-    assert_eq!(desk.get(&one).await.json(), made);
-    let emptied = desk.patch(&one, &json!({ "tags": null, "body": "new" })).await.json();
+    assert_eq!(reply(client.request(Method::PATCH, &one).body(nested)).await.status, 400);
+    assert_eq!(reply(client.request(Method::PATCH, &one).body("x".repeat((1 << 20) + 1))).await.status, 413);
+    assert_eq!(client.get(&one).await.json(), made);
+    let emptied = client.patch(&one, &json!({ "tags": null, "body": "new" })).await.json();
     assert_eq!(
         (&emptied["tags"], &emptied["body"], &emptied["createdAt"]),
         (&json!([]), &json!("new"), &made["createdAt"])
@@ -96,26 +96,27 @@ async fn a_patch_says_what_is_wrong_with_it_and_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stale_version_is_refused_and_a_known_one_not_sent_again() {
     let stoa = Stoa::start_portal().serve();
-    let desk = Desk::direct(&stoa, "admin");
-    let made = desk.make("/api/portal/goals", &json!({ "title": "A" })).await;
+    let client = PortalClient::direct(&stoa, "admin");
+    let made = client.make("/api/portal/goals", &json!({ "title": "A" })).await;
     let one = format!("/api/portal/goals/{}", made["id"].as_str().unwrap());
-    let tag = desk.get(&one).await.header("etag")[0].to_owned();
+    let tag = client.get(&one).await.header("etag")[0].to_owned();
     let patch = |tag: &str| {
-        desk.request(Method::PATCH, &one).header("if-match", tag.to_owned()).json(&json!({ "progress": 7 }))
+        client.request(Method::PATCH, &one).header("if-match", tag.to_owned()).json(&json!({ "progress": 7 }))
     };
     let changed = reply(patch(&tag)).await;
     assert_eq!((changed.status, &changed.json()["progress"]), (200, &json!(7)));
     let stale = reply(patch(&tag)).await;
     assert_eq!((stale.status, &stale.json()["code"]), (412, &json!("PRECONDITION_FAILED")));
-    assert_eq!(reply(desk.request(Method::DELETE, &one).header("if-match", &tag)).await.status, 412);
+    assert_eq!(reply(client.request(Method::DELETE, &one).header("if-match", &tag)).await.status, 412);
     let new = changed.header("etag")[0].to_owned();
     assert_eq!(reply(patch("*")).await.status, 200);
-    let known = reply(desk.request(Method::GET, &one).header("if-none-match", &new)).await;
+    let known = reply(client.request(Method::GET, &one).header("if-none-match", &new)).await;
     assert_eq!((known.status, known.body.as_str()), (304, ""));
-    let list = desk.get("/api/portal/goals").await;
-    let known =
-        reply(desk.request(Method::GET, "/api/portal/goals").header("if-none-match", list.header("etag")[0]))
-            .await;
+    let list = client.get("/api/portal/goals").await;
+    let known = reply(
+        client.request(Method::GET, "/api/portal/goals").header("if-none-match", list.header("etag")[0]),
+    )
+    .await;
     assert_eq!(known.status, 304);
 }
 
@@ -124,22 +125,22 @@ async fn a_hundred_patches_at_once_lose_none_on_either_database() {
     let database = Postgres::shared().await.database().await;
     for start in [Stoa::start_portal(), Stoa::start_portal().set("DATABASE_URL", database)] {
         let stoa = start.serve();
-        let desk = Desk::direct(&stoa, "admin");
+        let client = PortalClient::direct(&stoa, "admin");
         let fields = ["title", "body", "author", "category"];
-        let made = desk.make("/api/portal/updates", &json!({ "title": "A" })).await;
+        let made = client.make("/api/portal/updates", &json!({ "title": "A" })).await;
         let one = format!("/api/portal/updates/{}", made["id"].as_str().unwrap());
         let patches: Vec<_> = (0..100)
             .map(|number| {
-                let (desk, one, field) = (desk.clone(), one.clone(), fields[number % 4]);
+                let (client, one, field) = (client.clone(), one.clone(), fields[number % 4]);
                 tokio::spawn(async move {
-                    desk.patch(&one, &json!({ field: format!("{field} {}", number / 4) })).await.status
+                    client.patch(&one, &json!({ field: format!("{field} {}", number / 4) })).await.status
                 })
             })
             .collect();
         for patch in patches {
             assert_eq!(patch.await.unwrap(), 200);
         }
-        let now = desk.get(&one).await.json();
+        let now = client.get(&one).await.json();
         for field in fields {
             assert!(now[field].as_str().unwrap().starts_with(&format!("{field} ")), "{now}");
         }
@@ -151,7 +152,7 @@ async fn two_processes_see_each_others_changes_at_once() {
     let database = Postgres::shared().await.database().await;
     let start = || Stoa::start_portal().set("DATABASE_URL", &database).serve();
     let (first, second) = (start(), start());
-    let (here, there) = (Desk::direct(&first, "admin"), Desk::direct(&second, "admin"));
+    let (here, there) = (PortalClient::direct(&first, "admin"), PortalClient::direct(&second, "admin"));
     assert_eq!(here.list("/api/portal/updates").await.len(), 1, "the first entries are made once");
     for number in 0..10 {
         let title = format!("number {number}");
@@ -166,63 +167,63 @@ async fn two_processes_see_each_others_changes_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_are_found_by_their_slugs_which_are_unique() {
     let stoa = Stoa::start_portal().serve();
-    let desk = Desk::direct(&stoa, "admin");
+    let client = PortalClient::direct(&stoa, "admin");
     let hours =
-        desk.make("/api/portal/pages", &json!({ "title": "Opening hours", "body": "Nine to five." })).await;
-    assert_eq!(desk.get("/api/portal/pages/opening-hours").await.json(), hours);
-    let other = desk.post("/api/portal/pages", &json!({ "title": "Opening hours!" })).await;
+        client.make("/api/portal/pages", &json!({ "title": "Opening hours", "body": "Nine to five." })).await;
+    assert_eq!(client.get("/api/portal/pages/opening-hours").await.json(), hours);
+    let other = client.post("/api/portal/pages", &json!({ "title": "Opening hours!" })).await;
     assert_eq!(other.status, 409, "{other:?}");
-    assert_eq!(desk.post("/api/portal/pages", &json!({ "title": "!!!" })).await.status, 400);
-    let second = desk.make("/api/portal/pages", &json!({ "title": "Second" })).await;
+    assert_eq!(client.post("/api/portal/pages", &json!({ "title": "!!!" })).await.status, 400);
+    let second = client.make("/api/portal/pages", &json!({ "title": "Second" })).await;
     let path = format!("/api/portal/pages/{}", second["id"].as_str().unwrap());
-    assert_eq!(desk.patch(&path, &json!({ "slug": "opening-hours" })).await.status, 409);
+    assert_eq!(client.patch(&path, &json!({ "slug": "opening-hours" })).await.status, 409);
     assert_eq!(
-        desk.patch("/api/portal/pages/opening-hours", &json!({ "body": "Ten to six." })).await.status,
+        client.patch("/api/portal/pages/opening-hours", &json!({ "body": "Ten to six." })).await.status,
         200
     );
-    assert_eq!(desk.delete("/api/portal/pages/opening-hours").await.status, 200);
-    assert_eq!(desk.patch(&path, &json!({ "slug": "opening-hours" })).await.status, 200);
+    assert_eq!(client.delete("/api/portal/pages/opening-hours").await.status, 200);
+    assert_eq!(client.patch(&path, &json!({ "slug": "opening-hours" })).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_entries_are_there_once_and_deleted_for_good() {
     let stoa = Stoa::start_portal().serve();
-    let desk = Desk::direct(&stoa, "admin");
-    let tools = desk.list("/api/portal/tools").await;
-    assert_eq!((tools.len(), desk.list("/api/portal/updates").await.len()), (3, 1));
+    let client = PortalClient::direct(&stoa, "admin");
+    let tools = client.list("/api/portal/tools").await;
+    assert_eq!((tools.len(), client.list("/api/portal/updates").await.len()), (3, 1));
     assert!(tools.iter().all(|tool| tool["url"].as_str().unwrap().starts_with('/')), "{tools:?}");
     for tool in tools {
         assert_eq!(
-            desk.delete(&format!("/api/portal/tools/{}", tool["id"].as_str().unwrap())).await.status,
+            client.delete(&format!("/api/portal/tools/{}", tool["id"].as_str().unwrap())).await.status,
             200
         );
     }
     let data = stoa.data.clone();
     drop(stoa);
     let stoa = Stoa::start_portal().data(&data).serve();
-    assert_eq!(Desk::direct(&stoa, "guest").list("/api/portal/tools").await.len(), 0);
+    assert_eq!(PortalClient::direct(&stoa, "guest").list("/api/portal/tools").await.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_goes_on_where_an_entry_was_that_is_gone() {
     let stoa = Stoa::start_portal().serve();
-    let desk = Desk::direct(&stoa, "admin");
+    let client = PortalClient::direct(&stoa, "admin");
     for kind in ["goals", "tasks"] {
         let path = format!("/api/portal/{kind}");
         for number in 0..5 {
-            desk.make(&path, &json!({ "title": number.to_string() })).await;
+            client.make(&path, &json!({ "title": number.to_string() })).await;
         }
-        let page = desk.get(&format!("{path}?limit=2")).await;
+        let page = client.get(&format!("{path}?limit=2")).await;
         let next = page.header("link")[0].split(['<', '>']).nth(1).unwrap().to_owned();
         let last = page.json()[1]["id"].as_str().unwrap().to_owned();
-        let by_id = desk.list(&format!("{path}?limit=2&after={last}")).await;
-        assert_eq!(desk.list(&format!("{path}{next}")).await, by_id, "an id will do as well");
-        assert_eq!(desk.delete(&format!("{path}/{last}")).await.status, 200);
+        let by_id = client.list(&format!("{path}?limit=2&after={last}")).await;
+        assert_eq!(client.list(&format!("{path}{next}")).await, by_id, "an id will do as well");
+        assert_eq!(client.delete(&format!("{path}/{last}")).await.status, 200);
         let titles: Vec<Value> =
-            desk.list(&format!("{path}{next}")).await.iter().map(|entry| entry["title"].clone()).collect();
+            client.list(&format!("{path}{next}")).await.iter().map(|entry| entry["title"].clone()).collect();
         assert_eq!(titles, ["2", "1"], "{kind}");
         for wrong in [last.as_str(), "x~1", "~"] {
-            assert_eq!(desk.get(&format!("{path}?after={wrong}")).await.status, 400, "{wrong}");
+            assert_eq!(client.get(&format!("{path}?after={wrong}")).await.status, 400, "{wrong}");
         }
     }
 }
@@ -237,10 +238,10 @@ async fn lists_page_and_stay_fast_with_ten_thousand_entries() {
     let (code, _, said) = start.run(&["portal", "import", "updates.json"]);
     assert_eq!(code, 0, "{said}");
     let stoa = start.serve();
-    let desk = Desk::direct(&stoa, "guest");
+    let client = PortalClient::direct(&stoa, "guest");
     let (mut seen, mut path) = (Vec::new(), "/api/portal/updates?limit=900".to_owned());
     loop {
-        let page = desk.get(&path).await;
+        let page = client.get(&path).await;
         seen.extend(
             page.json().as_array().unwrap().iter().map(|update| update["createdAt"].as_i64().unwrap()),
         );
@@ -248,12 +249,12 @@ async fn lists_page_and_stay_fast_with_ten_thousand_entries() {
         path = format!("/api/portal/updates{}", link.split(['<', '>']).nth(1).unwrap());
     }
     assert!(seen.len() == 10_001 && seen.is_sorted_by(|one, next| one > next), "{}", seen.len());
-    assert_eq!(desk.get("/api/portal/updates?after=nobody").await.status, 400);
+    assert_eq!(client.get("/api/portal/updates?after=nobody").await.status, 400);
     let median = async |path: &str| {
         let mut times = Vec::new();
         for _ in 0..9 {
             let started = Instant::now();
-            assert_eq!(desk.get(path).await.status, 200);
+            assert_eq!(client.get(path).await.status, 200);
             times.push(started.elapsed());
         }
         times.sort();
@@ -269,13 +270,13 @@ async fn lists_page_and_stay_fast_with_ten_thousand_entries() {
 #[tokio::test(flavor = "multi_thread")]
 async fn long_entries_come_in_pages_and_search_cuts_them() {
     let stoa = Stoa::start_portal().serve();
-    let admin = Desk::direct(&stoa, "admin");
+    let admin = PortalClient::direct(&stoa, "admin");
     let before = admin.list("/api/portal/pages").await.len();
     let body = "ähnlich ".repeat(25_000);
     for number in 0..50 {
         admin.make("/api/portal/pages", &json!({ "title": format!("Page {number}"), "body": body })).await;
     }
-    let guest = Desk::direct(&stoa, "guest");
+    let guest = PortalClient::direct(&stoa, "guest");
     let (mut seen, mut pages, mut query) = (Vec::new(), 0, String::new());
     loop {
         let answer = guest.get(&format!("/api/portal/pages{query}")).await;

@@ -1,6 +1,6 @@
 //! The portal's entries as a file.
 
-use e2e::{Desk, Stoa};
+use e2e::{PortalClient, Stoa};
 use serde_json::{Value, json};
 
 const FILE: &str = "
@@ -51,15 +51,15 @@ async fn a_file_is_loaded_whole_and_written_in_the_same_form() {
     assert_eq!(copy, json);
 
     let stoa = start.serve();
-    let desk = Desk::direct(&stoa, "guest");
-    let matrix = desk.get("/api/portal/org-matrix").await.json();
+    let client = PortalClient::direct(&stoa, "guest");
+    let matrix = client.get("/api/portal/org-matrix").await.json();
     assert_eq!(matrix["teams"][0]["members"], json!([{ "name": "Bob Dahl", "role": "fitter" }]));
     assert_eq!(
         (&matrix["teams"][0]["lead"], &matrix["teams"][0]["owns"]),
         (&json!("Ada Solberg"), &json!(["printers"]))
     );
-    assert_eq!(desk.get("/api/portal/pages/opening-hours").await.status, 200);
-    let found = desk.get("/api/portal/search?q=fitter").await.json();
+    assert_eq!(client.get("/api/portal/pages/opening-hours").await.status, 200);
+    let found = client.get("/api/portal/search?q=fitter").await.json();
     assert_eq!(
         (&found["results"][0]["type"], &found["results"][0]["title"]),
         (&json!("team"), &json!("Pumps"))
@@ -97,15 +97,15 @@ async fn a_file_with_a_fault_changes_nothing_and_its_line_is_named() {
     assert!(code == 1 && said.contains("another page has the slug `b`"), "{said}");
     // Replaced where the id is the same, and beside what is there.
     let stoa = start.serve();
-    let desk = Desk::direct(&stoa, "admin");
+    let client = PortalClient::direct(&stoa, "admin");
     let id =
-        desk.make("/api/portal/updates", &json!({ "title": "A" })).await["id"].as_str().unwrap().to_owned();
+        client.make("/api/portal/updates", &json!({ "title": "A" })).await["id"].as_str().unwrap().to_owned();
     let text = json!({ "updates": [{ "id": id, "title": "B" }] }).to_string();
     std::fs::write(stoa.data.path().join("again.json"), text).unwrap();
     let again = Stoa::start_portal().data(&stoa.data);
     assert_eq!(again.run(&["portal", "import", "again.json"]).0, 0);
     assert_eq!(
-        desk.get(&format!("/api/portal/updates/{id}")).await.json()["title"],
+        client.get(&format!("/api/portal/updates/{id}")).await.json()["title"],
         "B",
         "a running portal sees it at once"
     );

@@ -2,7 +2,7 @@
 
 use crate::sso::{LOGIN, begin, portal, sign_in};
 use e2e::issuer::parameter;
-use e2e::{Browser, Desk, Issuer, OidcProvider, Stoa, reply};
+use e2e::{Browser, Issuer, OidcProvider, PortalClient, Stoa, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ async fn domains_of_verified_addresses_say_who_is_what() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_provider_there_is_no_single_sign_on() {
     let stoa = Stoa::start_portal().serve();
-    let stranger = Desk::stranger(&stoa);
+    let stranger = PortalClient::stranger(&stoa);
     for (method, path) in
         [(Method::GET, "login"), (Method::GET, "callback?state=x"), (Method::POST, "logout")]
     {
@@ -49,7 +49,7 @@ async fn without_a_provider_there_is_no_single_sign_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_sent_to_another_site() {
+async fn no_client_is_redirected_to_another_site() {
     let issuer = Issuer::start().await;
     let stoa = Stoa::start_portal().set("OIDC_ISSUER_URL", &issuer.url).set("OIDC_CLIENT_ID", "stoa").serve();
     let browser = Browser::default();

@@ -3,7 +3,7 @@
 use crate::{becomes, fault, post_lead, readiness};
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
-use e2e::{Desk, FaultProxy, Person, Server, Stoa, Studio, reply};
+use e2e::{FaultProxy, KnowledgeClient, PortalClient, Server, Stoa, SupervisorClient, reply};
 use reqwest::{Client, Method};
 use serde_json::json;
 use std::time::Duration;
@@ -17,8 +17,8 @@ async fn without_the_database_every_service_says_so_and_goes_on_when_it_is_back(
     let (proxy, database) = Postgres::shared().await.database_behind_proxy().await;
     let start = Stoa::start().only("gateway,knowledge,supervisor,portal,leads").with_models();
     let stoa = start.set("DATABASE_URL", database).set("DATABASE_CONNECTIONS", 5).serve();
-    let admin = Person::admin(&stoa).await;
-    let (desk, studio) = (Desk::direct(&stoa, "admin"), Studio::local(&stoa));
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let (portal, supervisor) = (PortalClient::direct(&stoa, "admin"), SupervisorClient::local(&stoa));
     assert_eq!(post_lead(&stoa, "before@example.org").await.status, 202);
     assert_eq!(readiness(&stoa).await.status, 200);
 
@@ -29,8 +29,8 @@ async fn without_the_database_every_service_says_so_and_goes_on_when_it_is_back(
         admin.get("/api/documents").await,
         admin.get("/api/search?query=ship").await,
         admin.ingest("a.txt", b"text").await,
-        desk.get("/api/portal/updates").await,
-        studio.get("/api/projects").await,
+        portal.get("/api/portal/updates").await,
+        supervisor.get("/api/projects").await,
         reply(Client::new().post(stoa.url("/auth/login")).json(&login)).await,
     ];
     for answer in answers {
@@ -42,7 +42,7 @@ async fn without_the_database_every_service_says_so_and_goes_on_when_it_is_back(
     becomes(200, async || readiness(&stoa).await).await;
     assert_eq!(post_lead(&stoa, "after@example.org").await.status, 202);
     assert_eq!(admin.get("/api/documents").await.status, 200);
-    assert_eq!(desk.get("/api/portal/updates").await.status, 200);
+    assert_eq!(portal.get("/api/portal/updates").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +55,7 @@ async fn without_the_object_store_uploads_and_logins_say_so_and_go_on_when_it_is
         .set("AWS_ACCESS_KEY_ID", &s3.access_key_id)
         .set("AWS_SECRET_ACCESS_KEY", &s3.secret_access_key)
         .serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     let before = admin.ingest_text("before.txt", "The harbour of Bergen was full of ships.").await;
 
     proxy.cut();

@@ -1,7 +1,7 @@
 //! A disk without space, and with space again.
 
 use crate::{becomes, fault, post_lead, readiness};
-use e2e::{Desk, Person, Stoa, reply};
+use e2e::{KnowledgeClient, PortalClient, Stoa, reply};
 use reqwest::{Client, Method};
 use serde_json::json;
 use std::fs::{self, File};
@@ -20,8 +20,8 @@ fn fill(path: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_write_says_that_the_disk_is_full_and_works_again_with_space() {
     let stoa = Stoa::start().only("gateway,knowledge,portal,leads").with_models().on_disk_of(24).serve();
-    let admin = Person::admin(&stoa).await;
-    let desk = Desk::direct(&stoa, "admin");
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let portal = PortalClient::direct(&stoa, "admin");
     let before = admin.ingest_text("before.txt", "The harbour of Bergen was full of ships.").await;
     assert_eq!(post_lead(&stoa, "before@example.org").await.status, 202);
 
@@ -31,7 +31,7 @@ async fn every_write_says_that_the_disk_is_full_and_works_again_with_space() {
     // What is left of a page that was written before may still take one.
     let lead = becomes(507, async || post_lead(&stoa, "during@example.org").await).await;
     assert_eq!(fault(&lead), full, "{lead:?}");
-    let update = desk.post("/api/portal/updates", &json!({ "title": "No space", "body": "at all" })).await;
+    let update = portal.post("/api/portal/updates", &json!({ "title": "No space", "body": "at all" })).await;
     assert_eq!(fault(&update), full, "{update:?}");
     let upload = admin.ingest("during.txt", &[b'x'; 200_000]).await;
     assert_eq!(fault(&upload), full, "{upload:?}");
@@ -49,10 +49,10 @@ async fn every_write_says_that_the_disk_is_full_and_works_again_with_space() {
         let lead = post_lead(&stoa, &format!("after-{number}@example.org")).await;
         assert_eq!(lead.status, 202, "{lead:?}");
     }
-    desk.make("/api/portal/updates", &json!({ "title": "Space again", "body": "at last" })).await;
+    portal.make("/api/portal/updates", &json!({ "title": "Space again", "body": "at last" })).await;
     let after = admin.ingest_text("after.txt", "The lighthouse of Bergen shines again.").await;
     assert_eq!(admin.find("lighthouse").await.first(), Some(&after));
     admin.settled(Duration::from_secs(10)).await;
-    let leads = Desk::direct(&stoa, "admin").request(Method::GET, "/api/leads?limit=100");
+    let leads = PortalClient::direct(&stoa, "admin").request(Method::GET, "/api/leads?limit=100");
     assert_eq!(reply(leads).await.json().as_array().unwrap().len(), 21, "each that was taken, and no other");
 }

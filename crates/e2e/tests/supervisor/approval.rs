@@ -1,6 +1,6 @@
 //! Artifacts that a person has to approve.
 
-use e2e::studio::{Studio, check_ids, names, workflow};
+use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{Stoa, Vendor, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ async fn start(phases: &[(&str, &[&str])]) -> (Vendor, Stoa) {
 }
 
 /// Executes up to the first interruption: the project, and its approval.
-async fn at_the_gate(studio: &Studio) -> (String, e2e::Watch, Value) {
-    let id = studio.project().await;
-    let mut watch = studio.execute(&id, "prd").await;
+async fn at_the_gate(client: &SupervisorClient) -> (String, e2e::Watch, Value) {
+    let id = client.project().await;
+    let mut watch = client.execute(&id, "prd").await;
     let interrupt = watch.until("interrupt").await;
     assert_eq!((&interrupt.data["agent"], &interrupt.data["phase"]), (&json!("analyst"), &json!("prd")));
     assert!(interrupt.data["reason"].as_str().unwrap().contains("approval"));
@@ -27,16 +27,16 @@ async fn at_the_gate(studio: &Studio) -> (String, e2e::Watch, Value) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
     let (vendor, stoa) = start(GATED).await;
-    let studio = Studio::through_gateway(&stoa, "admin");
-    let (id, watch, approval) = at_the_gate(&studio).await;
-    let state = studio.state(&id).await;
+    let client = SupervisorClient::through_gateway(&stoa, "admin");
+    let (id, watch, approval) = at_the_gate(&client).await;
+    let state = client.state(&id).await;
     assert_eq!((&state["interrupt_signal"], &state["status"]), (&json!(true), &json!("interrupted")));
     assert_eq!(state["approvals"][0]["approvalId"], approval);
     // The artifact can be read before it is approved.
-    assert_eq!(studio.list(&format!("/api/artifacts/{id}")).await.len(), 1);
+    assert_eq!(client.list(&format!("/api/artifacts/{id}")).await.len(), 1);
 
     let resume = json!({ "projectId": id, "decision": "approve", "approvalId": approval });
-    let both = tokio::join!(studio.post("/api/resume", &resume), studio.post("/api/resume", &resume));
+    let both = tokio::join!(client.post("/api/resume", &resume), client.post("/api/resume", &resume));
     let mut statuses = [both.0.status, both.1.status];
     statuses.sort();
     assert_eq!(statuses, [200, 409], "two people at the same moment");
@@ -46,11 +46,11 @@ async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
         ["resumed", "agent_start", "agent_progress", "agent_complete", "phase_complete"]
     );
     assert_eq!((&rest[0].data["decision"], &rest[0].data["agent"]), (&json!("approve"), &json!("analyst")));
-    assert_eq!(studio.post("/api/resume", &resume).await.status, 409);
+    assert_eq!(client.post("/api/resume", &resume).await.status, 409);
     assert_eq!(vendor.asked().len(), 2);
-    let state = studio.state(&id).await;
+    let state = client.state(&id).await;
     assert_eq!((&state["interrupt_signal"], &state["status"]), (&json!(false), &json!("complete")));
-    let checkpoints = studio.history(&id).await["checkpoints"].clone();
+    let checkpoints = client.history(&id).await["checkpoints"].clone();
     assert_eq!(
         (&checkpoints[1]["status"], &checkpoints[1]["decided_by"]),
         (&json!("approved"), &json!("ada"))
@@ -60,44 +60,44 @@ async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edit_replaces_the_artifact_before_the_run_goes_on() {
     let (vendor, stoa) = start(GATED).await;
-    let studio = Studio::through_gateway(&stoa, "admin");
-    let (id, watch, _) = at_the_gate(&studio).await;
-    let missing = studio.post("/api/resume", &json!({ "projectId": id, "decision": "edit" })).await;
+    let client = SupervisorClient::through_gateway(&stoa, "admin");
+    let (id, watch, _) = at_the_gate(&client).await;
+    let missing = client.post("/api/resume", &json!({ "projectId": id, "decision": "edit" })).await;
     assert_eq!(missing.status, 400, "{missing:?}");
     let edit = json!({ "projectId": id, "decision": "edit", "content": "By hand." });
-    assert_eq!(studio.post("/api/resume", &edit).await.status, 200);
+    assert_eq!(client.post("/api/resume", &edit).await.status, 200);
     let rest = watch.rest().await;
     assert_eq!(
         (rest[0].name.as_str(), &rest[0].data["artifact"]["content"]),
         ("resumed", &json!("By hand."))
     );
     assert!(vendor.last("user").contains("# Material from analyst\n\nBy hand."));
-    let current = studio.list(&format!("/api/artifacts/{id}")).await;
+    let current = client.list(&format!("/api/artifacts/{id}")).await;
     let analyst = current.iter().find(|artifact| artifact["agent"] == "analyst").unwrap();
     assert_eq!(
         (&analyst["content"], &analyst["version"], &analyst["edited_by"]),
         (&json!("By hand."), &json!(2), &json!("ada"))
     );
-    assert_eq!(studio.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 3);
+    assert_eq!(client.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejected_agent_works_again_with_the_feedback_and_waits_again() {
     let (vendor, stoa) = start(GATED).await;
-    let studio = Studio::local(&stoa);
-    let (id, mut watch, first) = at_the_gate(&studio).await;
+    let client = SupervisorClient::local(&stoa);
+    let (id, mut watch, first) = at_the_gate(&client).await;
     let reject = json!({ "projectId": id, "decision": "reject", "feedback": "Name the mites." });
-    assert_eq!(studio.post("/api/resume", &reject).await.status, 200);
+    assert_eq!(client.post("/api/resume", &reject).await.status, 200);
     let second = watch.until("interrupt").await.data["approvalId"].clone();
     assert_ne!(first, second);
-    let told = vendor.last("user");
-    assert!(told.contains("One word after the other.") && told.contains("Name the mites."), "{told}");
+    let prompt = vendor.last("user");
+    assert!(prompt.contains("One word after the other.") && prompt.contains("Name the mites."), "{prompt}");
     let late = json!({ "projectId": id, "decision": "approve", "approvalId": first });
-    assert_eq!(studio.post("/api/resume", &late).await.status, 409, "the first approval was answered");
+    assert_eq!(client.post("/api/resume", &late).await.status, 409, "the first approval was answered");
     let approve = json!({ "projectId": id, "decision": "approve", "approvalId": second });
-    assert_eq!(studio.post("/api/resume", &approve).await.status, 200);
+    assert_eq!(client.post("/api/resume", &approve).await.status, 200);
     assert_eq!(watch.rest().await.last().unwrap().name, "phase_complete");
-    let all = studio.list(&format!("/api/artifacts/{id}?versions=all")).await;
+    let all = client.list(&format!("/api/artifacts/{id}?versions=all")).await;
     let analyst: Vec<&Value> = all.iter().filter(|artifact| artifact["agent"] == "analyst").collect();
     assert_eq!(
         (analyst.len(), &analyst[0]["superseded"], &analyst[1]["superseded"]),
@@ -113,26 +113,26 @@ async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_i
         "name = \"three\"\ninputs = [\"one\", \"two\"]",
     ];
     let (vendor, stoa) = start(&[("prd", agents)]).await;
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    let mut watch = studio.execute(&id, "prd").await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    let mut watch = client.execute(&id, "prd").await;
     let (first, second) = (watch.until("interrupt").await, watch.until("interrupt").await);
     assert_eq!((&first.data["agent"], &second.data["agent"]), (&json!("one"), &json!("two")));
     assert_eq!(vendor.asked().len(), 2);
-    let unclear = studio.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await;
+    let unclear = client.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await;
     assert_eq!(unclear.status, 409, "{unclear:?}");
     assert!(unclear.json()["error"].as_str().unwrap().contains(first.data["approvalId"].as_str().unwrap()));
     let resume = |approval: &Value| json!({ "projectId": id, "decision": "approve", "approvalId": approval });
-    let answer = studio.post("/api/resume", &resume(&second.data["approvalId"])).await;
+    let answer = client.post("/api/resume", &resume(&second.data["approvalId"])).await;
     assert_eq!(
         (answer.status, &answer.json()["system_state"]["status"]),
         (200, &json!("interrupted")),
         "{answer:?}"
     );
-    assert!(studio.state(&id).await["reason"].as_str().unwrap().contains("`one`"));
-    assert_eq!(studio.post("/api/resume", &resume(&second.data["approvalId"])).await.status, 409);
+    assert!(client.state(&id).await["reason"].as_str().unwrap().contains("`one`"));
+    assert_eq!(client.post("/api/resume", &resume(&second.data["approvalId"])).await.status, 409);
     assert_eq!(
-        studio.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await.status,
+        client.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await.status,
         200
     );
     let rest = watch.rest().await;
@@ -146,8 +146,8 @@ async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_i
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_makes_no_sense_changes_nothing() {
     let (_vendor, stoa) = start(GATED).await;
-    let studio = Studio::local(&stoa);
-    let (id, _watch, _) = at_the_gate(&studio).await;
+    let client = SupervisorClient::local(&stoa);
+    let (id, _watch, _) = at_the_gate(&client).await;
     for (body, status) in [
         (json!({}), 400),
         (json!({ "projectId": id }), 400),
@@ -157,12 +157,12 @@ async fn an_answer_that_makes_no_sense_changes_nothing() {
         (json!({ "projectId": "nobody", "decision": "approve" }), 404),
         (json!({ "projectId": id, "decision": "approve", "approvalId": "another" }), 409),
     ] {
-        assert_eq!(studio.post("/api/resume", &body).await.status, status, "{body}");
+        assert_eq!(client.post("/api/resume", &body).await.status, status, "{body}");
     }
-    assert_eq!(studio.state(&id).await["status"], "interrupted");
-    let quiet = studio.project().await;
-    assert_eq!(studio.post("/api/resume", &json!({ "projectId": quiet })).await.status, 409);
-    let guest = Studio::through_gateway(&stoa, "guest");
+    assert_eq!(client.state(&id).await["status"], "interrupted");
+    let quiet = client.project().await;
+    assert_eq!(client.post("/api/resume", &json!({ "projectId": quiet })).await.status, 409);
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
     let approve = json!({ "projectId": id, "decision": "approve" });
     for path in ["/api/resume", "/api/interrupt", "/api/cancel"] {
         assert_eq!(guest.post(path, &approve).await.status, 403, "{path}");
@@ -175,10 +175,10 @@ async fn a_rejected_artifact_stays_until_there_is_another_also_where_the_run_is_
     let slow: &[(&str, &[&str])] = &[("prd", &["name = \"analyst\"\napproval = true\nmodel = \"slow\""])];
     let vendor = Vendor::start("a b c d e f g h i j k l m n o p q r s t u v w x y z").await;
     let stoa = Stoa::start_supervisor(&vendor, &workflow(slow)).serve();
-    let studio = Studio::local(&stoa);
-    let (id, _watch, _) = at_the_gate(&studio).await;
+    let client = SupervisorClient::local(&stoa);
+    let (id, _watch, _) = at_the_gate(&client).await;
     let reject = json!({ "projectId": id, "decision": "reject", "feedback": "Name the mites." });
-    assert_eq!(studio.post("/api/resume", &reject).await.status, 200);
-    assert_eq!(studio.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);
-    assert_eq!(studio.list(&format!("/api/artifacts/{id}")).await.len(), 1);
+    assert_eq!(client.post("/api/resume", &reject).await.status, 200);
+    assert_eq!(client.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);
+    assert_eq!(client.list(&format!("/api/artifacts/{id}")).await.len(), 1);
 }

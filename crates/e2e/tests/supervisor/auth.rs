@@ -1,6 +1,6 @@
 //! Who may come to the supervisor, and how.
 
-use e2e::studio::{Studio, workflow};
+use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::tokens::{claims, now, sign_as, token};
 use e2e::{Stoa, Vendor, Watch, reply};
 use reqwest::Method;
@@ -24,9 +24,9 @@ fn identity(scope: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
     let (_vendor, stoa) = start().await;
-    let studio = Studio::local(&stoa);
+    let client = SupervisorClient::local(&stoa);
     let status = async |headers: &[(&str, &str)]| {
-        let request = studio.request(Method::GET, "/api/projects");
+        let request = client.request(Method::GET, "/api/projects");
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         reply(request).await.status
     };
@@ -60,11 +60,11 @@ async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_identity_counts_only_with_the_gateways_signature() {
     let (_vendor, stoa) = start().await;
-    let studio = Studio::local(&stoa);
+    let client = SupervisorClient::local(&stoa);
     let status = async |method: Method, path: &str, identity: &str| {
-        reply(studio.request(method, path).header("x-gateway-identity", identity)).await.status
+        reply(client.request(method, path).header("x-gateway-identity", identity)).await.status
     };
-    let project = format!("/api/projects/{}", studio.project().await);
+    let project = format!("/api/projects/{}", client.project().await);
     assert_eq!(status(Method::GET, &project, &identity("guest")).await, 200);
     assert_eq!(status(Method::DELETE, &project, &identity("guest")).await, 403);
     assert_eq!(status(Method::GET, &project, &token("BUILD", "admin")).await, 403, "a token is no identity");
@@ -79,11 +79,11 @@ async fn what_this_machine_brings_is_verified_and_never_raised() {
     for token_of_settings in ["", "a token for machines"] {
         let start = Stoa::start_supervisor(&vendor, &workflow);
         let stoa = start.set("SUPERVISOR_TOKEN", token_of_settings).serve();
-        let studio = Studio::local(&stoa);
+        let client = SupervisorClient::local(&stoa);
         let status = async |method: Method, path: &str, (name, value): (&str, &str)| {
-            reply(studio.request(method, path).header(name, value)).await.status
+            reply(client.request(method, path).header(name, value)).await.status
         };
-        let project = format!("/api/projects/{}", studio.project().await);
+        let project = format!("/api/projects/{}", client.project().await);
         let bearer = |token: String| format!("Bearer {token}");
         let mut expired = claims("BUILD", "admin");
         expired["exp"] = (now() - 60).into();
@@ -119,11 +119,11 @@ async fn what_this_machine_brings_is_verified_and_never_raised() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn through_the_gateway_everybody_needs_a_token_and_guests_may_not_stop_runs() {
+async fn through_the_gateway_every_caller_needs_a_token_and_guests_may_not_stop_runs() {
     let (_vendor, stoa) = start().await;
     let anonymous = reply(reqwest::Client::new().get(stoa.url("/build/api/projects"))).await;
     assert_eq!(anonymous.error(), (401, "MISSING_TOKEN".into(), "BUILD".into()));
-    let guest = Studio::through_gateway(&stoa, "guest");
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
     let id = guest.project().await;
     assert_eq!(guest.run(&id, "prd").await.last().unwrap().name, "phase_complete");
     assert_eq!(guest.get(&format!("/api/hydrate/{id}")).await.status, 200);
@@ -133,7 +133,7 @@ async fn through_the_gateway_everybody_needs_a_token_and_guests_may_not_stop_run
         .header("x-gateway-identity", identity("admin"));
     assert_eq!(reply(forged).await.status, 403, "what a client sends as identity is dropped");
     assert_eq!(
-        Studio::through_gateway(&stoa, "admin").delete(&format!("/api/projects/{id}")).await.status,
+        SupervisorClient::through_gateway(&stoa, "admin").delete(&format!("/api/projects/{id}")).await.status,
         200
     );
 }
@@ -155,12 +155,12 @@ async fn ends_soon(watch: Watch, why: &str) {
 async fn a_stream_ends_with_the_token_that_opened_it_and_the_run_goes_on() {
     let (_vendor, stoa) = start_hanging("4s").await;
     let guest = reply(reqwest::Client::new().post(stoa.url("/auth/guest"))).await.json();
-    let studio = Studio::with_token(&stoa, guest["token"].as_str().unwrap().to_owned());
-    let id = studio.project().await;
-    let mut watch = studio.execute(&id, "prd").await;
+    let client = SupervisorClient::with_token(&stoa, guest["token"].as_str().unwrap().to_owned());
+    let id = client.project().await;
+    let mut watch = client.execute(&id, "prd").await;
     watch.until("agent_start").await;
     ends_soon(watch, "the token's expiry").await;
-    let project = Studio::local(&stoa).get(&format!("/api/projects/{id}")).await.json();
+    let project = SupervisorClient::local(&stoa).get(&format!("/api/projects/{id}")).await.json();
     assert_eq!(project["status"], "running");
 }
 
@@ -169,11 +169,11 @@ async fn a_stream_ends_with_the_administrator_who_opened_it() {
     let (_vendor, stoa) = start_hanging("1h").await;
     let body = json!({ "username": "admin", "password": "password" });
     let signed_in = reply(reqwest::Client::new().post(stoa.url("/auth/login")).json(&body)).await.json();
-    let studio = Studio::with_token(&stoa, signed_in["token"].as_str().unwrap().to_owned());
-    let id = studio.project().await;
-    let mut watch = studio.execute(&id, "prd").await;
+    let client = SupervisorClient::with_token(&stoa, signed_in["token"].as_str().unwrap().to_owned());
+    let id = client.project().await;
+    let mut watch = client.execute(&id, "prd").await;
     watch.until("agent_start").await;
-    let local = Studio::local(&stoa).execute(&id, "prd").await;
+    let local = SupervisorClient::local(&stoa).execute(&id, "prd").await;
     // Another tool changes the record, which is the gateway's truth.
     std::fs::remove_file(stoa.data.path().join("objects/auth/admins/admin.json")).unwrap();
     ends_soon(watch, "the administrator's removal").await;

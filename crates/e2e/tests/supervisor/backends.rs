@@ -1,7 +1,7 @@
 //! The same on PostgreSQL, with two processes.
 
 use e2e::postgres::Postgres;
-use e2e::studio::{Studio, check_ids, names, workflow};
+use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{Stoa, Vendor, Watch};
 use reqwest::Method;
 use serde_json::json;
@@ -20,7 +20,7 @@ async fn two_processes_share_the_runs_and_one_takes_over_when_the_other_dies() {
     let text = workflow(&[("prd", agents)]);
     let start = || Stoa::start_supervisor(&vendor, &text).set("DATABASE_URL", &database).serve();
     let (first, second) = (start(), start());
-    let (here, there) = (Studio::local(&first), Studio::local(&second));
+    let (here, there) = (SupervisorClient::local(&first), SupervisorClient::local(&second));
     let id = here.project().await;
     let mut watch = here.execute(&id, "prd").await;
     let mut seen = vec![watch.next().await.unwrap()];

@@ -1,7 +1,7 @@
 //! Interrupting, resuming and cancelling a run that is at work.
 
-use e2e::studio::{Studio, check_ids, names, workflow};
-use e2e::{Stoa, Told, Vendor, reply};
+use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
+use e2e::{SseEvent, Stoa, Vendor, reply};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,11 @@ async fn start(model: &str) -> (Vendor, Stoa) {
 }
 
 /// Executes until the second agent is at work.
-async fn at_work(studio: &Studio, vendor: &Vendor) -> (String, e2e::Watch, Vec<Told>) {
-    let id = studio.project().await;
-    let mut watch = studio.execute(&id, "prd").await;
+async fn at_work(client: &SupervisorClient, vendor: &Vendor) -> (String, e2e::Watch, Vec<SseEvent>) {
+    let id = client.project().await;
+    let mut watch = client.execute(&id, "prd").await;
     let mut seen = Vec::new();
-    while seen.iter().filter(|told: &&Told| told.name == "agent_start").count() < 2 {
+    while seen.iter().filter(|event: &&SseEvent| event.name == "agent_start").count() < 2 {
         seen.push(watch.next().await.unwrap());
     }
     while vendor.asked().len() < 2 {
@@ -36,10 +36,10 @@ async fn at_work(studio: &Studio, vendor: &Vendor) -> (String, e2e::Watch, Vec<T
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interruption_stops_a_generation_at_once_and_the_step_starts_again_on_resume() {
     let (vendor, stoa) = start("slow").await;
-    let studio = Studio::through_gateway(&stoa, "admin");
-    let (id, mut watch, seen) = at_work(&studio, &vendor).await;
+    let client = SupervisorClient::through_gateway(&stoa, "admin");
+    let (id, mut watch, seen) = at_work(&client, &vendor).await;
     let asked = Instant::now();
-    let answer = studio.post("/api/interrupt", &json!({ "projectId": id, "reason": "a second look" })).await;
+    let answer = client.post("/api/interrupt", &json!({ "projectId": id, "reason": "a second look" })).await;
     assert_eq!(
         (answer.status, &answer.json()["system_state"]["status"]),
         (200, &json!("interrupted")),
@@ -53,59 +53,59 @@ async fn an_interruption_stops_a_generation_at_once_and_the_step_starts_again_on
     );
     assert_eq!(interrupt.data["approvalId"], json!(null));
 
-    let state = studio.state(&id).await;
+    let state = client.state(&id).await;
     assert_eq!(
         (&state["interrupt_signal"], &state["status"], &state["reason"]),
         (&json!(true), &json!("interrupted"), &json!("a second look"))
     );
-    let artifacts = studio.list(&format!("/api/artifacts/{id}")).await;
+    let artifacts = client.list(&format!("/api/artifacts/{id}")).await;
     assert_eq!(
         (artifacts.len(), &artifacts[0]["agent"]),
         (1, &json!("quick")),
         "nothing of the abandoned step is visible"
     );
-    let traces = studio.list(&format!("/api/traces/{id}")).await;
+    let traces = client.list(&format!("/api/traces/{id}")).await;
     assert_eq!((&traces[0]["agent"], &traces[0]["status"]), (&json!("writer"), &json!("interrupted")));
-    let checkpoint = &studio.history(&id).await["checkpoints"][0];
+    let checkpoint = &client.history(&id).await["checkpoints"][0];
     assert_eq!(
         (&checkpoint["agent"], &checkpoint["status"], &checkpoint["step"]),
         (&json!("writer"), &json!("interrupted"), &json!(1))
     );
     // Again is no harm, and nothing happens by itself.
-    assert_eq!(studio.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
+    assert_eq!(client.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(vendor.asked().len(), 2);
 
-    let wrong = studio.post("/api/resume", &json!({ "projectId": id, "decision": "reject" })).await;
+    let wrong = client.post("/api/resume", &json!({ "projectId": id, "decision": "reject" })).await;
     assert_eq!(wrong.status, 400, "{wrong:?}");
-    assert_eq!(studio.post("/api/resume", &json!({ "projectId": id })).await.status, 200);
+    assert_eq!(client.post("/api/resume", &json!({ "projectId": id })).await.status, 200);
     let rest = watch.rest().await;
     assert_eq!(
         (names(&rest)[..2].to_vec(), names(&rest).last()),
         (vec!["resumed", "agent_start"], Some(&"phase_complete"))
     );
-    let all: Vec<Told> = seen
+    let all: Vec<SseEvent> = seen
         .into_iter()
         .chain([interrupt])
         .chain(rest)
-        .filter(|told| told.name != "agent_progress")
+        .filter(|event| event.name != "agent_progress")
         .collect();
     assert_eq!(vendor.asked().len(), 3, "the step that had ended was not run again");
-    assert_eq!(all.iter().filter(|told| told.name == "agent_complete").count(), 2);
-    assert_eq!(studio.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 2);
+    assert_eq!(all.iter().filter(|event| event.name == "agent_complete").count(), 2);
+    assert_eq!(client.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_hangs_can_be_interrupted_and_the_events_stay_without_gap() {
     let (vendor, stoa) = start("hang").await;
-    let studio = Studio::local(&stoa);
-    let (id, mut watch, mut seen) = at_work(&studio, &vendor).await;
+    let client = SupervisorClient::local(&stoa);
+    let (id, mut watch, mut seen) = at_work(&client, &vendor).await;
     for round in 0..3 {
         let asked = Instant::now();
-        assert_eq!(studio.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
+        assert_eq!(client.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
         assert!(asked.elapsed() < Duration::from_millis(500), "round {round}: {:?}", asked.elapsed());
         assert_eq!(
-            studio.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await.status,
+            client.post("/api/resume", &json!({ "projectId": id, "decision": "approve" })).await.status,
             200
         );
         loop {
@@ -120,42 +120,42 @@ async fn a_model_that_hangs_can_be_interrupted_and_the_events_stay_without_gap()
         }
     }
     check_ids(&seen);
-    let cancelled = studio.post("/api/cancel", &json!({ "projectId": id, "reason": "enough" })).await;
+    let cancelled = client.post("/api/cancel", &json!({ "projectId": id, "reason": "enough" })).await;
     assert_eq!((cancelled.status, &cancelled.json()["status"]), (200, &json!("cancelled")), "{cancelled:?}");
     let rest = watch.rest().await;
     assert_eq!((names(&rest), &rest[0].data["reason"]), (vec!["cancelled"], &json!("enough")));
-    let state = studio.state(&id).await;
+    let state = client.state(&id).await;
     assert_eq!((&state["interrupt_signal"], &state["status"]), (&json!(false), &json!("active")));
-    let runs = studio.list(&format!("/api/projects/{id}/runs")).await;
+    let runs = client.list(&format!("/api/projects/{id}/runs")).await;
     assert_eq!((&runs[0]["status"], runs[0]["ended_at"].is_string()), (&json!("cancelled"), true));
     for path in ["/api/cancel", "/api/interrupt", "/api/resume"] {
-        assert_eq!(studio.post(path, &json!({ "projectId": id })).await.status, 409, "{path}");
+        assert_eq!(client.post(path, &json!({ "projectId": id })).await.status, 409, "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_run_can_be_cancelled_and_a_project_deleted_while_it_runs() {
     let (vendor, stoa) = start("hang").await;
-    let studio = Studio::local(&stoa);
-    let (id, watch, _) = at_work(&studio, &vendor).await;
-    assert_eq!(studio.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
-    let joined = reply(studio.execution(&id, "prd").header("prefer", "respond-async")).await;
+    let client = SupervisorClient::local(&stoa);
+    let (id, watch, _) = at_work(&client, &vendor).await;
+    assert_eq!(client.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
+    let joined = reply(client.execution(&id, "prd").header("prefer", "respond-async")).await;
     assert_eq!(
         (joined.status, &joined.json()["status"]),
         (202, &json!("interrupted")),
         "executing joins, and does not resume"
     );
-    assert_eq!(studio.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);
+    assert_eq!(client.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);
     assert_eq!(watch.rest().await.last().unwrap().name, "cancelled");
 
-    let again = studio.execute(&id, "prd").await;
-    assert_eq!(studio.delete(&format!("/api/projects/{id}")).await.status, 200);
+    let again = client.execute(&id, "prd").await;
+    assert_eq!(client.delete(&format!("/api/projects/{id}")).await.status, 200);
     assert!(
-        again.rest().await.iter().all(|told| told.name != "phase_complete"),
+        again.rest().await.iter().all(|event| event.name != "phase_complete"),
         "the stream ends with the project"
     );
-    assert_eq!(studio.get(&format!("/api/projects/{id}")).await.status, 404);
+    assert_eq!(client.get(&format!("/api/projects/{id}")).await.status, 404);
     // The process goes on as if nothing had been.
-    let (other, _watch, _) = at_work(&studio, &vendor).await;
-    assert_eq!(studio.state(&other).await["status"], "running");
+    let (other, _watch, _) = at_work(&client, &vendor).await;
+    assert_eq!(client.state(&other).await["status"], "running");
 }

@@ -1,7 +1,7 @@
 //! A run whose process is killed again and again: nothing is lost, and nothing done twice.
 
-use e2e::studio::{Studio, check_ids, workflow};
-use e2e::{Stoa, Told, Vendor, Watch};
+use e2e::supervisor_client::{SupervisorClient, check_ids, workflow};
+use e2e::{SseEvent, Stoa, Vendor, Watch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,15 +37,15 @@ struct Victim {
     data: Arc<TempDir>,
     stoa: Option<Stoa>,
     project: String,
-    seen: Vec<Told>,
+    seen: Vec<SseEvent>,
 }
 
 impl Victim {
-    fn start(&mut self) -> Studio {
+    fn start(&mut self) -> SupervisorClient {
         let start = Stoa::start_supervisor(&self.vendor, &five_phases()).data(&self.data);
         let file = self.data.path().join("workflow.toml");
         let stoa = self.stoa.insert(start.set("WORKFLOW", file.display()).serve());
-        Studio::local(stoa)
+        SupervisorClient::local(stoa)
     }
 
     fn kill(&mut self) {
@@ -53,8 +53,8 @@ impl Victim {
         self.stoa = None;
     }
 
-    async fn watch(&self, studio: &Studio, phase: &str) -> Option<Watch> {
-        let mut request = studio.execution(&self.project, phase);
+    async fn watch(&self, client: &SupervisorClient, phase: &str) -> Option<Watch> {
+        let mut request = client.execution(&self.project, phase);
         if let Some(last) = self.seen.last() {
             request = request.header("last-event-id", last.id);
         }
@@ -67,18 +67,18 @@ impl Victim {
         &mut self,
         watch: &mut Watch,
         phase: &str,
-        mut enough: impl FnMut(&Told) -> bool,
+        mut enough: impl FnMut(&SseEvent) -> bool,
         until: Instant,
     ) -> bool {
         loop {
             let next = tokio::time::timeout_at(until.into(), watch.next()).await;
             let Ok(next) = next else { return false };
-            let told = next.expect("the stream goes on while the process lives");
-            self.seen.push(told.clone());
-            if told.name == "phase_complete" && told.data["phase"] == *phase {
+            let event = next.expect("the stream goes on while the process lives");
+            self.seen.push(event.clone());
+            if event.name == "phase_complete" && event.data["phase"] == *phase {
                 return true;
             }
-            if enough(&told) {
+            if enough(&event) {
                 return false;
             }
         }
@@ -92,27 +92,27 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
     std::fs::write(data.path().join("workflow.toml"), five_phases()).unwrap();
     std::fs::write(data.path().join("role.md"), "You do what your name says.\n").unwrap();
     let mut victim = Victim { vendor, data, stoa: None, project: String::new(), seen: Vec::new() };
-    let mut studio = victim.start();
-    victim.project = studio.project().await;
+    let mut client = victim.start();
+    victim.project = client.project().await;
     let far = || Instant::now() + Duration::from_secs(30);
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let mut kills = 0;
     for (number, phase) in PHASES.iter().enumerate() {
         // A new run of the phase: without the last id, which would only tell of what there is already.
         let answer =
-            studio.execution(&victim.project, phase).header("prefer", "respond-async").send().await.unwrap();
+            client.execution(&victim.project, phase).header("prefer", "respond-async").send().await.unwrap();
         assert_eq!(answer.status(), 202);
         let mut over = false;
         let kills_of_this_phase = KILLS * (number + 1) / PHASES.len();
         while !over {
-            let Some(mut watch) = victim.watch(&studio, phase).await else { break };
+            let Some(mut watch) = victim.watch(&client, phase).await else { break };
             if kills >= kills_of_this_phase {
                 over = victim.follow(&mut watch, phase, |_| false, far()).await;
                 continue;
             }
             // In turns: three times at any moment inside of a step, or before it is taken up again, then at its boundary.
             over = if kills % 4 == 3 {
-                victim.follow(&mut watch, phase, |told| told.name != "agent_progress", far()).await
+                victim.follow(&mut watch, phase, |event| event.name != "agent_progress", far()).await
             } else {
                 noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let moment = Instant::now() + Duration::from_millis((noise >> 32) % 700);
@@ -120,40 +120,40 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
             };
             victim.kill();
             kills += 1;
-            studio = victim.start();
+            client = victim.start();
         }
     }
     assert!(kills >= KILLS, "only {kills} kills");
     check_ids(&victim.seen);
     assert_eq!(victim.seen[0].id, 1);
-    let mut told: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for event in victim.seen.iter().filter(|told| told.name != "agent_progress") {
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for event in victim.seen.iter().filter(|event| event.name != "agent_progress") {
         let agent = event.data["agent"].as_str().or(event.data["phase"].as_str()).unwrap().to_owned();
-        *told.entry((event.name.clone(), agent)).or_default() += 1;
+        *counts.entry((event.name.clone(), agent)).or_default() += 1;
     }
-    assert!(told.values().all(|times| *times == 1), "{told:?}");
-    assert_eq!(told.len(), 20 + 20 + 5, "{told:?}");
+    assert!(counts.values().all(|times| *times == 1), "{counts:?}");
+    assert_eq!(counts.len(), 20 + 20 + 5, "{counts:?}");
     for agent in PHASES.iter().flat_map(|phase| ["a", "b", "c", "d"].map(|name| format!("{phase}-{name}"))) {
         let progress: Vec<i64> = victim
             .seen
             .iter()
-            .filter(|told| told.data["agent"] == *agent)
-            .filter_map(|told| told.data["progress"].as_i64())
+            .filter(|event| event.data["agent"] == *agent)
+            .filter_map(|event| event.data["progress"].as_i64())
             .collect();
         assert!(
             progress.is_sorted_by(|one, next| one < next) && progress.last() == Some(&100),
             "{agent} {progress:?}"
         );
     }
-    let all = studio.list(&format!("/api/artifacts/{}?versions=all", victim.project)).await;
+    let all = client.list(&format!("/api/artifacts/{}?versions=all", victim.project)).await;
     assert_eq!(all.len(), 20);
     assert!(all.iter().all(|artifact| artifact["version"] == 1 && artifact["content"] == WORDS), "{all:?}");
-    let told: Vec<&Value> = victim.seen.iter().filter_map(|told| told.data.get("artifact")).collect();
-    assert!(all.iter().all(|artifact| told.contains(&artifact)));
-    let traces = studio.list(&format!("/api/traces/{}", victim.project)).await;
+    let sent: Vec<&Value> = victim.seen.iter().filter_map(|event| event.data.get("artifact")).collect();
+    assert!(all.iter().all(|artifact| sent.contains(&artifact)));
+    let traces = client.list(&format!("/api/traces/{}", victim.project)).await;
     assert!(traces.len() == 20 && traces.iter().all(|trace| trace["status"] == "complete"), "{traces:?}");
-    assert_eq!(studio.state(&victim.project).await["status"], "complete");
-    let runs = studio.list(&format!("/api/projects/{}/runs", victim.project)).await;
+    assert_eq!(client.state(&victim.project).await["status"], "complete");
+    let runs = client.list(&format!("/api/projects/{}/runs", victim.project)).await;
     assert!(runs.len() == 5 && runs.iter().all(|run| run["status"] == "complete"), "{runs:?}");
 }
 
@@ -165,18 +165,18 @@ async fn an_interruption_survives_the_death_of_its_process() {
     let (data, file) = (start.path().to_owned(), start.path().join("workflow.toml"));
     let stoa = start.serve();
     let kept = stoa.data.clone();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    studio.execute(&id, "prd").await.until("agent_start").await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    client.execute(&id, "prd").await.until("agent_start").await;
     let body = serde_json::json!({ "projectId": id, "reason": "look" });
-    assert_eq!(studio.post("/api/interrupt", &body).await.status, 200);
+    assert_eq!(client.post("/api/interrupt", &body).await.status, 200);
     drop(stoa);
     assert!(data.exists());
     let again = Stoa::start_supervisor(&vendor, "").data(&kept).set("WORKFLOW", file.display()).serve();
-    let studio = Studio::local(&again);
-    assert_eq!(studio.state(&id).await["status"], "interrupted");
-    assert_eq!(studio.post("/api/resume", &serde_json::json!({ "projectId": id })).await.status, 200);
-    let mut watch = studio.execute(&id, "prd").await;
+    let client = SupervisorClient::local(&again);
+    assert_eq!(client.state(&id).await["status"], "interrupted");
+    assert_eq!(client.post("/api/resume", &serde_json::json!({ "projectId": id })).await.status, 200);
+    let mut watch = client.execute(&id, "prd").await;
     watch.until("resumed").await;
     watch.until("agent_start").await;
 }

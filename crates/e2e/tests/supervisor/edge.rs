@@ -1,19 +1,19 @@
 //! The built-in workflow with the embedded model: what a person gets without a key. And agents that search.
 
-use e2e::studio::{Studio, check_ids, workflow};
-use e2e::{Person, Reply, Stoa, Vendor, reply};
+use e2e::supervisor_client::{SupervisorClient, check_ids, workflow};
+use e2e::{KnowledgeClient, Reply, Stoa, Vendor, reply};
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_phase_runs_on_the_embedded_model() {
     let stoa = Stoa::start().only("gateway,supervisor").with_models().serve();
-    let studio = Studio::through_gateway(&stoa, "guest");
-    let id = studio.project().await;
-    let events = studio.run(&id, "prd").await;
+    let client = SupervisorClient::through_gateway(&stoa, "guest");
+    let id = client.project().await;
+    let events = client.run(&id, "prd").await;
     check_ids(&events);
     assert_eq!(events.last().unwrap().data, json!({ "phase": "prd", "status": "complete" }));
-    assert!(events.iter().any(|told| told.data["progress"].as_i64().is_some_and(|percent| percent < 100)));
-    let artifacts = studio.list(&format!("/api/artifacts/{id}")).await;
+    assert!(events.iter().any(|event| event.data["progress"].as_i64().is_some_and(|percent| percent < 100)));
+    let artifacts = client.list(&format!("/api/artifacts/{id}")).await;
     let agents: Vec<&str> = artifacts.iter().map(|artifact| artifact["agent"].as_str().unwrap()).collect();
     assert_eq!(agents, ["analyst", "product-manager", "prd-critic"]);
     let analysis = artifacts[0]["content"].as_str().unwrap();
@@ -22,7 +22,7 @@ async fn the_first_phase_runs_on_the_embedded_model() {
         ["## Problem\n", "## Users\n", "## Open questions\n"].iter().all(|part| analysis.contains(part)),
         "{analysis}"
     );
-    let traces = studio.list(&format!("/api/traces/{id}")).await;
+    let traces = client.list(&format!("/api/traces/{id}")).await;
     assert!(
         traces
             .iter()
@@ -31,12 +31,12 @@ async fn the_first_phase_runs_on_the_embedded_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_searches_the_documents_of_whoever_started_the_run() {
+async fn an_agent_searches_the_documents_of_the_user_who_started_the_run() {
     let vendor = Vendor::start("One word after the other.").await;
     let text = workflow(&[("prd", &["name = \"analyst\"\nsearch = true"])]);
     let stoa =
         Stoa::start_supervisor(&vendor, &text).only("gateway,knowledge,supervisor").with_models().serve();
-    let admin = Person::admin(&stoa).await;
+    let admin = KnowledgeClient::admin(&stoa).await;
     admin
         .ingest_text(
             "hives.md",
@@ -46,22 +46,23 @@ async fn an_agent_searches_the_documents_of_whoever_started_the_run() {
     let ada = admin.invite(&stoa, "ada").await;
     ada.ingest_text("secret.md", "The hive of Ada stands behind the chapel.").await;
 
-    let studio = Studio::with_token(&stoa, token(&stoa).await);
-    let id = studio.project().await;
-    studio.run(&id, "prd").await;
-    let told = vendor.last("user");
+    let client = SupervisorClient::with_token(&stoa, token(&stoa).await);
+    let id = client.project().await;
+    client.run(&id, "prd").await;
+    let prompt = vendor.last("user");
     assert!(
-        told.contains("# Passages from the documents") && told.contains("treated against varroa in August"),
-        "{told}"
+        prompt.contains("# Passages from the documents")
+            && prompt.contains("treated against varroa in August"),
+        "{prompt}"
     );
-    assert!(!told.contains("chapel"), "documents of others are not searched: {told}");
+    assert!(!prompt.contains("chapel"), "documents of others are not searched: {prompt}");
 
     // Neither guests nor whoever comes past the gateway have documents.
-    for studio in [Studio::through_gateway(&stoa, "guest"), Studio::local(&stoa)] {
-        let id = studio.project().await;
-        assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "phase_complete");
+    for client in [SupervisorClient::through_gateway(&stoa, "guest"), SupervisorClient::local(&stoa)] {
+        let id = client.project().await;
+        assert_eq!(client.run(&id, "prd").await.last().unwrap().name, "phase_complete");
         assert!(!vendor.last("user").contains("Passages"));
-        let logs = studio.history(&id).await["logs"].clone();
+        let logs = client.history(&id).await["logs"].clone();
         let without = |log: &Value| log["message"].as_str().unwrap().contains("works without the documents");
         assert!(logs.as_array().unwrap().iter().any(without), "{logs}");
     }

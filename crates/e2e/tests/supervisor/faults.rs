@@ -1,6 +1,6 @@
 //! Providers that fail, and what becomes of the run.
 
-use e2e::studio::{Studio, check_ids, names, workflow};
+use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{Stoa, Vendor};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -18,9 +18,9 @@ async fn a_failure_ends_the_run_and_executing_again_goes_on_after_the_last_step_
         workflow(&[("prd", &["name = \"analyst\"", &writer])])
     };
     let stoa = Stoa::start_supervisor(&vendor, &agents("fail")).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    let events = studio.run(&id, "prd").await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    let events = client.run(&id, "prd").await;
     check_ids(&events);
     let error = events.last().unwrap();
     assert_eq!((error.name.as_str(), &error.data["agent"]), ("error", &json!("writer")));
@@ -30,13 +30,13 @@ async fn a_failure_ends_the_run_and_executing_again_goes_on_after_the_last_step_
         "{message}"
     );
     assert!(!message.contains("sk-test"), "the secret is not told: {message}");
-    assert_eq!(studio.state(&id).await["status"], "error");
-    let traces = studio.list(&format!("/api/traces/{id}")).await;
+    assert_eq!(client.state(&id).await["status"], "error");
+    let traces = client.list(&format!("/api/traces/{id}")).await;
     assert_eq!((&traces[0]["status"], &traces[0]["error"]), (&json!("error"), &json!(message)));
-    assert!(messages(&studio.history(&id).await)[0].contains(message));
+    assert!(messages(&client.history(&id).await)[0].contains(message));
     assert_eq!(vendor.asked().len(), 2, "what is refused for good is not tried again");
     // It fails again, and is told from where it went on.
-    let again = studio.run(&id, "prd").await;
+    let again = client.run(&id, "prd").await;
     assert_eq!(names(&again), ["resumed", "agent_start", "error"]);
 
     // Somebody mends the workflow.
@@ -45,16 +45,16 @@ async fn a_failure_ends_the_run_and_executing_again_goes_on_after_the_last_step_
     let start = Stoa::start_supervisor(&vendor, &agents("fine")).data(&data);
     std::fs::write(data.path().join("workflow.toml"), agents("fine")).unwrap();
     let stoa = start.set("WORKFLOW", data.path().join("workflow.toml").display()).serve();
-    let studio = Studio::local(&stoa);
-    let events = studio.run(&id, "prd").await;
+    let client = SupervisorClient::local(&stoa);
+    let events = client.run(&id, "prd").await;
     assert_eq!(
         names(&events),
         ["resumed", "agent_start", "agent_progress", "agent_complete", "phase_complete"]
     );
     assert_eq!(events[1].data["agent"], "writer");
-    let all = studio.list(&format!("/api/artifacts/{id}?versions=all")).await;
+    let all = client.list(&format!("/api/artifacts/{id}?versions=all")).await;
     assert_eq!(all.len(), 2, "the first agent has worked once: {all:?}");
-    assert_eq!(studio.list(&format!("/api/projects/{id}/runs")).await.len(), 1);
+    assert_eq!(client.list(&format!("/api/projects/{id}/runs")).await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -62,19 +62,19 @@ async fn a_model_is_tried_as_often_as_its_agent_says_and_no_longer_than_its_time
     let vendor = Vendor::start("One word after the other.").await;
     let agents = &["name = \"writer\"\nmodel = \"hang\"\nretries = 2\ntime_limit = \"300ms\""];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
     let started = Instant::now();
-    let events = studio.run(&id, "prd").await;
+    let events = client.run(&id, "prd").await;
     assert_eq!(vendor.asked().len(), 3);
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     assert!(
         events.last().unwrap().data["message"].as_str().unwrap().contains("longer than 0.3 s"),
         "{events:?}"
     );
-    let told = messages(&studio.history(&id).await);
-    let tries = told.iter().filter(|message| message.contains("of 3 failed")).count();
-    assert_eq!(tries, 2, "{told:?}");
+    let logged = messages(&client.history(&id).await);
+    let tries = logged.iter().filter(|message| message.contains("of 3 failed")).count();
+    assert_eq!(tries, 2, "{logged:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,13 +86,13 @@ async fn an_agent_that_fails_lets_the_others_finish_what_they_are_at() {
         "name = \"after\"\ninputs = [\"slow\"]",
     ];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    let events = studio.run(&id, "prd").await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    let events = client.run(&id, "prd").await;
     assert_eq!(events.last().unwrap().name, "error");
-    let artifacts = studio.list(&format!("/api/artifacts/{id}")).await;
+    let artifacts = client.list(&format!("/api/artifacts/{id}")).await;
     assert_eq!((artifacts.len(), &artifacts[0]["agent"]), (1, &json!("slow")));
-    assert!(!events.iter().any(|told| told.data["agent"] == "after"), "nobody begins after a failure");
+    assert!(!events.iter().any(|event| event.data["agent"] == "after"), "nobody begins after a failure");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,11 +100,11 @@ async fn an_answer_that_is_no_json_is_not_taken_for_it() {
     let vendor = Vendor::start("Sure! Here it is.").await;
     let agents = &["name = \"lister\"\noutput = \"json\"\nretries = 1"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    let events = studio.run(&id, "prd").await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    let events = client.run(&id, "prd").await;
     assert!(events.last().unwrap().data["message"].as_str().unwrap().contains("not JSON"), "{events:?}");
-    assert_eq!((vendor.asked().len(), studio.list(&format!("/api/artifacts/{id}")).await.len()), (2, 0));
+    assert_eq!((vendor.asked().len(), client.list(&format!("/api/artifacts/{id}")).await.len()), (2, 0));
     assert!(vendor.last("system").contains("one JSON value"));
 }
 
@@ -113,9 +113,9 @@ async fn a_vendor_is_asked_as_often_as_the_agent_says_and_no_more() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents = &["name = \"writer\"\nmodel = \"down\"\nretries = 1"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "error");
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    assert_eq!(client.run(&id, "prd").await.last().unwrap().name, "error");
     assert_eq!(vendor.asked().len(), 2);
 }
 
@@ -124,12 +124,12 @@ async fn a_vendor_that_does_not_stop_is_stopped() {
     let vendor = Vendor::start("word after word ").await;
     let agents = &["name = \"writer\"\nmodel = \"flood\"\nmax_tokens = 500"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    assert_eq!(studio.run(&id, "prd").await.last().unwrap().name, "phase_complete");
-    let artifacts = studio.list(&format!("/api/artifacts/{id}")).await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    assert_eq!(client.run(&id, "prd").await.last().unwrap().name, "phase_complete");
+    let artifacts = client.list(&format!("/api/artifacts/{id}")).await;
     assert!(artifacts[0]["content"].as_str().unwrap().len() < 20_000);
-    assert!(messages(&studio.history(&id).await).iter().any(|message| message.contains("max_tokens")));
+    assert!(messages(&client.history(&id).await).iter().any(|message| message.contains("max_tokens")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,12 +139,12 @@ async fn what_a_vendor_says_ends_the_run_on_postgres_as_well() {
     let agents = &["name = \"writer\"\nmodel = \"fail\""];
     let stoa =
         Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).set("DATABASE_URL", database).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
     assert_eq!(
-        studio.run(&id, "prd").await.last().unwrap().name,
+        client.run(&id, "prd").await.last().unwrap().name,
         "error",
         "a NUL in its message is left out"
     );
-    assert_eq!(studio.state(&id).await["status"], "error");
+    assert_eq!(client.state(&id).await["status"], "error");
 }

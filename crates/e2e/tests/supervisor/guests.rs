@@ -2,7 +2,7 @@
 
 use e2e::postgres::Postgres;
 use e2e::stoa::Start;
-use e2e::studio::{Studio, workflow};
+use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Reply, Stoa, Vendor, reply, tokens};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -31,13 +31,13 @@ async fn fresh_token(stoa: &Stoa) -> Reply {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_of_long_seeds_cost_little_and_nobody_waits_for_them() {
+async fn lists_of_long_seeds_cost_little_and_delay_no_other_request() {
     const PROJECTS: usize = 300;
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let start = start.set("GUEST_PROJECTS_PER_HOUR", PROJECTS).set("GUEST_SEED_CHARACTERS", SEED);
     let stoa = start.set("ACCESS_LOG", "off").serve();
     let token = fresh_token(&stoa).await.json()["token"].as_str().unwrap().to_owned();
-    let guest = Studio::with_token(&stoa, token);
+    let guest = SupervisorClient::with_token(&stoa, token);
     let body = project(&"x".repeat(SEED));
     for _ in 0..PROJECTS {
         assert_eq!(guest.post("/api/projects", &body).await.status, 201);
@@ -70,24 +70,24 @@ async fn lists_of_long_seeds_cost_little_and_nobody_waits_for_them() {
 async fn a_list_cuts_long_seeds_and_says_so_and_the_whole_one_is_at_the_project() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let stoa = start.serve();
-    let studio = Studio::local(&stoa);
+    let client = SupervisorClient::local(&stoa);
     for (seed, shown) in [("ä".repeat(300), 300), ("ä".repeat(301), 300), ("ä".repeat(SEED), 300)] {
-        let made = studio.post("/api/projects", &project(&seed)).await.json();
+        let made = client.post("/api/projects", &project(&seed)).await.json();
         assert_eq!((&made["product_seed"], made.get("product_seed_truncated")), (&json!(seed), None));
-        let listed = studio.list("/api/projects").await[0].clone();
+        let listed = client.list("/api/projects").await[0].clone();
         assert_eq!(listed["product_seed"].as_str().unwrap().chars().count(), shown);
         assert_eq!(listed["product_seed_truncated"], json!(seed.chars().count() > shown));
         for field in ["id", "name", "current_phase", "status", "created_at", "updated_at"] {
             assert!(listed[field].is_string(), "{field}: {listed}");
         }
         let path = format!("/api/projects/{}", made["id"].as_str().unwrap());
-        assert_eq!(studio.get(&path).await.json()["product_seed"], json!(seed));
-        let hydrated = studio.get(&path.replace("projects", "hydrate")).await.json();
+        assert_eq!(client.get(&path).await.json()["product_seed"], json!(seed));
+        let hydrated = client.get(&path.replace("projects", "hydrate")).await.json();
         assert_eq!(hydrated["project"]["product_seed"], json!(seed));
     }
-    let long = studio.post("/api/projects", &project(&"x".repeat(SEED + 1))).await;
+    let long = client.post("/api/projects", &project(&"x".repeat(SEED + 1))).await;
     assert_eq!(said(&long), (400, "`product_seed` is too long: at most 100000 characters".into()));
-    let guest = Studio::through_gateway(&stoa, "guest");
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
     assert_eq!(guest.post("/api/projects", &project(&"x".repeat(20_000))).await.status, 201);
     let long = guest.post("/api/projects", &project(&"x".repeat(20_001))).await;
     assert_eq!(said(&long), (400, "`product_seed` is too long: at most 20000 characters for guests".into()));
@@ -96,7 +96,7 @@ async fn a_list_cuts_long_seeds_and_says_so_and_the_whole_one_is_at_the_project(
 async fn check_limits_on_projects(start: Start) {
     let start = start.set("TRUSTED_PROXIES", "127.0.0.1");
     let stoa = start.set("GUEST_PROJECTS_PER_HOUR", 3).set("GUEST_PROJECTS", 8).serve();
-    let guest = Studio::through_gateway(&stoa, "guest");
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
     let create = async |address: &str| {
         let request = guest.request(Method::POST, "/api/projects").json(&project("A diary."));
         reply(request.header("x-forwarded-for", address)).await
@@ -120,7 +120,7 @@ async fn check_limits_on_projects(start: Start) {
     let full = create("203.0.113.7").await;
     assert_eq!(said(&full), (429, "guests have made 8 projects, and no more are kept: sign in".into()));
     // Others make as many as they like, and make room.
-    let admin = Studio::through_gateway(&stoa, "admin");
+    let admin = SupervisorClient::through_gateway(&stoa, "admin");
     admin.project().await;
     let of_guest = admin.list("/api/projects").await[1]["id"].as_str().unwrap().to_owned();
     assert_eq!(admin.delete(&format!("/api/projects/{of_guest}")).await.status, 200);
@@ -145,10 +145,10 @@ async fn guests_have_only_so_many_runs_at_work() {
     let (_vendor, start) = prepare("name = \"analyst\"\nmodel = \"hang\"").await;
     let start = start.set("TRUSTED_PROXIES", "127.0.0.1");
     let stoa = start.set("GUEST_RUNS_PER_ADDRESS", 2).set("GUEST_RUNS", 3).serve();
-    let guest = Studio::through_gateway(&stoa, "guest");
-    let admin = Studio::through_gateway(&stoa, "admin");
-    let start = async |studio: &Studio, address: &str, project: &str| {
-        let request = studio.execution(project, "prd").header("prefer", "respond-async");
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
+    let admin = SupervisorClient::through_gateway(&stoa, "admin");
+    let start = async |client: &SupervisorClient, address: &str, project: &str| {
+        let request = client.execution(project, "prd").header("prefer", "respond-async");
         reply(request.header("x-forwarded-for", address)).await
     };
     let mut projects = Vec::new();
@@ -181,10 +181,10 @@ async fn guests_that_may_only_read_start_nothing() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let stoa = start.set("GUESTS", "read").serve();
     assert_eq!(fresh_token(&stoa).await.status, 200);
-    let admin = Studio::through_gateway(&stoa, "admin");
+    let admin = SupervisorClient::through_gateway(&stoa, "admin");
     let id = admin.project().await;
-    let told = admin.run(&id, "prd").await;
-    let guest = Studio::through_gateway(&stoa, "guest");
+    let events = admin.run(&id, "prd").await;
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
     assert_eq!(guest.list("/api/projects").await.len(), 1);
     assert_eq!(guest.get(&format!("/api/hydrate/{id}")).await.status, 200);
     let refused = (403, "guests may only read here: sign in".to_owned());
@@ -193,8 +193,8 @@ async fn guests_that_may_only_read_start_nothing() {
     let by_get = format!("/api/execute?projectId={id}&phase=prd");
     assert_eq!(said(&guest.get(&by_get).await), refused);
     // What has happened may be read again.
-    let again = guest.request(Method::GET, &by_get).header("last-event-id", told[0].id);
-    assert_eq!(e2e::Watch::open(again).await.rest().await.len(), told.len() - 1);
+    let again = guest.request(Method::GET, &by_get).header("last-event-id", events[0].id);
+    assert_eq!(e2e::Watch::open(again).await.rest().await.len(), events.len() - 1);
     // Also past the gateway.
     let past = reqwest::Client::new().post(format!("http://{}/api/projects", stoa.supervisor.unwrap()));
     let past = past.bearer_auth(tokens::token("BUILD", "guest")).json(&project("A diary."));
@@ -206,7 +206,7 @@ async fn no_guest_comes_in_where_they_are_off_also_with_an_older_token() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let stoa = start.only("gateway,supervisor,portal").set("GUESTS", "off").serve();
     assert_eq!(fresh_token(&stoa).await.error(), (403, "GUESTS_OFF".into(), "AUTH".into()));
-    let older = Studio::through_gateway(&stoa, "guest").get("/api/projects").await;
+    let older = SupervisorClient::through_gateway(&stoa, "guest").get("/api/projects").await;
     assert_eq!(older.error(), (403, "GUESTS_OFF".into(), "BUILD".into()));
     for (address, path, route) in [
         (stoa.supervisor.unwrap(), "/api/projects", "BUILD"),
@@ -217,5 +217,5 @@ async fn no_guest_comes_in_where_they_are_off_also_with_an_older_token() {
         assert_eq!(reply(ask(tokens::token(route, "guest"))).await.status, 403, "{path}");
         assert_eq!(reply(ask(tokens::token(route, "admin"))).await.status, 200, "{path}");
     }
-    assert_eq!(Studio::through_gateway(&stoa, "admin").list("/api/projects").await.len(), 0);
+    assert_eq!(SupervisorClient::through_gateway(&stoa, "admin").list("/api/projects").await.len(), 0);
 }

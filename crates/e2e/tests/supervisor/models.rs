@@ -1,6 +1,6 @@
 //! Who answers for the agents: what the request says, then the workflow, then the settings.
 
-use e2e::studio::{Studio, workflow};
+use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Reply, Stoa, Vendor, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 /// Of which neither says who answers.
 const PLAIN: &str = "[[phase]]\nname = \"prd\"\n[[phase.agent]]\nname = \"analyst\"\nprompt = \"role.md\"\n";
 
-async fn execute(studio: &Studio, project: &str, more: Value) -> Reply {
+async fn execute(client: &SupervisorClient, project: &str, more: Value) -> Reply {
     let mut body = json!({ "projectId": project });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    studio.post("/api/execute", &body).await
+    client.post("/api/execute", &body).await
 }
 
 /// What the newest trace and the newest run say.
-async fn answered_by(studio: &Studio, project: &str) -> [Value; 4] {
-    let trace = studio.list(&format!("/api/traces/{project}")).await[0].clone();
-    let run = studio.list(&format!("/api/projects/{project}/runs")).await[0].clone();
+async fn answered_by(client: &SupervisorClient, project: &str) -> [Value; 4] {
+    let trace = client.list(&format!("/api/traces/{project}")).await[0].clone();
+    let run = client.list(&format!("/api/projects/{project}/runs")).await[0].clone();
     [&trace["provider"], &trace["model"], &run["provider"], &run["model"]].map(Value::clone)
 }
 
@@ -26,27 +26,27 @@ async fn a_run_is_answered_by_whom_it_names() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents: &[&str] = &["name = \"analyst\"\nmodel = \"of-the-workflow\""];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    assert_eq!(execute(&studio, &id, json!({})).await.status, 200);
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    assert_eq!(execute(&client, &id, json!({})).await.status, 200);
     assert_eq!(
-        answered_by(&studio, &id).await,
+        answered_by(&client, &id).await,
         [json!("vendor-a"), json!("of-the-workflow"), Value::Null, Value::Null]
     );
 
-    assert_eq!(execute(&studio, &id, json!({ "provider": "openai", "model": "named" })).await.status, 200);
+    assert_eq!(execute(&client, &id, json!({ "provider": "openai", "model": "named" })).await.status, 200);
     assert_eq!(vendor.asked().last().unwrap()["model"], "named");
     let named = ["vendor-a", "named", "vendor-a", "named"].map(Value::from);
-    assert_eq!(answered_by(&studio, &id).await, named);
-    let shown = studio.get(&format!("/api/hydrate/{id}")).await.json();
+    assert_eq!(answered_by(&client, &id).await, named);
+    let shown = client.get(&format!("/api/hydrate/{id}")).await.json();
     assert_eq!(shown["history"]["runs"][0]["model"], "named");
 
     // The same in a query, as a browser asks.
     let query = format!("/api/execute?projectId={id}&phase=prd&model=from-the-query");
-    assert_eq!(studio.get(&query).await.status, 200);
+    assert_eq!(client.get(&query).await.status, 200);
     assert_eq!(vendor.asked().last().unwrap()["model"], "from-the-query");
-    assert_eq!(answered_by(&studio, &id).await[2..], [Value::Null, json!("from-the-query")]);
-    let both = studio.request(Method::POST, &query).json(&json!({ "model": "another" }));
+    assert_eq!(answered_by(&client, &id).await[2..], [Value::Null, json!("from-the-query")]);
+    let both = client.request(Method::POST, &query).json(&json!({ "model": "another" }));
     assert_eq!(reply(both).await.status, 400);
 
     let asked = vendor.asked().len();
@@ -62,14 +62,14 @@ async fn a_run_is_answered_by_whom_it_names() {
         ),
         (json!({ "model": "x".repeat(201) }), "`model` is not a line of at most 200 characters"),
     ] {
-        let refused = execute(&studio, &id, more).await;
+        let refused = execute(&client, &id, more).await;
         assert_eq!((refused.status, refused.json()["error"].as_str().unwrap()), (400, message));
     }
     assert_eq!(vendor.asked().len(), asked);
 
     // Without its secret, the embedded model answers in a vendor's place, which here is missing.
-    assert_eq!(execute(&studio, &id, json!({ "provider": "vendor-b", "model": "m" })).await.status, 200);
-    let [provider, _, asked_provider, asked_model] = answered_by(&studio, &id).await;
+    assert_eq!(execute(&client, &id, json!({ "provider": "vendor-b", "model": "m" })).await.status, 200);
+    let [provider, _, asked_provider, asked_model] = answered_by(&client, &id).await;
     assert_eq!([provider, asked_provider, asked_model], ["edge-ai", "vendor-b", "m"].map(Value::from));
 }
 
@@ -78,18 +78,18 @@ async fn a_run_keeps_its_model_through_an_error_and_is_not_joined_with_another()
     let vendor = Vendor::start("One word after the other.").await;
     let agents: &[&str] = &["name = \"analyst\"\nretries = 0"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    assert!(execute(&studio, &id, json!({ "model": "fail" })).await.body.contains("event: error"));
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    assert!(execute(&client, &id, json!({ "model": "fail" })).await.body.contains("event: error"));
     // It goes on as it was started, or as is said now.
-    assert!(execute(&studio, &id, json!({})).await.body.contains("event: error"));
+    assert!(execute(&client, &id, json!({})).await.body.contains("event: error"));
     assert_eq!(vendor.asked().last().unwrap()["model"], "fail");
-    let hangs = studio.request(Method::POST, "/api/execute").header("prefer", "respond-async");
+    let hangs = client.request(Method::POST, "/api/execute").header("prefer", "respond-async");
     let hangs = reply(hangs.json(&json!({ "projectId": id, "provider": "vendor-a", "model": "hang" }))).await;
     assert_eq!((hangs.status, &hangs.json()["model"]), (202, &json!("hang")));
-    let other = execute(&studio, &id, json!({ "model": "named" })).await;
+    let other = execute(&client, &id, json!({ "model": "named" })).await;
     assert_eq!(other.status, 409, "{other:?}");
-    let joined = studio.request(Method::POST, "/api/execute").header("prefer", "respond-async");
+    let joined = client.request(Method::POST, "/api/execute").header("prefer", "respond-async");
     let joined = reply(joined.json(&json!({ "projectId": id, "model": "hang" }))).await;
     assert_eq!((joined.status, &joined.json()["runId"]), (202, &hangs.json()["runId"]));
 }
@@ -99,12 +99,12 @@ async fn the_settings_say_who_answers_where_nothing_else_does() {
     let vendor = Vendor::start("One word after the other.").await;
     let start = Stoa::start_supervisor(&vendor, PLAIN);
     let stoa = start.set("AGENT_PROVIDER", "openai").set("AGENT_MODEL", "of-the-settings").serve();
-    let studio = Studio::local(&stoa);
-    let agent = studio.get("/api/workflow").await.json()["phases"][0]["agents"][0].clone();
+    let client = SupervisorClient::local(&stoa);
+    let agent = client.get("/api/workflow").await.json()["phases"][0]["agents"][0].clone();
     assert_eq!([&agent["provider"], &agent["model"]], ["vendor-a", "of-the-settings"]);
-    let id = studio.project().await;
-    assert_eq!(execute(&studio, &id, json!({})).await.status, 200);
-    assert_eq!(answered_by(&studio, &id).await[..2], ["vendor-a", "of-the-settings"].map(Value::from));
+    let id = client.project().await;
+    assert_eq!(execute(&client, &id, json!({})).await.status, 200);
+    assert_eq!(answered_by(&client, &id).await[..2], ["vendor-a", "of-the-settings"].map(Value::from));
 
     let start = Stoa::start_supervisor(&vendor, PLAIN);
     let (code, _, said) = start.set("AGENT_PROVIDER", "nobody").set("AGENT_MODEL", "m").run(&["check"]);
@@ -119,7 +119,7 @@ async fn the_settings_say_who_answers_where_nothing_else_does() {
 async fn guests_do_not_choose_who_is_paid() {
     let vendor = Vendor::start("One word after the other.").await;
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &["name = \"analyst\""])])).serve();
-    let guest = Studio::through_gateway(&stoa, "guest");
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
     let id = guest.project().await;
     for more in [json!({ "provider": "vendor-a" }), json!({ "model": "dear" })] {
         let refused = execute(&guest, &id, more).await;
@@ -129,7 +129,7 @@ async fn guests_do_not_choose_who_is_paid() {
     assert_eq!(execute(&guest, &id, json!({ "provider": "edge-ai" })).await.status, 200);
     assert_eq!(answered_by(&guest, &id).await[0], "edge-ai");
     assert_eq!(
-        execute(&Studio::through_gateway(&stoa, "admin"), &id, json!({ "provider": "vendor-a" }))
+        execute(&SupervisorClient::through_gateway(&stoa, "admin"), &id, json!({ "provider": "vendor-a" }))
             .await
             .status,
         200

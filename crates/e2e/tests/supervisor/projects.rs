@@ -1,6 +1,6 @@
 //! Projects and what is kept of them.
 
-use e2e::studio::{Studio, workflow};
+use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Stoa, Vendor};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -18,9 +18,9 @@ fn keys(value: &Value) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_is_made_listed_shown_and_removed() {
     let (_vendor, stoa) = start().await;
-    let studio = Studio::local(&stoa);
+    let client = SupervisorClient::local(&stoa);
     let body = json!({ "name": " Bees ", "product_seed": "A diary of hives.", "unknown": 1 });
-    let made = studio.post("/api/projects", &body).await;
+    let made = client.post("/api/projects", &body).await;
     assert_eq!((made.status, made.header("x-unknown-fields")), (201, vec!["unknown"]), "{made:?}");
     let made = made.json();
     assert_eq!(keys(&made), ["created_at", "current_phase", "id", "name", "product_seed", "status"]);
@@ -31,32 +31,32 @@ async fn a_project_is_made_listed_shown_and_removed() {
     let id = made["id"].as_str().unwrap();
     assert!(e2e::client::is_uuid(id));
 
-    assert_eq!(studio.get("/api/projects").await.header("cache-control"), ["no-store"]);
-    let second = studio.project().await;
-    let listed = studio.list("/api/projects").await;
+    assert_eq!(client.get("/api/projects").await.header("cache-control"), ["no-store"]);
+    let second = client.project().await;
+    let listed = client.list("/api/projects").await;
     assert_eq!(
         listed.iter().map(|project| project["id"].as_str().unwrap()).collect::<Vec<_>>(),
         [second.as_str(), id]
     );
     assert!(listed[0]["updated_at"].as_str().unwrap().ends_with('Z'), "{listed:?}");
-    let page = studio.get("/api/projects?limit=1").await;
+    let page = client.get("/api/projects?limit=1").await;
     assert_eq!(page.header("link"), [format!("<?limit=1&after={second}>; rel=\"next\"")]);
-    assert_eq!(studio.list(&format!("/api/projects?limit=1&after={second}")).await[0]["id"], *id);
-    assert_eq!(studio.get(&format!("/api/projects/{id}")).await.json()["name"], "Bees");
+    assert_eq!(client.list(&format!("/api/projects?limit=1&after={second}")).await[0]["id"], *id);
+    assert_eq!(client.get(&format!("/api/projects/{id}")).await.json()["name"], "Bees");
 
-    assert_eq!(studio.delete(&format!("/api/projects/{id}")).await.status, 200);
+    assert_eq!(client.delete(&format!("/api/projects/{id}")).await.status, 200);
     for path in ["/api/projects/", "/api/hydrate/", "/api/artifacts/", "/api/traces/", "/api/state/"] {
-        let gone = studio.get(&format!("{path}{id}")).await;
+        let gone = client.get(&format!("{path}{id}")).await;
         assert_eq!((gone.status, keys(&gone.json())), (404, vec!["code", "error", "success"]), "{path}");
     }
-    assert_eq!(studio.delete(&format!("/api/projects/{id}")).await.status, 404);
-    assert_eq!(studio.list("/api/projects").await.len(), 1);
+    assert_eq!(client.delete(&format!("/api/projects/{id}")).await.status, 404);
+    assert_eq!(client.list("/api/projects").await.len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bad_projects_are_refused_by_the_name_of_the_field() {
     let (_vendor, stoa) = start().await;
-    let studio = Studio::local(&stoa);
+    let client = SupervisorClient::local(&stoa);
     for (body, said) in [
         (json!({}), "`name` is missing"),
         (json!({ "name": "x" }), "`product_seed` is missing"),
@@ -66,7 +66,7 @@ async fn bad_projects_are_refused_by_the_name_of_the_field() {
         (json!({ "name": "x".repeat(201), "product_seed": "y" }), "`name` is too long"),
         (json!([1]), "not a JSON object"),
     ] {
-        let answer = studio.post("/api/projects", &body).await;
+        let answer = client.post("/api/projects", &body).await;
         assert_eq!(answer.status, 400, "{body}");
         assert!(answer.json()["error"].as_str().unwrap().contains(said), "{answer:?}");
         assert_eq!(
@@ -75,20 +75,20 @@ async fn bad_projects_are_refused_by_the_name_of_the_field() {
         );
     }
     let huge = json!({ "name": "x", "product_seed": "y".repeat(1 << 20) });
-    assert_eq!(studio.post("/api/projects", &huge).await.status, 413);
-    let wrong_method = studio.delete("/api/projects").await;
+    assert_eq!(client.post("/api/projects", &huge).await.status, 413);
+    let wrong_method = client.delete("/api/projects").await;
     assert_eq!((wrong_method.status, wrong_method.header("allow")), (405, vec!["GET,HEAD,POST"]));
-    assert_eq!(studio.get("/api/nothing").await.status, 404);
-    assert_eq!(studio.list("/api/projects").await.len(), 0);
+    assert_eq!(client.get("/api/nothing").await.status, 404);
+    assert_eq!(client.list("/api/projects").await.len(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_is_shown_whole_in_one_call_also_with_ten_thousand_log_lines() {
     let (_vendor, stoa) = start().await;
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    studio.run(&id, "prd").await;
-    let whole = studio.get(&format!("/api/hydrate/{id}")).await.json();
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    client.run(&id, "prd").await;
+    let whole = client.get(&format!("/api/hydrate/{id}")).await.json();
     assert_eq!((&whole["project"]["id"], &whole["project"]["status"]), (&json!(id), &json!("complete")));
     let history = &whole["history"];
     let log = &history["logs"][0];
@@ -106,7 +106,7 @@ async fn a_project_is_shown_whole_in_one_call_also_with_ten_thousand_log_lines()
     let mut times = Vec::new();
     for _ in 0..5 {
         let started = Instant::now();
-        assert_eq!(studio.get(&format!("/api/hydrate/{id}")).await.status, 200);
+        assert_eq!(client.get(&format!("/api/hydrate/{id}")).await.status, 200);
         times.push(started.elapsed());
     }
     times.sort();
@@ -115,7 +115,7 @@ async fn a_project_is_shown_whole_in_one_call_also_with_ten_thousand_log_lines()
     let mut seen = Vec::new();
     let mut path = format!("/api/hydrate/{id}?limit=1000");
     loop {
-        let history = studio.get(&path).await.json()["history"].clone();
+        let history = client.get(&path).await.json()["history"].clone();
         seen.extend(
             history["logs"].as_array().unwrap().iter().map(|log| log["id"].as_str().unwrap().to_owned()),
         );
@@ -138,13 +138,13 @@ async fn fill_log(stoa: &Stoa, project: &str, lines: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_parameters_and_fields_are_named() {
     let (_vendor, stoa) = start().await;
-    let studio = Studio::through_gateway(&stoa, "admin");
-    let project = studio.project().await;
-    let answer = studio.get("/api/projects?limt=1").await;
+    let client = SupervisorClient::through_gateway(&stoa, "admin");
+    let project = client.project().await;
+    let answer = client.get("/api/projects?limt=1").await;
     assert_eq!((answer.status, answer.header("x-unknown-fields")), (200, vec!["limt"]));
     let body = json!({ "projectId": project, "phase": "prd", "projectid": project });
-    let answer = studio.post("/api/execute?stream=1", &body).await;
+    let answer = client.post("/api/execute?stream=1", &body).await;
     assert_eq!((answer.status, answer.header("x-unknown-fields")), (200, vec!["projectid, stream"]));
-    let answer = studio.post("/api/interrupt", &json!({ "projectID": project })).await;
+    let answer = client.post("/api/interrupt", &json!({ "projectID": project })).await;
     assert_eq!((answer.status, answer.header("x-unknown-fields")), (400, vec!["projectID"]));
 }

@@ -1,7 +1,7 @@
 //! Two hundred readers that drop and come back while a run is under way.
 
-use e2e::studio::{Studio, check_ids, workflow};
-use e2e::{Stoa, Told, Vendor, Watch};
+use e2e::supervisor_client::{SupervisorClient, check_ids, workflow};
+use e2e::{SseEvent, Stoa, Vendor, Watch};
 use reqwest::Method;
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ async fn readers_that_drop_and_resume_at_random_all_end_with_the_same_events() {
     let last = "name = \"last\"\nmodel = \"slow\"\ninputs = [\"one\", \"four\"]".to_owned();
     let agents: Vec<&str> = agents.iter().chain([&last]).map(String::as_str).collect();
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
-    let watch = studio.execute(&id, "prd").await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
+    let watch = client.execute(&id, "prd").await;
     let run = watch.header("x-run-id");
     let readers: Vec<_> =
-        (0..READERS).map(|number| tokio::spawn(read(studio.clone(), run.clone(), number as u64))).collect();
+        (0..READERS).map(|number| tokio::spawn(read(client.clone(), run.clone(), number as u64))).collect();
     let before = stoa.memory();
     let steady = watch.rest().await;
     check_ids(&steady);
@@ -34,12 +34,12 @@ async fn readers_that_drop_and_resume_at_random_all_end_with_the_same_events() {
 }
 
 /// All events, over as many connections as it takes.
-async fn read(studio: Studio, run: String, seed: u64) -> Vec<Told> {
+async fn read(client: SupervisorClient, run: String, seed: u64) -> Vec<SseEvent> {
     let mut noise = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut seen: Vec<Told> = Vec::new();
+    let mut seen: Vec<SseEvent> = Vec::new();
     loop {
         let path = format!("/api/runs/{run}/events");
-        let request = studio.request(Method::GET, &path);
+        let request = client.request(Method::GET, &path);
         let request = match seen.last() {
             Some(last) => request.header("last-event-id", last.id),
             None => request,
@@ -54,7 +54,7 @@ async fn read(studio: Studio, run: String, seed: u64) -> Vec<Told> {
         let until = tokio::time::Instant::now() + patience;
         loop {
             match tokio::time::timeout_at(until, watch.next()).await {
-                Ok(Some(told)) => seen.push(told),
+                Ok(Some(event)) => seen.push(event),
                 Ok(None) => return seen,
                 Err(_) => break,
             }
@@ -71,14 +71,14 @@ async fn readers_that_do_not_read_hold_nothing_up_and_cost_little() {
         .collect();
     let agents: Vec<&str> = agents.iter().map(String::as_str).collect();
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &agents)])).serve();
-    let studio = Studio::local(&stoa);
-    let id = studio.project().await;
+    let client = SupervisorClient::local(&stoa);
+    let id = client.project().await;
     // Some six megabytes of artifacts, which fit into no socket's buffers.
-    let watch = studio.execute(&id, "prd").await;
+    let watch = client.execute(&id, "prd").await;
     let run = watch.header("x-run-id");
     let mut asleep = Vec::new();
     for _ in 0..40 {
-        let request = studio.request(Method::GET, &format!("/api/runs/{run}/events"));
+        let request = client.request(Method::GET, &format!("/api/runs/{run}/events"));
         asleep.push(request.send().await.unwrap());
     }
     let before = stoa.memory();

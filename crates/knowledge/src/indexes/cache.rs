@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn those_that_nobody_uses_go_after_a_while() {
+    async fn unused_indexes_are_evicted_after_a_while() {
         let cache = Cache::new(100 * MIB, 4);
         indexed(&cache, "a", MIB).await;
         indexed(&cache, "b", MIB).await;

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn without_rules_everybody_is_a_guest() {
+    fn without_rules_every_user_is_a_guest() {
         check([&[], &[], &[]], None, &["admins"], Some("guest"));
         check([&[], &[], &[]], Some("a@example.org"), &[], Some("guest"));
     }

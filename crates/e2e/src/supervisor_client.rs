@@ -1,15 +1,15 @@
-//! Somebody at the supervisor: directly from this machine, or through the gateway.
+//! A client of the supervisor: directly from this machine, or through the gateway.
 
 use crate::api::Api;
-use crate::{Stoa, Told, Watch, tokens};
+use crate::{SseEvent, Stoa, Watch, tokens};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use std::ops::Deref;
 
 #[derive(Clone)]
-pub struct Studio(Api);
+pub struct SupervisorClient(Api);
 
-impl Deref for Studio {
+impl Deref for SupervisorClient {
     type Target = Api;
 
     fn deref(&self) -> &Api {
@@ -17,7 +17,7 @@ impl Deref for Studio {
     }
 }
 
-impl Studio {
+impl SupervisorClient {
     /// From this machine, past the gateway.
     pub fn local(stoa: &Stoa) -> Self {
         Self(Api::new(format!("http://{}", stoa.supervisor.expect("the supervisor runs")), None))
@@ -52,7 +52,7 @@ impl Studio {
     }
 
     /// Executes a phase to its end: all events.
-    pub async fn run(&self, project: &str, phase: &str) -> Vec<Told> {
+    pub async fn run(&self, project: &str, phase: &str) -> Vec<SseEvent> {
         self.execute(project, phase).await.rest().await
     }
 
@@ -85,12 +85,12 @@ pub fn workflow(phases: &[(&str, &[&str])]) -> String {
 }
 
 /// The names of events, in their order.
-pub fn names(events: &[Told]) -> Vec<&str> {
-    events.iter().map(|told| told.name.as_str()).collect()
+pub fn names(events: &[SseEvent]) -> Vec<&str> {
+    events.iter().map(|event| event.name.as_str()).collect()
 }
 
 /// Fails unless the ids rise by one.
-pub fn check_ids(events: &[Told]) {
-    let ids: Vec<i64> = events.iter().map(|told| told.id).collect();
+pub fn check_ids(events: &[SseEvent]) {
+    let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
     assert!(ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
 }

@@ -1,4 +1,4 @@
-//! Somebody with a session at the knowledge service.
+//! A client of the knowledge service with a session of its own.
 
 use crate::{Reply, Stoa, reply};
 use reqwest::{Method, RequestBuilder};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
 
-pub struct Person {
+pub struct KnowledgeClient {
     client: reqwest::Client,
     base: String,
     pub token: String,
@@ -20,7 +20,7 @@ pub fn login_digest(name: &str, password: &str) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Person {
+impl KnowledgeClient {
     pub async fn sign_in(stoa: &Stoa, username: &str, password: &str) -> Self {
         let client = reqwest::Client::new();
         let base = format!("http://{}", stoa.knowledge.expect("the knowledge service runs"));

@@ -23,12 +23,12 @@ const FILES: [&str; 6] = [
 ];
 
 /// A models folder with all files, a `python3` of which each test says what it does, and wheels for its pip.
-pub struct Desk {
+pub struct ModelsFixture {
     folder: TempDir,
     pub start: Start,
 }
 
-impl Desk {
+impl ModelsFixture {
     pub fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
@@ -38,14 +38,14 @@ impl Desk {
             .set("PIP_CONFIG_FILE", "/dev/null")
             .set("PIP_NO_INDEX", "1")
             .set("PIP_FIND_LINKS", path("wheels"));
-        let desk = Self { folder, start };
-        fs::create_dir(desk.path("wheels")).unwrap();
+        let fixture = Self { folder, start };
+        fs::create_dir(fixture.path("wheels")).unwrap();
         for file in FILES {
-            fs::create_dir_all(desk.model(file).parent().unwrap()).unwrap();
-            symlink(pulled().join(file), desk.model(file)).unwrap();
+            fs::create_dir_all(fixture.model(file).parent().unwrap()).unwrap();
+            symlink(pulled().join(file), fixture.model(file)).unwrap();
         }
-        desk.python("");
-        desk
+        fixture.python("");
+        fixture
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-//! Somebody at the portal: directly with a token, or through the gateway.
+//! A client of the portal: directly with a token, or through the gateway.
 
 use crate::api::Api;
 use crate::{Stoa, tokens};
@@ -6,9 +6,9 @@ use serde_json::Value;
 use std::ops::Deref;
 
 #[derive(Clone)]
-pub struct Desk(Api);
+pub struct PortalClient(Api);
 
-impl Deref for Desk {
+impl Deref for PortalClient {
     type Target = Api;
 
     fn deref(&self) -> &Api {
@@ -16,7 +16,7 @@ impl Deref for Desk {
     }
 }
 
-impl Desk {
+impl PortalClient {
     /// Past the gateway, as `admin` or `guest`.
     pub fn direct(stoa: &Stoa, scope: &str) -> Self {
         let base = format!("http://{}", stoa.portal.expect("the portal runs"));
