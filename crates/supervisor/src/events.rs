@@ -56,7 +56,7 @@ pub struct AgentComplete {
     #[schema(ignore)]
     pub artifact_id: Option<String>,
     #[serde(default, deserialize_with = "not_stored", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Artifact)]
+    #[schema(value_type = Artifact, required = true)]
     pub artifact: Option<Box<Artifact>>,
 }
 

@@ -128,9 +128,6 @@ impl From<&Trace> for TraceView {
 }
 
 /// Lists the artifacts of a project, the oldest first.
-///
-/// They are read and sent one at a time: a slow client costs the memory of one artifact, and no connection to the
-/// database.
 #[utoipa::path(get, path = "/api/artifacts/{id}",
     params(("id" = String, Path, description = "The project's id."), ArtifactsQuery),
     responses(
@@ -155,6 +152,7 @@ pub async fn artifacts(
     let has_more = sizes.len() > fitting;
     let ids: Vec<String> = sizes.into_iter().take(fitting).map(|(id, _)| id).collect();
     let last = ids.last().filter(|_| has_more).cloned();
+    // Read and sent one at a time: a slow client costs the memory of one artifact, and no connection to the database.
     let rows = stream::try_unfold((app, ids.into_iter()), |(app, mut ids)| async move {
         for id in ids.by_ref() {
             // None if the project was deleted meanwhile.

@@ -4,7 +4,7 @@ use crate::records::Artifact;
 use crate::status::StoredName;
 use kit::fields::Time;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str =
@@ -33,14 +33,19 @@ pub async fn insert(tx: &mut Tx, artifact: &mut Artifact) -> Result<(), StoreErr
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Artifact>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;
-    row.as_ref().map(artifact_of).transpose()
+    select(db.read(), id).await
 }
 
 pub async fn get_locked(tx: &mut Tx, id: &str) -> Result<Option<Artifact>, StoreError> {
+    select(tx.conn(), id).await
+}
+
+async fn select(
+    executor: impl Executor<'_, Database = Any>,
+    id: &str,
+) -> Result<Option<Artifact>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
+    let row = sqlx::query(sql).bind(id).fetch_optional(executor).await?;
     row.as_ref().map(artifact_of).transpose()
 }
 

@@ -4,7 +4,7 @@ use crate::records::{Checkpoint, EXCERPT};
 use crate::status::StoredName;
 use kit::fields::Time;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str =
@@ -33,14 +33,20 @@ pub async fn decide(tx: &mut Tx, decided: &Checkpoint) -> Result<bool, StoreErro
 
 /// Returns the checkpoints of a run, the oldest first.
 pub async fn of_run(db: &Db, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
-    let rows = sqlx::query(sql).bind(run_id).fetch_all(db.read()).await?;
-    rows.iter().map(checkpoint_of).collect()
+    select_of_run(db.read(), run_id).await
 }
 
+/// Returns the checkpoints of a run, the oldest first, in a transaction that has locked its project.
 pub async fn of_run_locked(tx: &mut Tx, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
+    select_of_run(tx.conn(), run_id).await
+}
+
+async fn select_of_run(
+    executor: impl Executor<'_, Database = Any>,
+    run_id: &str,
+) -> Result<Vec<Checkpoint>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
-    let rows = sqlx::query(sql).bind(run_id).fetch_all(tx.conn()).await?;
+    let rows = sqlx::query(sql).bind(run_id).fetch_all(executor).await?;
     rows.iter().map(checkpoint_of).collect()
 }
 

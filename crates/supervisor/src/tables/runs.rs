@@ -4,7 +4,7 @@ use crate::records::Run;
 use crate::status::{RunStatus, Signal, StoredName};
 use kit::fields::Time;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "id, project_id, phase, status, signal, reason, provider, model, caller, guest_address, job_id, \
@@ -37,33 +37,38 @@ pub async fn update(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Run>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;
-    row.as_ref().map(run_of).transpose()
+    select(db.read(), id).await
 }
 
 /// Returns the run as it is now, in a transaction that has locked its project.
 pub async fn get_locked(tx: &mut Tx, id: &str) -> Result<Option<Run>, StoreError> {
+    select(tx.conn(), id).await
+}
+
+async fn select(executor: impl Executor<'_, Database = Any>, id: &str) -> Result<Option<Run>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
+    let row = sqlx::query(sql).bind(id).fetch_optional(executor).await?;
     row.as_ref().map(run_of).transpose()
 }
 
 /// Returns the project's latest run, in a transaction that has locked the project. If a run is open, it is the latest.
 pub async fn latest_locked(tx: &mut Tx, project_id: &str) -> Result<Option<Run>, StoreError> {
-    let row = sqlx::query(latest_sql()).bind(project_id).fetch_optional(tx.conn()).await?;
-    row.as_ref().map(run_of).transpose()
+    select_latest(tx.conn(), project_id).await
 }
 
 pub async fn latest(db: &Db, project_id: &str) -> Result<Option<Run>, StoreError> {
-    let row = sqlx::query(latest_sql()).bind(project_id).fetch_optional(db.read()).await?;
-    row.as_ref().map(run_of).transpose()
+    select_latest(db.read(), project_id).await
 }
 
-fn latest_sql() -> AssertSqlSafe<String> {
-    AssertSqlSafe(format!(
+async fn select_latest(
+    executor: impl Executor<'_, Database = Any>,
+    project_id: &str,
+) -> Result<Option<Run>, StoreError> {
+    let sql = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM runs WHERE project_id = $1 ORDER BY first_event DESC LIMIT 1"
-    ))
+    ));
+    let row = sqlx::query(sql).bind(project_id).fetch_optional(executor).await?;
+    row.as_ref().map(run_of).transpose()
 }
 
 /// Returns the run that has the first event after `event`, or will have it.
