@@ -1,11 +1,11 @@
 //! The words of all entries, each once: a question is compared with a word once, and not once for every entry that has
 //! it.
 
-use super::{FIELDS, plain, words_of};
-use retrieval::stems;
+use super::{FIELDS, plain};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::ops::Range;
+use words::{for_each_stem, tokens};
 
 /// A word keeps its number, also when the last entry that had it is gone: the next start forgets those.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl Lexicon {
         let mut terms: Vec<(u32, f32)> = Vec::new();
         for (name, weight) in FIELDS {
             let text = value.get(name).map(plain).unwrap_or_default().to_lowercase();
-            for (_, word) in words_of(&text) {
+            for (_, word) in tokens(&text) {
                 terms.extend(self.numbers(word).map(|number| (number, weight)));
             }
         }
@@ -59,7 +59,7 @@ impl Lexicon {
             return numbers.clone();
         }
         let first = self.terms.len() as u32;
-        stems(word, |stem| self.terms.push(Term::new(stem, word)));
+        for_each_stem(word, |stem| self.terms.push(Term::new(stem, word)));
         let numbers = first..self.terms.len() as u32;
         self.known.insert(word.into(), numbers.clone());
         numbers
