@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 pub const SERVICES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
-const CHECKED: [&str; 1] = ["leads"];
+const CHECKED: [&str; 2] = ["leads", "supervisor"];
 /// Served beside what the document describes.
 const BESIDE: [&str; 3] = ["/openapi.json", "/docs", "/metrics"];
 
@@ -44,12 +44,42 @@ pub struct Answer<'a> {
 
 /// Panics if the document of the service does not have this answer. Answers of other servers pass.
 pub fn check(answer: &Answer) {
-    let Some(port) = answer.url.port() else { return };
-    let service = LISTENERS.lock().unwrap().get(&port).cloned();
-    let Some(service) = service.filter(|service| CHECKED.contains(&service.as_str())) else { return };
+    let Some(service) = service_at(answer.url) else { return };
     if let Err(fault) = compare(&document(&service), answer) {
         let Answer { method, url, status, body, .. } = answer;
         panic!("{service} does not document this answer: {fault}\n{method} {url}: {status}\n{body}");
+    }
+}
+
+/// Panics if the document of the service does not have this event in a stream. Events of other servers pass.
+pub fn check_event(url: &reqwest::Url, name: &str, data: &Value) {
+    let Some(service) = service_at(url) else { return };
+    if let Err(fault) = compare_event(&document(&service), url.path(), name, data) {
+        panic!("{service} does not document this event: {fault}\n{url}: {name}\n{data}");
+    }
+}
+
+/// Returns the service that listens at an address, if its answers are checked.
+fn service_at(url: &reqwest::Url) -> Option<String> {
+    let service = LISTENERS.lock().unwrap().get(&url.port()?).cloned();
+    service.filter(|service| CHECKED.contains(&service.as_str()))
+}
+
+/// Compares an event with the schema of the stream, if that describes events by their names.
+fn compare_event(document: &Value, path: &str, name: &str, data: &Value) -> Result<(), String> {
+    let item = find_path(document, path).and_then(Value::as_object);
+    let operations = item.into_iter().flatten().map(|(_, operation)| operation);
+    let place = "/responses/200/content/text~1event-stream/schema";
+    let Some(schema) = operations.into_iter().find_map(|operation| operation.pointer(place)) else {
+        return Err(format!("no stream of events at `{path}`"));
+    };
+    let choices = list(resolve(document, schema), "oneOf");
+    let is_named =
+        |choice: &&Value| choice.pointer("/properties/event/enum/0").is_some_and(|own| own == name);
+    match choices.iter().find(is_named) {
+        Some(choice) => validate(document, &choice["properties"]["data"], data, "data"),
+        None if choices.is_empty() => Ok(()),
+        None => Err(format!("no event `{name}`")),
     }
 }
 

@@ -1,5 +1,6 @@
-//! A reader of server-sent events.
+//! A reader of server-sent events, byte by byte as they come. Each must be as the service documents it.
 
+use crate::schema;
 use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 use std::time::Duration;
@@ -44,7 +45,10 @@ impl Watch {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
                 self.unread = rest;
                 match parse(&block) {
-                    Some(event) => return Some(event),
+                    Some(event) => {
+                        schema::check_event(self.response.url(), &event.name, &event.data);
+                        return Some(event);
+                    }
                     None => self.comments += 1,
                 }
             }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
@@ -102,11 +103,13 @@ impl<'de> Deserialize<'de> for Text {
             return Err(D::Error::custom("expected a string that is not empty"));
         }
         if text.contains('\0') {
-            return Err(D::Error::custom("the text has a NUL character"));
+            return Err(D::Error::custom(NUL));
         }
         Ok(Self(text))
     }
 }
+
+const NUL: &str = "has a NUL character";
 
 impl PartialSchema for Text {
     fn schema() -> RefOr<Schema> {
@@ -116,7 +119,34 @@ impl PartialSchema for Text {
 
 impl ToSchema for Text {}
 
-/// Returns a field; null counts as absent.
+/// A text that may be empty and has no NUL character, which PostgreSQL does not store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnyText(pub String);
+
+impl Deref for AnyText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for AnyText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text.contains('\0') { Err(D::Error::custom(NUL)) } else { Ok(Self(text)) }
+    }
+}
+
+impl PartialSchema for AnyText {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(Type::String).into()
+    }
+}
+
+impl ToSchema for AnyText {}
+
+/// A field that is there: null counts as absent.
 pub fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     fields.get(name).filter(|value| !value.is_null())
 }
@@ -155,6 +185,7 @@ mod tests {
     struct Fields {
         limit: Option<Whole<1, 100>>,
         name: Option<Text>,
+        note: Option<AnyText>,
     }
 
     #[test]
@@ -178,5 +209,19 @@ mod tests {
         let error = from_fields::<Fields, _>(json!({ "name": "" })).unwrap_err();
         assert_eq!(error.message(), "`name`: expected a string that is not empty");
         assert_eq!(from_query::<Fields>("name=a+b").unwrap().name, Some(Text("a b".into())));
+    }
+
+    #[test]
+    fn faults_of_texts_name_the_field() {
+        for (given, fault) in [
+            (json!({ "name": 7 }), "`name` is not a string"),
+            (json!({ "name": "a\0" }), "`name` has a NUL character"),
+            (json!({ "note": ["a"] }), "`note` is not a string"),
+            (json!({ "note": "\0" }), "`note` has a NUL character"),
+        ] {
+            assert_eq!(from_fields::<Fields, _>(given).unwrap_err().message(), fault);
+        }
+        let fields: Fields = from_fields(json!({ "note": "" })).unwrap();
+        assert_eq!(fields.note.as_deref(), Some(""));
     }
 }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
 use http::{HeaderValue, header};
 use serde::Serialize;
-use serde_json::Value;
 
 /// A page of short rows ends before the row that would make it larger than this.
 pub const PAGE_BYTES: usize = 1 << 20;
@@ -93,12 +92,12 @@ pub fn fitting(sizes: impl IntoIterator<Item = usize>, most_rows: usize, most_by
     sums.take(most_rows).enumerate().take_while(|(index, sum)| *index == 0 || *sum <= most_bytes).count()
 }
 
-/// Returns the first values, at most a page of bytes, and at least one.
-pub fn first_page(values: impl IntoIterator<Item = Value>) -> Vec<Value> {
+/// Returns the first values that together make at most a page of bytes as JSON, and at least one.
+pub fn first_page<T: Serialize>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut bytes = 0;
-    let fits = |(index, value): &(usize, Value)| {
-        bytes += value.to_string().len();
-        *index == 0 || bytes <= PAGE_BYTES
+    let fits = |(place, value): &(usize, T)| {
+        bytes += serde_json::to_vec(value).map_or(0, |text| text.len());
+        *place == 0 || bytes <= PAGE_BYTES
     };
     values.into_iter().enumerate().take_while(fits).map(|(_, value)| value).collect()
 }
@@ -163,6 +162,7 @@ pub fn excerpt(text: &str, characters: usize) -> (&str, bool) {
 mod tests {
     use super::*;
     use http_body_util::BodyExt;
+    use serde_json::Value;
     use std::cell::RefCell;
 
     async fn json(response: Response) -> Value {

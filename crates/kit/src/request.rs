@@ -5,7 +5,7 @@ use crate::json::{self, JsonFault, MAX_BODY};
 use crate::serve::BodyFault;
 use crate::unknown_fields::UnknownFields;
 use axum::body::Body;
-use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Path, Request};
 use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
@@ -87,6 +87,21 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
+/// None if the body is empty.
+impl<T: DeserializeOwned, S: Send + Sync> OptionalFromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Option<Self>, ApiError> {
+        let (parts, body) = request.into_parts();
+        let text = read_whole(body, MAX_BODY).await?;
+        if text.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
+        let request = Request::from_parts(parts, Body::from(text));
+        <Self as FromRequest<S>>::from_request(request, state).await.map(Some)
+    }
+}
+
 /// The query string, read into `T`. A parameter without a value counts as absent; of one that is given twice, the last
 /// counts. Errors name the parameter.
 pub struct Query<T>(pub T);
@@ -115,14 +130,21 @@ pub fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
 pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, ApiError> {
     serde_path_to_error::deserialize(fields).map_err(|error| {
         let path = error.path().to_string();
-        let cause = error.into_inner().to_string();
-        ApiError::invalid(match cause.strip_prefix("missing field ") {
-            Some(name) if path == "." => format!("{name} is missing"),
-            Some(name) => format!("{name} is missing in `{path}`"),
-            None if path == "." => cause,
-            None => format!("`{path}`: {cause}"),
-        })
+        ApiError::invalid(describe_fault(&path, &error.into_inner().to_string()))
     })
+}
+
+/// Says what is wrong with the field at `path`. Field types of ours word a cause as what the field is or has.
+fn describe_fault(path: &str, cause: &str) -> String {
+    let is_no_string = cause.starts_with("invalid type: ") && cause.ends_with(", expected a string");
+    let cause = if is_no_string { "is not a string" } else { cause };
+    match cause.strip_prefix("missing field ") {
+        Some(name) if path == "." => format!("{name} is missing"),
+        Some(name) => format!("{name} is missing in `{path}`"),
+        None if path == "." => cause.to_owned(),
+        None if cause.starts_with("is ") || cause.starts_with("has ") => format!("`{path}` {cause}"),
+        None => format!("`{path}`: {cause}"),
+    }
 }
 
 /// The query string's parameters. Of one that is given twice, the last.

@@ -1,6 +1,6 @@
-//! What guests may cost: how many projects they make and keep, and how many of their runs are at work.
+//! Limits for guests: how many projects they create and keep, and how many of their runs are running.
 //!
-//! Every client can be a guest, so all that they make is counted: by the address that they come from, and in total.
+//! Every client can become a guest, so their projects and runs are counted, for each network address and in total.
 
 use crate::tables;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,24 +8,25 @@ use std::time::Duration;
 use store::{Db, StoreError, Tx, rate};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
-/// When it is worth asking again whether a run has ended.
-const RUN_PAUSE: Duration = Duration::from_secs(15);
+/// The `Retry-After` of a guest who has to wait for a run to end.
+const RUN_WAIT: Duration = Duration::from_secs(15);
 
-/// Each can be set.
+/// The limits, each of them a setting.
 #[derive(Clone, Debug)]
 pub struct GuestLimits {
-    /// Projects that one address may make in an hour.
+    /// Projects that one address may create in an hour.
     pub projects_per_hour: u32,
-    /// Projects of all guests that are kept at a time.
+    /// Projects of all guests together.
     pub projects: u32,
-    /// Runs at work that one address has started.
+    /// Runs of one address that are running.
     pub runs_per_address: u32,
-    /// Runs at work that guests have started.
+    /// Runs of all guests that are running.
     pub runs: u32,
+    /// Characters of a seed.
     pub seed_characters: usize,
 }
 
-/// Who is counted: an address, or the network that one customer of a provider has.
+/// A guest, known by an IPv4 address or an IPv6 network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
     pub address: String,
@@ -40,7 +41,7 @@ pub enum GuestError {
 }
 
 impl Guest {
-    /// A client with one IPv6 address has the 2⁶⁴ of its network.
+    /// Returns the guest at an address. A client with one IPv6 address has all 2⁶⁴ of its network.
     pub fn at(ip: IpAddr) -> Self {
         let address = match ip.to_canonical() {
             IpAddr::V4(ip) => ip.to_string(),
@@ -54,7 +55,7 @@ impl Guest {
 }
 
 impl GuestLimits {
-    /// Counts a project that is about to be made.
+    /// Counts a project that is about to be created.
     pub async fn count_project(&self, db: &Db, guest: &Guest) -> Result<(), GuestError> {
         let most = self.projects_per_hour;
         let key = format!("supervisor:guest-projects:{}", guest.address);
@@ -69,7 +70,7 @@ impl GuestLimits {
         })
     }
 
-    /// Refuses another project of a guest if there are too many, in the transaction that makes it.
+    /// Refuses another project of a guest if there are too many, in the transaction that creates it.
     pub async fn check_projects(&self, tx: &mut Tx) -> Result<(), GuestError> {
         tables::guests::lock(tx).await?;
         let most = self.projects;
@@ -82,7 +83,7 @@ impl GuestLimits {
         })
     }
 
-    /// Refuses another run of a guest if too many are at work, in the transaction that starts it.
+    /// Refuses another run of a guest if too many are running, in the transaction that starts it.
     pub async fn check_runs(&self, tx: &mut Tx, guest: &Guest) -> Result<(), GuestError> {
         tables::guests::lock(tx).await?;
         let (own, all) = tables::guests::runs(tx, &guest.address).await?;
@@ -93,7 +94,7 @@ impl GuestLimits {
         } else {
             return Ok(());
         };
-        Err(GuestError::TooMany { message, wait: RUN_PAUSE })
+        Err(GuestError::TooMany { message, wait: RUN_WAIT })
     }
 }
 
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_of_ipv6_is_one_guest() {
+    fn an_ipv6_network_is_one_guest() {
         for (ip, address) in [
             ("203.0.113.7", "203.0.113.7"),
             ("::ffff:203.0.113.7", "203.0.113.7"),

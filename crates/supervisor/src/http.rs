@@ -1,4 +1,4 @@
-//! The front door: every route of the service, and which file answers it.
+//! The HTTP interface: every route of the service, and the file that handles it.
 
 mod caller;
 mod control;
@@ -6,37 +6,54 @@ mod error;
 mod events;
 mod execute;
 mod history;
+mod hydrate;
 mod projects;
+mod workflow;
 
-use crate::{Inner, OPENAPI};
-use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{get, post};
-use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, Door, keep_private};
+use crate::Inner;
+use axum::middleware::from_fn_with_state;
+use kit::health::Health;
+use kit::openapi::{self, Credential, Description};
+use kit::serve::{AxumHandler, Door};
 use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub type App = Arc<Inner>;
 
+const DESCRIPTION: Description = Description {
+    title: "Stoa supervisor",
+    text: "Creates projects, runs agents through their phases, reports what happens as events, and waits for the approval \
+           of people. Callers on the same machine need no token; a token that they send is verified all the same. \
+           Other callers send `SUPERVISOR_TOKEN`, or a gateway token for BUILD, CORE or AUTH with the scope `admin` or \
+           `guest`. Guests may read, create and execute.",
+    security: &[Credential::Bearer],
+};
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(projects::list, projects::create))
+        .routes(routes!(projects::get, projects::remove))
+        .routes(routes!(history::runs))
+        .routes(routes!(hydrate::hydrate))
+        .routes(routes!(history::artifacts))
+        .routes(routes!(history::traces))
+        .routes(routes!(workflow::workflow))
+        .routes(routes!(execute::execute, execute::execute_by_query))
+        .routes(routes!(events::run))
+        .routes(routes!(events::of_run))
+        .routes(routes!(control::state))
+        .routes(routes!(control::interrupt))
+        .routes(routes!(control::resume))
+        .routes(routes!(control::cancel))
+}
+
 pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
-    let routes = Router::new()
-        .route("/api/projects", get(projects::list).post(projects::create))
-        .route("/api/projects/{id}", get(projects::get).delete(projects::remove))
-        .route("/api/projects/{id}/runs", get(history::runs))
-        .route("/api/hydrate/{id}", get(history::hydrate))
-        .route("/api/artifacts/{id}", get(history::artifacts))
-        .route("/api/traces/{id}", get(history::traces))
-        .route("/api/workflow", get(projects::workflow))
-        .route("/api/execute", get(execute::execute).post(execute::execute))
-        .route("/api/runs/{id}", get(events::run))
-        .route("/api/runs/{id}/events", get(events::of_run))
-        .route("/api/state/{id}", get(control::state))
-        .route("/api/interrupt", post(control::interrupt))
-        .route("/api/resume", post(control::resume))
-        .route("/api/cancel", post(control::cancel))
-        .layer(from_fn_with_state(app.clone(), caller::end_streams))
-        .with_state(app)
-        .merge(health.routes(Reader::Public).split_for_parts().0)
-        .layer(map_response(keep_private));
-    AxumHandler::new(routes, door).naming_unknown_fields(&serde_json::from_str(OPENAPI).unwrap_or_default())
+    let routes = routes().layer(from_fn_with_state(app.clone(), caller::end_streams));
+    openapi::handler(routes.with_state(app), &DESCRIPTION, health, door)
+}
+
+/// Returns the service's interface as OpenAPI.
+pub fn openapi() -> String {
+    openapi::document(routes(), &DESCRIPTION).to_string()
 }

@@ -1,26 +1,29 @@
-//! Stoa's supervisor: projects, their phases, and the agents that carry them through.
+//! Stoa's supervisor: projects, and the agents that work through their phases.
 //!
-//! `http` is the front door; `runs` is what people ask of a run, `drive` what it does by itself, `halt` how it stops.
-//! `workflow` says who works in which phase. SQL is in `tables`. Other services are reached over HTTP only.
+//! `http` is the interface; `runs` is what callers may do with runs, `executor` executes them, `transitions` is how they
+//! stop. `workflow` has the phases and their agents. SQL is in `tables`. Other services are reached over HTTP only.
 
-mod drive;
-mod entry;
+mod events;
+mod executor;
 mod guests;
-mod halt;
 mod http;
+mod project_tx;
 mod projects;
 mod records;
+mod run_job;
 mod runs;
+mod status;
 mod tables;
-mod words;
+mod transitions;
 mod workflow;
 
-pub use drive::KnowledgeSearch;
+pub use crate::http::openapi;
+pub use executor::KnowledgeSearch;
 pub use guests::GuestLimits;
 pub use workflow::{Faults, Workflow};
 
 use base::token::Tokens;
-use drive::Stepper;
+use executor::StepRunner;
 use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
@@ -32,33 +35,30 @@ use std::time::Duration;
 use store::admins::Admins;
 use store::{Db, StoreError};
 
-/// The service's interface, as OpenAPI.
-pub const OPENAPI: &str = include_str!("../openapi.json");
-
 /// The service's tables.
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
 
 pub struct SupervisorSettings {
     pub workflow: Workflow,
-    /// Who answers for agents where neither the run nor the workflow says it.
+    /// The model of agents for which neither the run nor the workflow names one.
     pub default_model: DefaultModel,
-    /// Most characters of any project's seed.
+    /// Characters that a project's seed may have.
     pub seed_characters: usize,
     pub guests: Guests,
     pub guest_limits: GuestLimits,
-    /// Lets in whoever has it, from wherever.
+    /// A bearer token with which callers are accepted from any address.
     pub token: Option<String>,
-    /// How long a run stays with a process that gives no sign of life.
+    /// How long a run stays with a process that has stopped responding.
     pub job_lease: Duration,
 }
 
-/// What the service shares with the rest of the process.
+/// What the service shares with the other services of the process.
 pub struct Shared {
     pub db: Db,
     pub tokens: Arc<Tokens>,
     pub admins: Admins,
     pub providers: Arc<Providers>,
-    /// What agents search, where the service is known.
+    /// The knowledge service's search, if its address is known.
     pub knowledge: Option<KnowledgeSearch>,
     pub drain: Drain,
 }
@@ -117,11 +117,12 @@ impl Supervisor {
         })))
     }
 
-    /// Carries on runs until the process is asked to stop.
+    /// Executes runs until the process is asked to stop.
     pub async fn work(self) {
         let Inner { db, workflow, providers, default_model, knowledge, job_lease, drain, .. } = &*self.0;
-        let stepper = Stepper::new(db.clone(), providers.clone(), default_model.clone(), knowledge.clone());
-        let worker = drive::worker(db.clone(), workflow.clone(), stepper, *job_lease);
+        let step_runner =
+            StepRunner::new(db.clone(), providers.clone(), default_model.clone(), knowledge.clone());
+        let worker = executor::worker(db.clone(), workflow.clone(), step_runner, *job_lease);
         worker.run(drain.token()).await;
     }
 

@@ -1,15 +1,16 @@
-//! Projects: made, shown whole, removed.
+//! Projects: creating and deleting them, and the state of their open run.
 
-use crate::entry::Entry;
 use crate::guests::{Guest, GuestError, GuestLimits};
-use crate::records::{Checkpoint, EXCERPT, Log, Project, Run, Trace};
+use crate::project_tx::ProjectTx;
+use crate::records::Project;
+use crate::status::{CheckpointStatus, ProjectStatus, Signal};
 use crate::tables;
-use crate::words::{Mark, ProjectStatus, Signal, Word};
 use crate::workflow::Workflow;
-use kit::page::{PAGE_BYTES, first_page};
-use serde_json::{Value, json};
+use kit::fields::Time;
+use serde::Serialize;
 use std::sync::Arc;
 use store::{Db, StoreError, events, jobs};
+use utoipa::ToSchema;
 
 #[derive(Clone)]
 pub struct Projects {
@@ -18,19 +19,54 @@ pub struct Projects {
     guest_limits: Arc<GuestLimits>,
 }
 
+/// Whether a project is interrupted, and what it waits for.
+#[derive(Serialize, ToSchema)]
+pub struct SystemState {
+    /// Whether the open run was asked to stop, or waits for approval.
+    #[schema(example = true)]
+    pub interrupt_signal: bool,
+    pub status: ProjectStatus,
+    #[serde(rename = "projectId")]
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    pub project_id: String,
+    /// The phase of the open run, or else the project's current phase.
+    #[schema(example = "prd")]
+    pub phase: String,
+    /// The open run.
+    #[serde(rename = "runId")]
+    #[schema(example = "0199a2f4-6d2f-7e4c-9ba1-2f3e4d5c6b7a")]
+    pub run_id: Option<String>,
+    #[schema(example = "the artifact of `analyst` waits for approval")]
+    pub reason: Option<String>,
+    /// Artifacts that wait for approval.
+    pub approvals: Vec<Approval>,
+}
+
+/// An artifact that waits for approval.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Approval {
+    #[schema(example = "0199a2f5-a052-7b7f-8ed4-526172fe9ead")]
+    pub approval_id: String,
+    #[schema(example = "analyst")]
+    pub agent: Option<String>,
+    #[schema(example = "0199a2f5-7e30-7f5d-8cb2-304f5e6d7c8b")]
+    pub artifact_id: Option<String>,
+}
+
 impl Projects {
     pub fn new(db: Db, workflow: Arc<Workflow>, guest_limits: Arc<GuestLimits>) -> Self {
         Self { db, workflow, guest_limits }
     }
 
-    /// `guest` is who asks, if that is a guest: they make only so many.
+    /// Creates a project. `guest` is the caller if it is a guest, whose projects are limited.
     pub async fn create(
         &self,
         name: &str,
         product_seed: &str,
         guest: Option<&Guest>,
     ) -> Result<Project, GuestError> {
-        let now = self.db.clock().now_ms();
+        let now = Time(self.db.clock().now_ms());
         let (seed_excerpt, seed_length) = Project::excerpt_of(product_seed);
         let project = Project {
             id: self.db.random().uuid_v7(self.db.clock()).to_string(),
@@ -55,80 +91,41 @@ impl Projects {
         Ok(project)
     }
 
-    /// With everything that was made in it. A run that is under way ends. False where there is no such project.
+    /// Deletes a project with everything in it, and ends its open run. Returns false if there is no such project.
     pub async fn delete(&self, id: &str) -> Result<bool, StoreError> {
-        let Some(mut entry) = Entry::begin(&self.db, id).await? else { return Ok(false) };
-        let run = tables::runs::latest_locked(entry.tx(), id).await?;
+        let Some(mut tx) = ProjectTx::begin(&self.db, id).await? else { return Ok(false) };
+        let run = tables::runs::latest_locked(tx.inner(), id).await?;
         if let Some(job) = run.and_then(|run| run.job_id) {
-            jobs::cancel(entry.tx(), job).await?;
+            jobs::cancel(tx.inner(), job).await?;
         }
-        tables::projects::delete(entry.tx(), id).await?;
-        events::delete_stream(entry.tx(), &Project::stream(id)).await?;
-        entry.commit().await?;
+        tables::projects::delete(tx.inner(), id).await?;
+        events::delete_stream(tx.inner(), &Project::stream(id)).await?;
+        tx.commit().await?;
         Ok(true)
     }
 
-    /// The project's `system_state`, and what it waits for.
-    pub async fn state(&self, project: &Project) -> Result<Value, StoreError> {
+    /// Returns the `system_state` of a project.
+    pub async fn state(&self, project: &Project) -> Result<SystemState, StoreError> {
         let run = tables::runs::latest(&self.db, &project.id).await?;
         let run = run.filter(|run| run.last_event.is_none());
         let mut approvals = Vec::new();
         if let Some(run) = &run {
-            let checkpoints = tables::checkpoints::of_run(&self.db, &run.id).await?;
-            let waiting = checkpoints.iter().filter(|checkpoint| checkpoint.mark == Mark::Waiting);
-            approvals.extend(waiting.map(|checkpoint| {
-                json!({ "approvalId": checkpoint.id, "agent": checkpoint.agent, "artifactId": checkpoint.artifact_id })
+            let checkpoints = tables::checkpoints::of_run(&self.db, &run.id).await?.into_iter();
+            let waiting = checkpoints.filter(|checkpoint| checkpoint.status == CheckpointStatus::Waiting);
+            approvals.extend(waiting.map(|checkpoint| Approval {
+                approval_id: checkpoint.id,
+                agent: checkpoint.agent,
+                artifact_id: checkpoint.artifact_id,
             }));
         }
-        let is_signalled = run.as_ref().is_some_and(|run| run.signal == Some(Signal::Interrupt));
-        Ok(json!({
-            "interrupt_signal": is_signalled,
-            "status": project.status.as_str(),
-            "projectId": project.id,
-            "phase": run.as_ref().map_or(&project.current_phase, |run| &run.phase),
-            "runId": run.as_ref().map(|run| &run.id),
-            "reason": run.as_ref().map(|run| &run.reason).filter(|reason| !reason.is_empty()),
-            "approvals": approvals,
-        }))
+        Ok(SystemState {
+            interrupt_signal: run.as_ref().is_some_and(|run| run.signal == Some(Signal::Interrupt)),
+            status: project.status,
+            project_id: project.id.clone(),
+            phase: run.as_ref().map_or(&project.current_phase, |run| &run.phase).clone(),
+            run_id: run.as_ref().map(|run| run.id.clone()),
+            reason: run.map(|run| run.reason).filter(|reason| !reason.is_empty()),
+            approvals,
+        })
     }
-
-    /// The project with its history: of what grows without end the newest `limit`, log lines older than `before`, and
-    /// long texts cut.
-    pub async fn hydrate(
-        &self,
-        project: &Project,
-        before: Option<&str>,
-        limit: usize,
-    ) -> Result<Value, StoreError> {
-        let (db, id) = (&self.db, project.id.as_str());
-        // One more than is shown tells whether there are more.
-        let mut logs = tables::logs::page(db, id, before, limit + 1).await?;
-        let has_more = logs.len() > limit;
-        logs.truncate(limit);
-        let artifacts = tables::artifacts::current_within(db, id, PAGE_BYTES, EXCERPT).await?;
-        let checkpoints = tables::checkpoints::newest(db, id, limit).await?;
-        let traces = tables::traces::page(db, id, None, limit).await?;
-        let runs = tables::runs::page(db, id, None, limit).await?;
-        let shown_logs = shown(&logs, Log::to_json);
-        let has_more = has_more || shown_logs.len() < logs.len();
-        let next = shown_logs.last().filter(|_| has_more).map(|log| log["id"].clone());
-        let product_seed = tables::projects::seed(db, id).await?.unwrap_or_default();
-        Ok(json!({
-            "project": project.to_json(&product_seed),
-            "system_state": self.state(project).await?,
-            "history": {
-                "logs": shown_logs,
-                "artifacts": shown(&artifacts, |(artifact, is_cut)| artifact.to_cut_json(*is_cut)),
-                "checkpoints": shown(&checkpoints, Checkpoint::to_json),
-                "traces": shown(&traces, Trace::to_json),
-                "runs": shown(&runs, Run::to_json),
-                "next": next,
-            },
-        }))
-    }
-}
-
-/// As many as make a page.
-fn shown<T>(records: &[T], show: impl Fn(&T) -> Value) -> Vec<Value> {
-    first_page(records.iter().map(show))
 }

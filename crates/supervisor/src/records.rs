@@ -1,14 +1,17 @@
-//! What the service keeps of a project, and how each of it is shown.
+//! What the service keeps of a project. Runs, artifacts and log lines are shown to clients as they are kept, without the
+//! fields that are skipped here; how the others are shown is in `http`.
 
-use crate::words::{Mark, ProjectStatus, RunStatus, Signal, TraceStatus, Word};
-use base::iso8601;
+use crate::status::{CheckpointStatus, Level, ProjectStatus, RunStatus, Signal, TraceStatus};
+use crate::workflow::Output;
+use kit::fields::Time;
 use kit::page::excerpt;
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
-/// Characters of a long text that are shown where it is not shown whole. Of a seed, they are kept with the project.
+/// Characters of a long text that are shown in lists. Those of a seed are kept in the project's row.
 pub const EXCERPT: usize = 300;
 
-/// A project without its seed, of which only the beginning is read with it.
+/// A project with the beginning of its seed. The whole seed is in a table of its own.
 #[derive(Clone, Debug)]
 pub struct Project {
     pub id: String,
@@ -19,133 +22,95 @@ pub struct Project {
     pub current_phase: String,
     pub status: ProjectStatus,
     pub by_guest: bool,
-    pub created_at: i64,
-    pub updated_at: i64,
+    pub created_at: Time,
+    pub updated_at: Time,
 }
 
 impl Project {
-    /// Its events are one stream, through all its runs.
+    /// Returns the name of the project's event stream, which has the events of all its runs.
     pub fn stream(id: &str) -> String {
         format!("supervisor/{id}")
     }
 
-    /// What is kept of a seed with its project: `seed_excerpt` and `seed_length`.
+    /// Returns `seed_excerpt` and `seed_length` of a seed.
     pub fn excerpt_of(product_seed: &str) -> (String, i64) {
         (excerpt(product_seed, EXCERPT).0.to_owned(), product_seed.chars().count() as i64)
     }
 
-    /// As a list has it.
-    pub fn to_listed_json(&self) -> Value {
-        let mut shown = self.to_json(&self.seed_excerpt);
-        shown["product_seed_truncated"] = (self.seed_length > EXCERPT as i64).into();
-        shown
-    }
-
-    pub fn to_json(&self, product_seed: &str) -> Value {
-        let mut shown = self.to_new_json(product_seed);
-        shown["updated_at"] = iso8601(self.updated_at).into();
-        shown
-    }
-
-    /// As the answer to its creation has it.
-    pub fn to_new_json(&self, product_seed: &str) -> Value {
-        json!({
-            "id": self.id,
-            "name": self.name,
-            "product_seed": product_seed,
-            "current_phase": self.current_phase,
-            "status": self.status.as_str(),
-            "created_at": iso8601(self.created_at),
-        })
+    /// Returns whether `seed_excerpt` is only the beginning of the seed.
+    pub fn is_seed_truncated(&self) -> bool {
+        self.seed_length > EXCERPT as i64
     }
 }
 
-#[derive(Clone, Debug)]
+/// A run of a phase.
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Run {
+    #[schema(example = "0199a2f4-6d2f-7e4c-9ba1-2f3e4d5c6b7a")]
     pub id: String,
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
     pub project_id: String,
+    #[schema(example = "prd")]
     pub phase: String,
     pub status: RunStatus,
+    #[serde(skip)]
     pub signal: Option<Signal>,
-    /// Of the signal, or of the error in which it ended.
+    /// Why it was interrupted or cancelled, or the error that ended it; otherwise empty.
+    #[schema(example = "")]
     pub reason: String,
-    /// Who was asked for when it was started: the agents' own where absent.
+    /// The provider that was asked for; null if the workflow and the settings decide.
+    #[schema(example = "vendor-a")]
     pub provider: Option<String>,
+    /// The model that was asked for; null if the workflow and the settings decide.
+    #[schema(example = "a-large-model")]
     pub model: Option<String>,
-    /// The claims of whoever started it, where the gateway has told.
+    /// The claims of the caller who started it, as JSON, if the gateway or a token named them.
+    #[serde(skip)]
     pub caller: Option<String>,
-    /// Where the guest is who started it, until it ends.
+    /// The network address of the guest who started it, until it ends.
+    #[serde(skip)]
     pub guest_address: Option<String>,
-    /// The job that carries it on, while it runs.
+    /// The job that executes it, while it runs.
+    #[serde(skip)]
     pub job_id: Option<i64>,
+    /// The id of its first event.
     pub first_event: i64,
-    /// None while it is open.
+    /// The id of its last event; null while it is open.
+    #[schema(example = 7)]
     pub last_event: Option<i64>,
-    pub created_at: i64,
-    pub ended_at: Option<i64>,
+    pub created_at: Time,
+    pub ended_at: Option<Time>,
 }
 
-impl Run {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "project_id": self.project_id,
-            "phase": self.phase,
-            "status": self.status.as_str(),
-            "reason": self.reason,
-            "provider": self.provider,
-            "model": self.model,
-            "first_event": self.first_event,
-            "last_event": self.last_event,
-            "created_at": iso8601(self.created_at),
-            "ended_at": self.ended_at.map(iso8601),
-        })
-    }
-}
-
-/// Never changed once it is stored, but for `superseded`.
-#[derive(Clone, Debug)]
+/// What an agent or a person has written. It is never changed after it was stored, except for `superseded`.
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Artifact {
+    #[schema(example = "0199a2f5-7e30-7f5d-8cb2-304f5e6d7c8b")]
     pub id: String,
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
     pub project_id: String,
+    #[schema(example = "0199a2f4-6d2f-7e4c-9ba1-2f3e4d5c6b7a")]
     pub run_id: String,
+    #[schema(example = "prd")]
     pub phase: String,
+    #[schema(example = "analyst")]
     pub agent: String,
-    pub kind: String,
+    #[serde(rename = "type")]
+    pub kind: Output,
+    #[schema(example = "## Problem\n\nBeekeepers lose their notes.")]
     pub content: String,
+    /// Counts from 1 for each agent of a project.
     pub version: i64,
+    /// Whether there is a newer version.
+    #[schema(example = false)]
     pub superseded: bool,
-    /// Who wrote it, where that is a person.
+    /// Who edited it; null if an agent wrote it.
+    #[schema(example = "admin")]
     pub edited_by: Option<String>,
-    pub created_at: i64,
+    pub created_at: Time,
 }
 
-impl Artifact {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "project_id": self.project_id,
-            "run_id": self.run_id,
-            "phase": self.phase,
-            "agent": self.agent,
-            "type": self.kind,
-            "content": self.content,
-            "version": self.version,
-            "superseded": self.superseded,
-            "edited_by": self.edited_by,
-            "created_at": iso8601(self.created_at),
-        })
-    }
-
-    /// As a history has it, where `content` may be only its beginning.
-    pub fn to_cut_json(&self, is_cut: bool) -> Value {
-        let mut shown = self.to_json();
-        shown["content_truncated"] = is_cut.into();
-        shown
-    }
-}
-
-/// An agent at work, once.
+/// One step of an agent, from its start to its end.
 #[derive(Clone, Debug)]
 pub struct Trace {
     pub id: String,
@@ -160,89 +125,39 @@ pub struct Trace {
     pub input_tokens: Option<i64>,
     pub output_tokens: Option<i64>,
     pub error: Option<String>,
-    pub started_at: i64,
-    pub ended_at: Option<i64>,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
 }
 
-impl Trace {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "project_id": self.project_id,
-            "run_id": self.run_id,
-            "phase": self.phase,
-            "agent": self.agent,
-            "status": self.status.as_str(),
-            "progress": self.progress,
-            "provider": self.provider,
-            "model": self.model,
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
-            "error": self.error,
-            "created_at": iso8601(self.started_at),
-            "started_at": iso8601(self.started_at),
-            "ended_at": self.ended_at.map(iso8601),
-            "duration_ms": self.ended_at.map(|ended| ended - self.started_at),
-        })
-    }
-}
-
-/// Where a run stood: it goes on from the last of each agent.
+/// The state of an agent in a run. A run continues from the last checkpoint of each agent.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     pub id: String,
     pub project_id: String,
     pub run_id: String,
     pub phase: String,
-    /// None where it is about the whole run.
+    /// None if it is about the whole run.
     pub agent: Option<String>,
     /// How many steps of the run had ended.
     pub step: i64,
-    pub mark: Mark,
+    pub status: CheckpointStatus,
     pub artifact_id: Option<String>,
     pub feedback: Option<String>,
     pub decided_by: Option<String>,
-    pub created_at: i64,
+    pub created_at: Time,
 }
 
-impl Checkpoint {
-    pub fn to_json(&self) -> Value {
-        let feedback = self.feedback.as_deref().map(|feedback| excerpt(feedback, EXCERPT));
-        json!({
-            "id": self.id,
-            "run_id": self.run_id,
-            "phase": self.phase,
-            "agent": self.agent,
-            "step": self.step,
-            "status": self.mark.as_str(),
-            "artifact_id": self.artifact_id,
-            "feedback": feedback.map(|(text, _)| text),
-            "feedback_truncated": feedback.is_some_and(|(_, is_cut)| is_cut),
-            "decided_by": self.decided_by,
-            "created_at": iso8601(self.created_at),
-        })
-    }
-}
-
-#[derive(Clone, Debug)]
+/// A line of a project's log.
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Log {
+    #[schema(example = "0199a2f5-8f41-7a6e-9dc3-4150616e8d9c")]
     pub id: String,
-    pub level: String,
+    pub level: Level,
+    #[schema(example = "phase `prd` is complete")]
     pub message: String,
+    #[schema(example = "analyst")]
     pub agent: Option<String>,
+    #[schema(example = "prd")]
     pub phase: Option<String>,
-    pub created_at: i64,
-}
-
-impl Log {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "level": self.level,
-            "message": self.message,
-            "agent": self.agent,
-            "phase": self.phase,
-            "created_at": iso8601(self.created_at),
-        })
-    }
+    pub created_at: Time,
 }

@@ -1,69 +1,47 @@
-//! What people ask of runs: start one, stop it, answer it. What a run does by itself is in `drive`.
+//! What callers may do with runs: execute a phase, interrupt, cancel and resume its run. How a run is executed is in
+//! `executor`.
 
 mod decision;
+mod error;
 
 pub use decision::Decision;
+pub use error::RunError;
 
-use crate::entry::Entry;
-use crate::guests::{Guest, GuestError, GuestLimits};
-use crate::halt::{self, halt};
+use crate::events::{DecisionKind, Resumed, RunEvent};
+use crate::guests::{Guest, GuestLimits};
+use crate::project_tx::ProjectTx;
 use crate::records::{Checkpoint, Project, Run};
+use crate::run_job::{self, RunJob};
+use crate::status::{CheckpointStatus, Level, ProjectStatus, RunStatus, Signal, StoredName};
 use crate::tables;
-use crate::words::{Level, Mark, ProjectStatus, RunStatus, Signal, Word};
+use crate::transitions::{apply_signal, approval_reason};
 use crate::workflow::Workflow;
 use decision::{decide, not_waiting, which_one};
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
-use store::jobs::{self, Cancel, NewJob};
+use store::jobs::{self, Cancel};
 use store::{Db, StoreError, events};
 
-/// The kind of job that carries on a run.
-pub const JOB: &str = "supervisor.run";
-/// A process that dies costs an attempt, and a run survives however many of them.
-const MOST_ATTEMPTS: i64 = 1_000_000;
-/// A run that was told to stop does so within half a second; its process may have died.
-const STOPPING: Duration = Duration::from_secs(2);
+/// How long a request waits for a run to stop. A worker needs less than half a second, but its process may have died.
+const STOP_WAIT: Duration = Duration::from_secs(2);
 
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    #[error("{0}")]
-    Invalid(String),
-    #[error("no project `{0}`")]
-    NoProject(String),
-    #[error("{0}")]
-    Conflict(String),
-    #[error("{0}")]
-    TooMany(String, Duration),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<GuestError> for RunError {
-    fn from(error: GuestError) -> Self {
-        match error {
-            GuestError::TooMany { message, wait } => Self::TooMany(message, wait),
-            GuestError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
-/// How a phase is to be run.
+/// What a caller asks to be executed.
 #[derive(Default)]
-pub struct Order<'a> {
-    /// The project's current one where absent.
+pub struct RunRequest<'a> {
+    /// The project's current phase if absent.
     pub phase: Option<&'a str>,
-    /// Who is to answer for all agents, and with which model; as the workflow and the settings say where absent.
+    /// The provider for all agents; if absent, the workflow and the settings decide.
     pub provider: Option<&'static str>,
+    /// The model for all agents; if absent, the workflow and the settings decide.
     pub model: Option<&'a str>,
-    /// The caller's claims.
+    /// The caller's claims, as JSON.
     pub caller: Option<String>,
-    /// The caller, if that is a guest.
+    /// The caller, if it is a guest.
     pub guest: Option<&'a Guest>,
 }
 
-impl Order<'_> {
-    /// Whether a run that is open is what was asked for.
+impl RunRequest<'_> {
+    /// Returns whether an open run has the provider and the model that were asked for.
     fn is_met_by(&self, run: &Run) -> bool {
         self.provider.is_none_or(|provider| run.provider.as_deref() == Some(provider))
             && self.model.is_none_or(|model| run.model.as_deref() == Some(model))
@@ -82,19 +60,19 @@ impl Runs {
         Self { db, workflow, guest_limits }
     }
 
-    /// The run of a phase, and the event after which whoever asked should be told: the one that is open, the one
-    /// that failed, carried on, or a new one.
-    pub async fn execute(&self, project_id: &str, order: Order<'_>) -> Result<(Run, i64), RunError> {
-        let mut entry = self.begin(project_id).await?;
-        let current = &entry.project.current_phase;
-        // The workflow may have changed, and the phase be gone.
+    /// Starts the run of a phase, or joins the open one, or continues one that ended in error. Returns the run, and the
+    /// event after which the caller should follow it.
+    pub async fn execute(&self, project_id: &str, request: RunRequest<'_>) -> Result<(Run, i64), RunError> {
+        let mut tx = self.begin(project_id).await?;
+        let current = &tx.project.current_phase;
+        // The current phase may be missing in a workflow that was changed since.
         let current = self.workflow.phase(current).map_or(self.workflow.first(), |phase| &phase.name);
-        let phase = order.phase.unwrap_or(current).to_owned();
-        self.check_phase(&entry.project, &phase)?;
-        let latest = tables::runs::latest_locked(entry.tx(), project_id).await?;
+        let phase = request.phase.unwrap_or(current).to_owned();
+        self.check_phase(&tx.project, &phase)?;
+        let latest = tables::runs::latest_locked(tx.inner(), project_id).await?;
         let (mut run, is_new) = match latest {
             Some(run) if run.last_event.is_none() && run.phase == phase => {
-                if !order.is_met_by(&run) {
+                if !request.is_met_by(&run) {
                     return Err(RunError::Conflict(format!(
                         "phase `{phase}` is {} with another `provider` or `model`: leave them out to join it",
                         run.status.as_str()
@@ -110,34 +88,36 @@ impl Runs {
                 )));
             }
             Some(run) if run.status == RunStatus::Error && run.phase == phase => (run, false),
-            _ => (new_run(&mut entry, &phase).await?, true),
+            _ => (new_run(&mut tx, &phase).await?, true),
         };
-        if let Some(guest) = order.guest {
-            self.guest_limits.check_runs(entry.tx(), guest).await?;
+        if let Some(guest) = request.guest {
+            self.guest_limits.check_runs(tx.inner(), guest).await?;
         }
-        let seen = events::last(entry.tx(), &Project::stream(project_id)).await?;
+        let seen = events::last(tx.inner(), &Project::stream(project_id)).await?;
         run.status = RunStatus::Running;
-        run.caller = order.caller;
-        run.guest_address = order.guest.map(|guest| guest.address.clone());
-        if order.provider.is_some() || order.model.is_some() {
-            run.provider = order.provider.map(str::to_owned);
-            run.model = order.model.map(str::to_owned);
+        run.caller = request.caller;
+        run.guest_address = request.guest.map(|guest| guest.address.clone());
+        if request.provider.is_some() || request.model.is_some() {
+            run.provider = request.provider.map(str::to_owned);
+            run.model = request.model.map(str::to_owned);
         }
         run.last_event = None;
         run.ended_at = None;
         run.reason.clear();
-        run.job_id = Some(enqueue(&mut entry, &run).await?);
+        run.job_id = Some(enqueue(&mut tx, &run).await?);
         if is_new {
-            tables::runs::insert(entry.tx(), &run).await?;
-            entry.log(Level::Info, &phase, None, format!("phase `{phase}` starts"));
+            tables::runs::insert(tx.inner(), &run).await?;
+            tx.log(Level::Info, &phase, None, format!("phase `{phase}` starts"));
         } else {
-            tables::runs::update(entry.tx(), &run).await?;
-            let why = "executed again after an error: it goes on after the last step that had ended";
-            entry.event("resumed", json!({ "phase": phase, "agent": null, "decision": null, "reason": why }));
-            entry.log(Level::Info, &phase, None, why);
+            tables::runs::update(tx.inner(), &run).await?;
+            let reason = "executed again after an error: it goes on after the last step that had ended";
+            let resumed =
+                Resumed { phase: phase.clone(), reason: Some(reason.to_owned()), ..Resumed::default() };
+            tx.event(RunEvent::Resumed(resumed));
+            tx.log(Level::Info, &phase, None, reason);
         }
-        tables::projects::set_status(entry.tx(), project_id, ProjectStatus::Running).await?;
-        entry.commit().await?;
+        tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running).await?;
+        tx.commit().await?;
         Ok((run, seen))
     }
 
@@ -158,60 +138,60 @@ impl Runs {
         Ok(())
     }
 
-    /// Stops the project's run until somebody resumes it. Returned is the run, when it has stopped.
+    /// Stops the project's run until it is resumed, and returns the run.
     pub async fn interrupt(&self, project_id: &str, reason: &str) -> Result<Run, RunError> {
         self.signal(project_id, Signal::Interrupt, reason).await
     }
 
-    /// Ends the project's run for good. What it has completed stays.
+    /// Ends the project's run for good, and returns it. Artifacts of complete steps stay.
     pub async fn cancel(&self, project_id: &str, reason: &str) -> Result<Run, RunError> {
         self.signal(project_id, Signal::Cancel, reason).await
     }
 
     async fn signal(&self, project_id: &str, signal: Signal, reason: &str) -> Result<Run, RunError> {
-        let mut entry = self.begin(project_id).await?;
-        let mut run = open_run(&mut entry).await?;
+        let mut tx = self.begin(project_id).await?;
+        let mut run = open_run(&mut tx).await?;
         if run.status == RunStatus::Interrupted && signal == Signal::Interrupt {
             return Ok(run);
         }
-        // Who wants to end it is not overruled by who wants to stop it.
+        // A cancellation is not replaced by a later interruption.
         if run.signal != Some(Signal::Cancel) {
             run.signal = Some(signal);
             run.reason = reason.to_owned();
         }
-        let works_on_it = match run.job_id {
-            Some(job) => jobs::cancel(entry.tx(), job).await? == Cancel::Requested,
+        let has_worker = match run.job_id {
+            Some(job) => jobs::cancel(tx.inner(), job).await? == Cancel::Requested,
             None => false,
         };
-        if works_on_it {
-            tables::runs::update(entry.tx(), &run).await?;
-            entry.commit().await?;
-            return Ok(self.stopped(run).await?);
+        if has_worker {
+            tables::runs::update(tx.inner(), &run).await?;
+            tx.commit().await?;
+            return Ok(self.wait_until_stopped(run).await?);
         }
-        halt(&mut entry, &mut run, &self.workflow).await?;
-        entry.commit().await?;
+        apply_signal(&mut tx, &mut run, &self.workflow).await?;
+        tx.commit().await?;
         Ok(run)
     }
 
-    /// The run when its worker has stopped, or as it is where that takes too long.
-    async fn stopped(&self, mut run: Run) -> Result<Run, StoreError> {
-        let mut told = events::watch(&self.db, &Project::stream(&run.project_id));
-        let deadline = tokio::time::Instant::now() + STOPPING;
+    /// Returns the run after its worker has stopped it, or as it is after `STOP_WAIT`.
+    async fn wait_until_stopped(&self, mut run: Run) -> Result<Run, StoreError> {
+        let mut wakeup = events::watch(&self.db, &Project::stream(&run.project_id));
+        let deadline = tokio::time::Instant::now() + STOP_WAIT;
         loop {
             match tables::runs::get(&self.db, &run.id).await? {
                 Some(now) => run = now,
                 None => return Ok(run),
             }
             if run.status != RunStatus::Running
-                || tokio::time::timeout_at(deadline, told.notified()).await.is_err()
+                || tokio::time::timeout_at(deadline, wakeup.notified()).await.is_err()
             {
                 return Ok(run);
             }
         }
     }
 
-    /// Goes on with an interrupted run. Where artifacts wait for approval, `decision` answers that of `approval_id`, which
-    /// can be left out where only one waits; the run goes on when none is left.
+    /// Continues an interrupted run. If artifacts wait for approval, `decision` answers the approval `approval_id`, which
+    /// may be left out if only one waits; the run continues when none waits any longer.
     pub async fn resume(
         &self,
         project_id: &str,
@@ -219,76 +199,84 @@ impl Runs {
         decision: Option<Decision>,
         by: &str,
     ) -> Result<Run, RunError> {
-        let mut entry = self.begin(project_id).await?;
-        let mut run = open_run(&mut entry).await?;
+        let mut tx = self.begin(project_id).await?;
+        let mut run = open_run(&mut tx).await?;
         if run.status != RunStatus::Interrupted {
             return Err(RunError::Conflict(
                 "the project is not interrupted: there is nothing to resume".into(),
             ));
         }
-        let checkpoints = tables::checkpoints::of_run_locked(entry.tx(), &run.id).await?;
+        let checkpoints = tables::checkpoints::of_run_locked(tx.inner(), &run.id).await?.into_iter();
         let mut waiting: Vec<Checkpoint> =
-            checkpoints.into_iter().filter(|checkpoint| checkpoint.mark == Mark::Waiting).collect();
-        let mut told =
-            json!({ "phase": run.phase, "agent": null, "decision": "approve", "approvalId": null });
+            checkpoints.filter(|checkpoint| checkpoint.status == CheckpointStatus::Waiting).collect();
+        let mut resumed =
+            Resumed { phase: run.phase.clone(), decision: Some(DecisionKind::Approve), ..Resumed::default() };
         if waiting.is_empty() {
-            if let Some(id) = approval_id {
-                return Err(not_waiting(id));
-            }
-            if !matches!(decision, None | Some(Decision::Approve)) {
-                return Err(RunError::Invalid(
-                    "no artifact waits for approval: `decision` can only be `approve`".into(),
-                ));
-            }
+            check_plain_resume(approval_id, decision.as_ref())?;
         } else {
-            let place = match approval_id {
-                None if waiting.len() > 1 => return Err(which_one(&waiting)),
-                None => 0,
-                Some(id) => {
-                    let place = waiting.iter().position(|checkpoint| checkpoint.id == id);
-                    place.ok_or_else(|| not_waiting(id))?
-                }
-            };
-            let approval = waiting.remove(place);
+            let approval = waiting.remove(find_approval(&waiting, approval_id)?);
             let decision = decision.ok_or_else(|| {
                 RunError::Invalid("`decision` is missing: one of approve, reject, edit".into())
             })?;
-            told["approvalId"] = approval.id.clone().into();
-            told["agent"] = approval.agent.clone().into();
-            told["decision"] = decision.name().into();
-            if let Some(edited) = decide(&mut entry, approval, decision, by).await? {
-                told["artifactId"] = edited.into();
-            }
+            resumed.approval_id = Some(approval.id.clone());
+            resumed.agent = approval.agent.clone();
+            resumed.decision = Some(decision.kind());
+            resumed.artifact_id = decide(&mut tx, approval, decision, by).await?;
         }
-        told["waiting"] = waiting.len().into();
+        resumed.waiting = Some(waiting.len());
         if waiting.is_empty() {
             run.status = RunStatus::Running;
             run.signal = None;
             run.reason.clear();
-            run.job_id = Some(enqueue(&mut entry, &run).await?);
-            tables::runs::update(entry.tx(), &run).await?;
-            tables::projects::set_status(entry.tx(), project_id, ProjectStatus::Running).await?;
-            entry.log(Level::Info, &run.phase, None, format!("resumed by {by}"));
+            run.job_id = Some(enqueue(&mut tx, &run).await?);
+            tables::runs::update(tx.inner(), &run).await?;
+            tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running).await?;
+            tx.log(Level::Info, &run.phase, None, format!("resumed by {by}"));
         } else if let Some(agent) = waiting.first().and_then(|checkpoint| checkpoint.agent.as_deref()) {
-            run.reason = halt::waits(agent);
-            tables::runs::update(entry.tx(), &run).await?;
+            run.reason = approval_reason(agent);
+            tables::runs::update(tx.inner(), &run).await?;
         }
-        entry.event("resumed", told);
-        entry.commit().await?;
+        tx.event(RunEvent::Resumed(resumed));
+        tx.commit().await?;
         Ok(run)
     }
 
-    async fn begin(&self, project_id: &str) -> Result<Entry<'static>, RunError> {
-        let entry = Entry::begin(&self.db, project_id).await?;
-        entry.ok_or_else(|| RunError::NoProject(project_id.to_owned()))
+    async fn begin(&self, project_id: &str) -> Result<ProjectTx<'static>, RunError> {
+        let tx = ProjectTx::begin(&self.db, project_id).await?;
+        tx.ok_or_else(|| RunError::NoProject(project_id.to_owned()))
     }
 }
 
-async fn new_run(entry: &mut Entry<'_>, phase: &str) -> Result<Run, StoreError> {
-    let stream = Project::stream(&entry.project.id);
+/// Checks a request to resume a run of which no artifact waits for approval.
+fn check_plain_resume(approval_id: Option<&str>, decision: Option<&Decision>) -> Result<(), RunError> {
+    if let Some(id) = approval_id {
+        return Err(not_waiting(id));
+    }
+    match decision {
+        None | Some(Decision::Approve) => Ok(()),
+        Some(_) => {
+            Err(RunError::Invalid("no artifact waits for approval: `decision` can only be `approve`".into()))
+        }
+    }
+}
+
+/// Returns the index of the approval that is meant.
+fn find_approval(waiting: &[Checkpoint], approval_id: Option<&str>) -> Result<usize, RunError> {
+    match approval_id {
+        None if waiting.len() > 1 => Err(which_one(waiting)),
+        None => Ok(0),
+        Some(id) => {
+            let index = waiting.iter().position(|checkpoint| checkpoint.id == id);
+            index.ok_or_else(|| not_waiting(id))
+        }
+    }
+}
+
+async fn new_run(tx: &mut ProjectTx<'_>, phase: &str) -> Result<Run, StoreError> {
+    let stream = Project::stream(&tx.project.id);
     Ok(Run {
-        id: entry.new_id(),
-        project_id: entry.project.id.clone(),
+        id: tx.new_id(),
+        project_id: tx.project.id.clone(),
         phase: phase.to_owned(),
         status: RunStatus::Running,
         signal: None,
@@ -298,23 +286,23 @@ async fn new_run(entry: &mut Entry<'_>, phase: &str) -> Result<Run, StoreError> 
         caller: None,
         guest_address: None,
         job_id: None,
-        first_event: events::last(entry.tx(), &stream).await? + 1,
+        first_event: events::last(tx.inner(), &stream).await? + 1,
         last_event: None,
-        created_at: entry.now(),
+        created_at: tx.now(),
         ended_at: None,
     })
 }
 
-async fn enqueue(entry: &mut Entry<'_>, run: &Run) -> Result<i64, StoreError> {
-    let payload = json!({ "projectId": run.project_id, "runId": run.id });
-    jobs::enqueue(entry.tx(), NewJob { max_attempts: MOST_ATTEMPTS, ..NewJob::new(JOB, payload) }).await
+async fn enqueue(tx: &mut ProjectTx<'_>, run: &Run) -> Result<i64, StoreError> {
+    let job = RunJob { project_id: run.project_id.clone(), run_id: run.id.clone() };
+    run_job::enqueue(tx.inner(), &job).await
 }
 
-async fn open_run(entry: &mut Entry<'_>) -> Result<Run, RunError> {
-    let project_id = entry.project.id.clone();
-    let latest = tables::runs::latest_locked(entry.tx(), &project_id).await?;
+async fn open_run(tx: &mut ProjectTx<'_>) -> Result<Run, RunError> {
+    let project_id = tx.project.id.clone();
+    let latest = tables::runs::latest_locked(tx.inner(), &project_id).await?;
     latest.filter(|run| run.last_event.is_none()).ok_or_else(|| {
-        let status = entry.project.status.as_str();
+        let status = tx.project.status.as_str();
         RunError::Conflict(format!("the project is `{status}`: it has no run"))
     })
 }

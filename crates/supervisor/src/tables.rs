@@ -1,4 +1,4 @@
-//! The service's own tables, and every statement on them. Inserts what it is told; decides nothing.
+//! The service's tables, and every statement on them.
 
 pub mod artifacts;
 pub mod checkpoints;
@@ -17,7 +17,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(2, "guests and models", include_str!("../migrations/0002_guests_and_models.sql")),
 ];
 
-/// Greater than every id: where a page that has no beginning begins.
+/// Greater than every id: the cursor of the first page of a list that goes from the newest to the oldest.
 const AFTER_ALL: &str = "z";
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ mod tests {
     use store::Db;
 
     #[tokio::test]
-    async fn a_project_from_before_its_seed_moved_keeps_it() {
+    async fn a_project_keeps_its_seed_when_seeds_move_to_their_own_table() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("stoa.db").display());
         let db = Db::open(&url, Clock::system(), Random::system()).await.unwrap();
@@ -41,9 +41,9 @@ mod tests {
         db.migrate(SCOPE, MIGRATIONS).await.unwrap();
         for (id, seed, is_cut) in [("a", "ä".repeat(1_000), true), ("b", "short".to_owned(), false)] {
             assert_eq!(projects::seed(&db, id).await.unwrap(), Some(seed.clone()));
-            let listed = projects::get(&db, id).await.unwrap().unwrap().to_listed_json();
-            assert_eq!(listed["product_seed_truncated"], is_cut);
-            assert!(seed.starts_with(listed["product_seed"].as_str().unwrap()));
+            let project = projects::get(&db, id).await.unwrap().unwrap();
+            assert_eq!(project.is_seed_truncated(), is_cut);
+            assert!(seed.starts_with(&project.seed_excerpt));
         }
     }
 }

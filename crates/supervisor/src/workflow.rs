@@ -1,19 +1,21 @@
-//! The workflow: which phases there are, which agents work in them, and what each of them reads and writes.
+//! The workflow: its phases, the agents of each phase, and what each agent reads and writes.
 //!
-//! Reading one from its file, and finding what is wrong with it, is in `parse`.
+//! `parse` reads a workflow from its file and finds its faults.
 
 mod parse;
 
 pub use parse::Faults;
 
 use llm::DefaultModel;
+use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 use strum::{EnumString, IntoStaticStr, VariantNames};
+use utoipa::ToSchema;
 
 const FILE: &str = include_str!("../workflow/workflow.toml");
 
-/// The default workflow's prompts, by the names under which its file has them.
+/// The prompts of the built-in workflow, by their names in its file.
 const PROMPTS: [(&str, &str); 13] = [
     ("prompts/analyst.md", include_str!("../workflow/prompts/analyst.md")),
     ("prompts/product-manager.md", include_str!("../workflow/prompts/product-manager.md")),
@@ -32,14 +34,14 @@ const PROMPTS: [(&str, &str); 13] = [
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workflow {
-    /// In their order; never empty.
+    /// In the order in which they are executed; never empty.
     pub phases: Vec<Phase>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     pub name: String,
-    /// Never empty, and without a circle among their inputs.
+    /// Never empty, and without a cycle among their inputs.
     pub agents: Vec<Agent>,
 }
 
@@ -47,29 +49,29 @@ pub struct Phase {
 pub struct Agent {
     /// Unique in the workflow.
     pub name: String,
-    /// Who it is and what it does: the text of its prompt file.
+    /// The text of its prompt file.
     pub prompt: String,
-    /// Agents of this phase or of earlier ones.
+    /// The agents whose artifacts it reads, of this phase or of earlier ones.
     pub inputs: Vec<String>,
     pub output: Output,
-    /// Who answers; the default where absent.
+    /// The provider of its model; the default provider if absent.
     pub provider: Option<&'static str>,
     pub model: Option<String>,
     pub temperature: f32,
     pub max_tokens: usize,
-    /// Whether a person has to approve its artifact.
+    /// Whether its artifact needs approval.
     pub approval: bool,
-    /// Tries after the first one.
+    /// Attempts after the first one.
     pub retries: u32,
-    /// For one try.
+    /// For one attempt.
     pub time_limit: Duration,
     /// Whether it is given passages from the knowledge service.
     pub search: bool,
 }
 
 impl Agent {
-    /// Who answers for the agent in a run for which this provider and model were asked. A model's name means nothing to
-    /// another provider than the one that it was given for.
+    /// Returns the provider and the model of the agent in a run for which these were asked. A model is used only with the
+    /// provider that it was given for.
     pub fn answered_by<'a>(
         &'a self,
         (provider, model): (Option<&'a str>, Option<&'a str>),
@@ -83,8 +85,9 @@ impl Agent {
     }
 }
 
-/// What an agent writes: an artifact's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString, VariantNames)]
+/// The type of an artifact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, IntoStaticStr, EnumString, VariantNames)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Output {
     Markdown,
@@ -92,14 +95,8 @@ pub enum Output {
     Code,
 }
 
-impl Output {
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl Workflow {
-    /// The file's workflow, with the prompts beside it; the built-in one without a file.
+    /// Loads the workflow of a file, with the prompts beside it; without a file, the built-in workflow.
     pub fn load(file: Option<&Path>) -> Result<Self, Faults> {
         let Some(file) = file else {
             let built_in = |name: &str| PROMPTS.iter().find(|(own, _)| *own == name);
@@ -115,7 +112,7 @@ impl Workflow {
         parse::parse(&text, prompt).map_err(|faults| faults.in_file(file))
     }
 
-    /// The built-in workflow as files, to start one's own from: their names and texts.
+    /// Returns the names and texts of the built-in workflow's files, for users to change.
     pub fn built_in_files() -> impl Iterator<Item = (&'static str, &'static str)> {
         std::iter::once(("workflow.toml", FILE)).chain(PROMPTS)
     }
@@ -124,7 +121,7 @@ impl Workflow {
         self.phases.iter().find(|phase| phase.name == name)
     }
 
-    /// Its place in the order of phases.
+    /// Returns the index of a phase.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.phases.iter().position(|phase| phase.name == name)
     }
@@ -137,19 +134,20 @@ impl Workflow {
         self.phases.last().map_or("", |phase| &phase.name)
     }
 
-    /// `prd, architecture, plan`
+    /// Returns the names of all phases, such as `prd, architecture, plan`.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.phases.iter().map(|phase| phase.name.as_str()).collect();
         names.join(", ")
     }
 
-    /// How many agents there are in all phases.
+    /// Counts the agents of all phases.
     pub fn agents(&self) -> usize {
         self.phases.iter().map(|phase| phase.agents.len()).sum()
     }
 }
 
 impl Phase {
+    /// Returns the index of an agent.
     pub fn position(&self, agent: &str) -> Option<usize> {
         self.agents.iter().position(|own| own.name == agent)
     }

@@ -1,11 +1,11 @@
-//! Artifacts that a person has to approve.
+//! Artifacts that wait for approval.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{Stoa, Vendor, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-const GATED: &[(&str, &[&str])] =
+const WITH_APPROVAL: &[(&str, &[&str])] =
     &[("prd", &["name = \"analyst\"\napproval = true", "name = \"writer\"\ninputs = [\"analyst\"]"])];
 
 async fn start(phases: &[(&str, &[&str])]) -> (Vendor, Stoa) {
@@ -14,8 +14,8 @@ async fn start(phases: &[(&str, &[&str])]) -> (Vendor, Stoa) {
     (vendor, stoa)
 }
 
-/// Executes up to the first interruption: the project, and its approval.
-async fn at_the_gate(client: &SupervisorClient) -> (String, e2e::Watch, Value) {
+/// Executes until the first artifact waits. Returns the project, its stream, and the id of the approval.
+async fn wait_for_approval(client: &SupervisorClient) -> (String, e2e::Watch, Value) {
     let id = client.project().await;
     let mut watch = client.execute(&id, "prd").await;
     let interrupt = watch.until("interrupt").await;
@@ -25,10 +25,10 @@ async fn at_the_gate(client: &SupervisorClient) -> (String, e2e::Watch, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
-    let (vendor, stoa) = start(GATED).await;
+async fn a_run_waits_for_approval_and_each_approval_is_answered_once() {
+    let (vendor, stoa) = start(WITH_APPROVAL).await;
     let client = SupervisorClient::through_gateway(&stoa, "admin");
-    let (id, watch, approval) = at_the_gate(&client).await;
+    let (id, watch, approval) = wait_for_approval(&client).await;
     let state = client.state(&id).await;
     assert_eq!((&state["interrupt_signal"], &state["status"]), (&json!(true), &json!("interrupted")));
     assert_eq!(state["approvals"][0]["approvalId"], approval);
@@ -39,7 +39,7 @@ async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
     let both = tokio::join!(client.post("/api/resume", &resume), client.post("/api/resume", &resume));
     let mut statuses = [both.0.status, both.1.status];
     statuses.sort();
-    assert_eq!(statuses, [200, 409], "two people at the same moment");
+    assert_eq!(statuses, [200, 409], "two requests at the same moment");
     let rest = watch.rest().await;
     assert_eq!(
         names(&rest),
@@ -58,10 +58,10 @@ async fn a_gate_stops_the_run_and_an_approval_lets_it_go_on_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_replaces_the_artifact_before_the_run_goes_on() {
-    let (vendor, stoa) = start(GATED).await;
+async fn an_edit_replaces_the_artifact_before_the_run_continues() {
+    let (vendor, stoa) = start(WITH_APPROVAL).await;
     let client = SupervisorClient::through_gateway(&stoa, "admin");
-    let (id, watch, _) = at_the_gate(&client).await;
+    let (id, watch, _) = wait_for_approval(&client).await;
     let missing = client.post("/api/resume", &json!({ "projectId": id, "decision": "edit" })).await;
     assert_eq!(missing.status, 400, "{missing:?}");
     let edit = json!({ "projectId": id, "decision": "edit", "content": "By hand." });
@@ -83,9 +83,9 @@ async fn an_edit_replaces_the_artifact_before_the_run_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejected_agent_works_again_with_the_feedback_and_waits_again() {
-    let (vendor, stoa) = start(GATED).await;
+    let (vendor, stoa) = start(WITH_APPROVAL).await;
     let client = SupervisorClient::local(&stoa);
-    let (id, mut watch, first) = at_the_gate(&client).await;
+    let (id, mut watch, first) = wait_for_approval(&client).await;
     let reject = json!({ "projectId": id, "decision": "reject", "feedback": "Name the mites." });
     assert_eq!(client.post("/api/resume", &reject).await.status, 200);
     let second = watch.until("interrupt").await.data["approvalId"].clone();
@@ -106,7 +106,7 @@ async fn a_rejected_agent_works_again_with_the_feedback_and_waits_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_is_finished() {
+async fn several_approvals_are_answered_one_by_one_after_the_other_agents_have_finished() {
     let agents: &[&str] = &[
         "name = \"one\"\napproval = true",
         "name = \"two\"\napproval = true\nmodel = \"slow\"",
@@ -144,10 +144,10 @@ async fn several_approvals_are_answered_one_by_one_and_what_runs_beside_a_gate_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_makes_no_sense_changes_nothing() {
-    let (_vendor, stoa) = start(GATED).await;
+async fn an_invalid_answer_to_an_approval_changes_nothing() {
+    let (_vendor, stoa) = start(WITH_APPROVAL).await;
     let client = SupervisorClient::local(&stoa);
-    let (id, _watch, _) = at_the_gate(&client).await;
+    let (id, _watch, _) = wait_for_approval(&client).await;
     for (body, status) in [
         (json!({}), 400),
         (json!({ "projectId": id }), 400),
@@ -171,12 +171,12 @@ async fn an_answer_that_makes_no_sense_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_artifact_stays_until_there_is_another_also_where_the_run_is_cancelled() {
+async fn a_rejected_artifact_stays_if_the_run_is_cancelled_before_there_is_another() {
     let slow: &[(&str, &[&str])] = &[("prd", &["name = \"analyst\"\napproval = true\nmodel = \"slow\""])];
     let vendor = Vendor::start("a b c d e f g h i j k l m n o p q r s t u v w x y z").await;
     let stoa = Stoa::start_supervisor(&vendor, &workflow(slow)).serve();
     let client = SupervisorClient::local(&stoa);
-    let (id, _watch, _) = at_the_gate(&client).await;
+    let (id, _watch, _) = wait_for_approval(&client).await;
     let reject = json!({ "projectId": id, "decision": "reject", "feedback": "Name the mites." });
     assert_eq!(client.post("/api/resume", &reject).await.status, 200);
     assert_eq!(client.post("/api/cancel", &json!({ "projectId": id })).await.status, 200);

@@ -1,4 +1,4 @@
-//! Who may come to the supervisor, and how.
+//! Which callers the supervisor accepts.
 
 use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::tokens::{claims, now, sign_as, token};
@@ -22,7 +22,7 @@ fn identity(scope: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
+async fn callers_on_this_machine_are_accepted_and_web_pages_are_not() {
     let (_vendor, stoa) = start().await;
     let client = SupervisorClient::local(&stoa);
     let status = async |headers: &[(&str, &str)]| {
@@ -36,15 +36,15 @@ async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
     assert_eq!(status(&[("host", "localhost:8082")]).await, 200);
     assert_eq!(status(&[("origin", "https://evil.example")]).await, 403);
     assert_eq!(status(&[("origin", "null")]).await, 403);
-    assert_eq!(status(&[("host", "evil.example")]).await, 403, "a name that was made to point here");
+    assert_eq!(status(&[("host", "evil.example")]).await, 403, "a host name that resolves to this machine");
     assert_eq!(status(&[("host", "evil.example"), ("origin", "http://evil.example")]).await, 403);
     assert_eq!(status(&[("sec-fetch-site", "same-origin")]).await, 200);
     assert_eq!(
         status(&[("sec-fetch-site", "cross-site")]).await,
         403,
-        "an image of another page says no origin"
+        "an image on another page is requested without an origin"
     );
-    // A proxy on this machine says for whom it asks.
+    // A proxy on this machine names the client that it forwards for.
     for client in ["203.0.113.7", "203.0.113.7:5555", "unknown", "127.0.0.1, x"] {
         assert_eq!(status(&[("x-forwarded-for", client)]).await, 401, "{client}");
     }
@@ -58,7 +58,7 @@ async fn this_machine_comes_in_and_no_page_that_its_browser_shows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_identity_counts_only_with_the_gateways_signature() {
+async fn an_identity_needs_the_gateways_signature() {
     let (_vendor, stoa) = start().await;
     let client = SupervisorClient::local(&stoa);
     let status = async |method: Method, path: &str, identity: &str| {
@@ -73,7 +73,7 @@ async fn an_identity_counts_only_with_the_gateways_signature() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_this_machine_brings_is_verified_and_never_raised() {
+async fn credentials_from_this_machine_are_verified_and_give_no_more_rights() {
     let vendor = Vendor::start("One word after the other.").await;
     let workflow = workflow(&[("prd", &["name = \"analyst\""])]);
     for token_of_settings in ["", "a token for machines"] {
@@ -111,7 +111,7 @@ async fn what_this_machine_brings_is_verified_and_never_raised() {
         let guest = bearer(token("BUILD", "guest"));
         assert_eq!(status(Method::GET, &project, ("authorization", &guest)).await, 200);
         assert_eq!(status(Method::DELETE, &project, ("authorization", &guest)).await, 403);
-        // A cookie of something else is no credential.
+        // Any other cookie is not a credential.
         assert_eq!(status(Method::GET, &project, ("cookie", "theme=dark")).await, 200);
         let admin = bearer(token("AUTH", "admin"));
         assert_eq!(status(Method::DELETE, &project, ("authorization", &admin)).await, 200);
@@ -138,7 +138,7 @@ async fn through_the_gateway_every_caller_needs_a_token_and_guests_may_not_stop_
     );
 }
 
-/// A run that never ends, and what starts it.
+/// Starts the program with an agent whose step never ends.
 async fn start_hanging(ttl: &str) -> (Vendor, Stoa) {
     let vendor = Vendor::start("One word after the other.").await;
     let workflow = workflow(&[("prd", &["name = \"analyst\"\nmodel = \"hang\""])]);
@@ -152,7 +152,7 @@ async fn ends_soon(watch: Watch, why: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_the_token_that_opened_it_and_the_run_goes_on() {
+async fn a_stream_ends_when_its_token_expires_and_the_run_continues() {
     let (_vendor, stoa) = start_hanging("4s").await;
     let guest = reply(reqwest::Client::new().post(stoa.url("/auth/guest"))).await.json();
     let client = SupervisorClient::with_token(&stoa, guest["token"].as_str().unwrap().to_owned());
@@ -165,7 +165,7 @@ async fn a_stream_ends_with_the_token_that_opened_it_and_the_run_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_the_administrator_who_opened_it() {
+async fn a_stream_ends_when_its_administrator_is_removed() {
     let (_vendor, stoa) = start_hanging("1h").await;
     let body = json!({ "username": "admin", "password": "password" });
     let signed_in = reply(reqwest::Client::new().post(stoa.url("/auth/login")).json(&body)).await.json();
@@ -174,10 +174,13 @@ async fn a_stream_ends_with_the_administrator_who_opened_it() {
     let mut watch = client.execute(&id, "prd").await;
     watch.until("agent_start").await;
     let local = SupervisorClient::local(&stoa).execute(&id, "prd").await;
-    // Another tool changes the record, which is the gateway's truth.
+    // The record in the object store decides, whichever program changes it.
     std::fs::remove_file(stoa.data.path().join("objects/auth/admins/admin.json")).unwrap();
     ends_soon(watch, "the administrator's removal").await;
     let mut local = local;
     local.until("agent_start").await;
-    assert!(tokio::time::timeout(Duration::from_secs(3), local.next()).await.is_err(), "nobody else's ends");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(3), local.next()).await.is_err(),
+        "no other stream ends"
+    );
 }

@@ -1,4 +1,4 @@
-//! The same on PostgreSQL, with two processes.
+//! Runs on PostgreSQL, with two processes.
 
 use e2e::postgres::Postgres;
 use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
@@ -25,7 +25,7 @@ async fn two_processes_share_the_runs_and_one_takes_over_when_the_other_dies() {
     let mut watch = here.execute(&id, "prd").await;
     let mut seen = vec![watch.next().await.unwrap()];
     assert_eq!(there.state(&id).await["status"], "running");
-    // Whichever of them works on it: it stops, at once, when the other is told.
+    // Either process may execute the run: it stops at once if the other one gets the request.
     assert_eq!(there.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
     assert_eq!(here.state(&id).await["status"], "interrupted");
     assert_eq!(there.post("/api/resume", &json!({ "projectId": id })).await.status, 200);

@@ -1,4 +1,4 @@
-//! Interrupting, resuming and cancelling a run that is at work.
+//! Interrupting, resuming and cancelling runs.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{SseEvent, Stoa, Vendor, reply};
@@ -19,8 +19,11 @@ async fn start(model: &str) -> (Vendor, Stoa) {
     (vendor, stoa)
 }
 
-/// Executes until the second agent is at work.
-async fn at_work(client: &SupervisorClient, vendor: &Vendor) -> (String, e2e::Watch, Vec<SseEvent>) {
+/// Executes until the second agent is at work. Returns the project, its stream, and the events so far.
+async fn second_agent_at_work(
+    client: &SupervisorClient,
+    vendor: &Vendor,
+) -> (String, e2e::Watch, Vec<SseEvent>) {
     let id = client.project().await;
     let mut watch = client.execute(&id, "prd").await;
     let mut seen = Vec::new();
@@ -34,10 +37,10 @@ async fn at_work(client: &SupervisorClient, vendor: &Vendor) -> (String, e2e::Wa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interruption_stops_a_generation_at_once_and_the_step_starts_again_on_resume() {
+async fn an_interruption_stops_a_step_at_once_and_it_starts_again_on_resume() {
     let (vendor, stoa) = start("slow").await;
     let client = SupervisorClient::through_gateway(&stoa, "admin");
-    let (id, mut watch, seen) = at_work(&client, &vendor).await;
+    let (id, mut watch, seen) = second_agent_at_work(&client, &vendor).await;
     let asked = Instant::now();
     let answer = client.post("/api/interrupt", &json!({ "projectId": id, "reason": "a second look" })).await;
     assert_eq!(
@@ -71,7 +74,7 @@ async fn an_interruption_stops_a_generation_at_once_and_the_step_starts_again_on
         (&checkpoint["agent"], &checkpoint["status"], &checkpoint["step"]),
         (&json!("writer"), &json!("interrupted"), &json!(1))
     );
-    // Again is no harm, and nothing happens by itself.
+    // A second interruption changes nothing, and the run does not continue by itself.
     assert_eq!(client.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(vendor.asked().len(), 2);
@@ -96,10 +99,10 @@ async fn an_interruption_stops_a_generation_at_once_and_the_step_starts_again_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_hangs_can_be_interrupted_and_the_events_stay_without_gap() {
+async fn a_model_that_hangs_can_be_interrupted_and_the_events_have_no_gap() {
     let (vendor, stoa) = start("hang").await;
     let client = SupervisorClient::local(&stoa);
-    let (id, mut watch, mut seen) = at_work(&client, &vendor).await;
+    let (id, mut watch, mut seen) = second_agent_at_work(&client, &vendor).await;
     for round in 0..3 {
         let asked = Instant::now();
         assert_eq!(client.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
@@ -114,7 +117,7 @@ async fn a_model_that_hangs_can_be_interrupted_and_the_events_stay_without_gap()
                 break;
             }
         }
-        // An interruption may come before the step has begun as well.
+        // In the first round the interruption comes before the step has begun.
         if round > 0 {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -137,7 +140,7 @@ async fn a_model_that_hangs_can_be_interrupted_and_the_events_stay_without_gap()
 async fn an_interrupted_run_can_be_cancelled_and_a_project_deleted_while_it_runs() {
     let (vendor, stoa) = start("hang").await;
     let client = SupervisorClient::local(&stoa);
-    let (id, watch, _) = at_work(&client, &vendor).await;
+    let (id, watch, _) = second_agent_at_work(&client, &vendor).await;
     assert_eq!(client.post("/api/interrupt", &json!({ "projectId": id })).await.status, 200);
     let joined = reply(client.execution(&id, "prd").header("prefer", "respond-async")).await;
     assert_eq!(
@@ -155,7 +158,7 @@ async fn an_interrupted_run_can_be_cancelled_and_a_project_deleted_while_it_runs
         "the stream ends with the project"
     );
     assert_eq!(client.get(&format!("/api/projects/{id}")).await.status, 404);
-    // The process goes on as if nothing had been.
-    let (other, _watch, _) = at_work(&client, &vendor).await;
+    // The process executes other runs afterwards.
+    let (other, _watch, _) = second_agent_at_work(&client, &vendor).await;
     assert_eq!(client.state(&other).await["status"], "running");
 }

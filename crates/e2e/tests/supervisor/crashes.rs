@@ -1,4 +1,4 @@
-//! A run whose process is killed again and again: nothing is lost, and nothing done twice.
+//! Runs whose process is killed: nothing is lost, and no step is run twice.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, workflow};
 use e2e::{SseEvent, Stoa, Vendor, Watch};
@@ -14,7 +14,7 @@ const WORDS: &str = "one two three four five six seven eight nine ten eleven twe
                      nine ten eleven twelve one two three four five six seven eight nine ten eleven twelve one two three \
                      four five six seven eight nine ten eleven twelve";
 
-/// Five phases of four agents, of which two work at the same time; a step takes more than a second.
+/// A workflow of five phases with four agents each, two of which work at the same time. A step takes more than a second.
 fn five_phases() -> String {
     let agents: Vec<Vec<String>> = PHASES
         .iter()
@@ -49,7 +49,7 @@ impl Victim {
     }
 
     fn kill(&mut self) {
-        // Dropped is SIGKILL.
+        // Dropping it kills the process.
         self.stoa = None;
     }
 
@@ -62,7 +62,7 @@ impl Victim {
         (response.status() == 200).then(|| Watch::of(response))
     }
 
-    /// Watches a phase until `enough` says so, or its end: whether it has ended.
+    /// Follows a phase until `enough` returns true or the phase ends. Returns whether it has ended.
     async fn follow(
         &mut self,
         watch: &mut Watch,
@@ -98,7 +98,7 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
     let mut noise = 0x9e37_79b9_7f4a_7c15_u64;
     let mut kills = 0;
     for (number, phase) in PHASES.iter().enumerate() {
-        // A new run of the phase: without the last id, which would only tell of what there is already.
+        // Without `Last-Event-ID`, which would start no run.
         let answer =
             client.execution(&victim.project, phase).header("prefer", "respond-async").send().await.unwrap();
         assert_eq!(answer.status(), 202);
@@ -110,7 +110,7 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
                 over = victim.follow(&mut watch, phase, |_| false, far()).await;
                 continue;
             }
-            // In turns: three times at any moment inside of a step, or before it is taken up again, then at its boundary.
+            // Kills three times at a random moment, and then once right after a step.
             over = if kills % 4 == 3 {
                 victim.follow(&mut watch, phase, |event| event.name != "agent_progress", far()).await
             } else {
@@ -158,7 +158,7 @@ async fn a_run_killed_sixty_times_has_every_step_once_and_every_event_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interruption_survives_the_death_of_its_process() {
+async fn an_interrupted_run_stays_interrupted_after_its_process_is_killed() {
     let vendor = Vendor::start(WORDS).await;
     let agents = &["name = \"writer\"\nmodel = \"hang\""];
     let start = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)]));

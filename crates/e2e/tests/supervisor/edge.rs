@@ -1,4 +1,4 @@
-//! The built-in workflow with the embedded model: what a person gets without a key. And agents that search.
+//! The built-in workflow with the embedded model, which needs no key; and agents that search documents.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, workflow};
 use e2e::{KnowledgeClient, Reply, Stoa, Vendor, reply};
@@ -57,7 +57,7 @@ async fn an_agent_searches_the_documents_of_the_user_who_started_the_run() {
     );
     assert!(!prompt.contains("chapel"), "documents of others are not searched: {prompt}");
 
-    // Neither guests nor whoever comes past the gateway have documents.
+    // Guests, and callers that do not come through the gateway, have no documents.
     for client in [SupervisorClient::through_gateway(&stoa, "guest"), SupervisorClient::local(&stoa)] {
         let id = client.project().await;
         assert_eq!(client.run(&id, "prd").await.last().unwrap().name, "phase_complete");

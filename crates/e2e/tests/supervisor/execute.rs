@@ -1,4 +1,4 @@
-//! Executing phases, and the events that tell of it.
+//! Executing phases, and their events.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{SseEvent, Stoa, Vendor, Watch, reply, run_client, tokens};
@@ -17,7 +17,7 @@ async fn start(phases: &[(&str, &[&str])]) -> (Vendor, Stoa) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_phase_tells_of_each_agent_in_order_and_moves_the_project_on() {
+async fn a_phase_sends_the_events_of_each_agent_in_order_and_moves_the_project_on() {
     let (vendor, stoa) = start(TWO_PHASES).await;
     let client = SupervisorClient::through_gateway(&stoa, "guest");
     let id = client.project().await;
@@ -46,7 +46,7 @@ async fn a_phase_tells_of_each_agent_in_order_and_moves_the_project_on() {
         (&artifact["type"], &artifact["content"], &artifact["phase"], &artifact["version"]),
         (&json!("markdown"), &json!("One word after the other."), &json!("prd"), &json!(1))
     );
-    // The second agent was given what the first had written.
+    // The second agent reads what the first has written.
     assert!(vendor.last("user").contains("# Material from analyst\n\nOne word after the other."));
     assert!(vendor.last("system").contains("You do what your name says."));
 
@@ -71,7 +71,7 @@ async fn a_phase_tells_of_each_agent_in_order_and_moves_the_project_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_executed_is_said() {
+async fn a_request_that_cannot_be_executed_is_refused_with_the_reason() {
     let (_vendor, stoa) = start(TWO_PHASES).await;
     let client = SupervisorClient::local(&stoa);
     let id = client.project().await;
@@ -108,14 +108,14 @@ async fn what_cannot_be_executed_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_event_source_needs_only_the_query_and_never_starts_a_run_by_coming_back() {
+async fn an_event_source_needs_only_the_query_and_does_not_start_a_run_when_it_reconnects() {
     let (vendor, stoa) = start(TWO_PHASES).await;
     let client = SupervisorClient::local(&stoa);
     let id = client.project().await;
     let path = format!("/api/execute?projectId={id}&phase=prd");
     let events = Watch::open(client.request(Method::GET, &path)).await.rest().await;
     assert_eq!((events.len(), vendor.asked().len()), (7, 2));
-    // A browser comes back by itself, with the last id that it saw.
+    // A browser reconnects by itself, with the last id that it has received.
     let back = reply(client.request(Method::GET, &path).header("last-event-id", "7")).await;
     assert_eq!((back.status, back.body.as_str()), (204, ""));
     for seen in 1..7 {
@@ -140,7 +140,7 @@ async fn an_event_source_needs_only_the_query_and_never_starts_a_run_by_coming_b
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_phase_that_runs_is_joined_and_another_one_has_to_wait() {
+async fn a_running_phase_is_joined_and_another_phase_is_refused() {
     let slow: &[(&str, &[&str])] =
         &[("prd", &["name = \"analyst\"\nmodel = \"slow\""]), ("build", &["name = \"developer\""])];
     let vendor =
@@ -155,7 +155,7 @@ async fn a_phase_that_runs_is_joined_and_another_one_has_to_wait() {
     assert_eq!(second.header("x-run-id"), first.header("x-run-id"));
     let other = reply(client.execution(&id, "build")).await;
     assert_eq!(other.status, 409, "{other:?}");
-    // The run does not need its client.
+    // The run does not depend on its client.
     drop(first);
     let all = second.rest().await;
     assert_eq!((all[0].clone(), names(&all).last()), (start, Some(&"phase_complete")));
@@ -187,7 +187,7 @@ async fn a_phase_that_is_run_again_makes_new_versions_and_keeps_the_old() {
     assert_eq!(all.len(), 4);
     assert_eq!(client.list(&format!("/api/artifacts/{id}?versions=all&phase=build")).await.len(), 0);
     assert_eq!(client.get(&format!("/api/artifacts/{id}?versions=some")).await.status, 400);
-    // Whoever had seen the first run only is told the second, and then no more.
+    // A client that has received only the first run gets the second one, and then the end.
     let rest =
         Watch::open(client.request(Method::GET, &format!("/api/execute?projectId={id}&lastEventId=7"))).await;
     assert_eq!(rest.rest().await, again);
@@ -228,7 +228,7 @@ async fn agents_whose_inputs_are_ready_work_at_the_same_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_real_event_source_follows_a_run_directly_and_through_the_gateway() {
+async fn a_browsers_event_source_follows_a_run_directly_and_through_the_gateway() {
     let (vendor, stoa) = start(TWO_PHASES).await;
     let client = SupervisorClient::local(&stoa);
     let token = tokens::token("BUILD", "guest");
@@ -251,13 +251,13 @@ async fn a_real_event_source_follows_a_run_directly_and_through_the_gateway() {
         assert_eq!(
             (&received["opened"], vendor.asked().len() - before),
             (&json!(1), 2),
-            "it came back, and was sent away"
+            "it reconnected once and got 204"
         );
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_runs_cost_the_size_of_their_artifacts_and_little_more() {
+async fn a_hundred_runs_take_little_more_space_than_their_artifacts() {
     let answer: &'static str = "eight letters of it and more of the same ".repeat(200).leak();
     let vendor = Vendor::start(answer).await;
     let stoa =
@@ -276,7 +276,7 @@ async fn a_hundred_runs_cost_the_size_of_their_artifacts_and_little_more() {
     }
     assert_eq!(client.list(&format!("/api/artifacts/{id}?versions=all")).await.len(), 101);
     let data = stoa.data.clone();
-    // Ended in peace, it folds its log into the database.
+    // A process that ends normally writes its log into the database file.
     stoa.signal("TERM");
     assert_eq!(stoa.wait().0, Some(0));
     let grown = data.path().join("stoa.db").metadata().unwrap().len() - before.min(1 << 20);

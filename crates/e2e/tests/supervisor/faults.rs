@@ -1,4 +1,4 @@
-//! Providers that fail, and what becomes of the run.
+//! Runs whose providers fail.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, names, workflow};
 use e2e::{Stoa, Vendor};
@@ -11,7 +11,7 @@ fn messages(history: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_ends_the_run_and_executing_again_goes_on_after_the_last_step_that_ended() {
+async fn a_failure_ends_the_run_and_executing_again_continues_after_the_last_complete_step() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents = |model: &str| {
         let writer = format!("name = \"writer\"\ninputs = [\"analyst\"]\nmodel = \"{model}\"\nretries = 0");
@@ -29,17 +29,17 @@ async fn a_failure_ends_the_run_and_executing_again_goes_on_after_the_last_step_
         message.contains("vendor-a") && message.contains("400") && message.contains("no such model"),
         "{message}"
     );
-    assert!(!message.contains("sk-test"), "the secret is not told: {message}");
+    assert!(!message.contains("sk-test"), "the message has the secret: {message}");
     assert_eq!(client.state(&id).await["status"], "error");
     let traces = client.list(&format!("/api/traces/{id}")).await;
     assert_eq!((&traces[0]["status"], &traces[0]["error"]), (&json!("error"), &json!(message)));
     assert!(messages(&client.history(&id).await)[0].contains(message));
     assert_eq!(vendor.asked().len(), 2, "what is refused for good is not tried again");
-    // It fails again, and is told from where it went on.
+    // It fails again, with events only of what was executed again.
     let again = client.run(&id, "prd").await;
     assert_eq!(names(&again), ["resumed", "agent_start", "error"]);
 
-    // Somebody mends the workflow.
+    // The workflow is corrected.
     let data = stoa.data.clone();
     drop(stoa);
     let start = Stoa::start_supervisor(&vendor, &agents("fine")).data(&data);
@@ -58,7 +58,7 @@ async fn a_failure_ends_the_run_and_executing_again_goes_on_after_the_last_step_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_is_tried_as_often_as_its_agent_says_and_no_longer_than_its_time_limit() {
+async fn a_model_gets_as_many_attempts_as_its_agent_has_each_within_the_time_limit() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents = &["name = \"writer\"\nmodel = \"hang\"\nretries = 2\ntime_limit = \"300ms\""];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
@@ -78,7 +78,7 @@ async fn a_model_is_tried_as_often_as_its_agent_says_and_no_longer_than_its_time
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_that_fails_lets_the_others_finish_what_they_are_at() {
+async fn other_agents_finish_their_steps_after_one_has_failed() {
     let vendor = Vendor::start("a b c d e f g h i j k l m n o p q r s t u v w x y z").await;
     let agents = &[
         "name = \"bad\"\nmodel = \"fail\"\nretries = 0",
@@ -92,11 +92,11 @@ async fn an_agent_that_fails_lets_the_others_finish_what_they_are_at() {
     assert_eq!(events.last().unwrap().name, "error");
     let artifacts = client.list(&format!("/api/artifacts/{id}")).await;
     assert_eq!((artifacts.len(), &artifacts[0]["agent"]), (1, &json!("slow")));
-    assert!(!events.iter().any(|event| event.data["agent"] == "after"), "nobody begins after a failure");
+    assert!(!events.iter().any(|event| event.data["agent"] == "after"), "no agent begins after a failure");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_no_json_is_not_taken_for_it() {
+async fn an_answer_that_is_not_json_fails() {
     let vendor = Vendor::start("Sure! Here it is.").await;
     let agents = &["name = \"lister\"\noutput = \"json\"\nretries = 1"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
@@ -109,7 +109,7 @@ async fn an_answer_that_is_no_json_is_not_taken_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vendor_is_asked_as_often_as_the_agent_says_and_no_more() {
+async fn a_vendor_that_is_down_is_asked_as_often_as_the_agent_says() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents = &["name = \"writer\"\nmodel = \"down\"\nretries = 1"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
@@ -120,7 +120,7 @@ async fn a_vendor_is_asked_as_often_as_the_agent_says_and_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vendor_that_does_not_stop_is_stopped() {
+async fn an_answer_longer_than_max_tokens_is_cut_off() {
     let vendor = Vendor::start("word after word ").await;
     let agents = &["name = \"writer\"\nmodel = \"flood\"\nmax_tokens = 500"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
@@ -133,7 +133,7 @@ async fn a_vendor_that_does_not_stop_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_vendor_says_ends_the_run_on_postgres_as_well() {
+async fn a_vendors_error_with_a_nul_character_is_stored_on_postgresql() {
     let database = e2e::postgres::Postgres::shared().await.database().await;
     let vendor = Vendor::start("One word after the other.").await;
     let agents = &["name = \"writer\"\nmodel = \"fail\""];

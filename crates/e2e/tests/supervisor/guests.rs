@@ -1,4 +1,4 @@
-//! Guests, whom everybody can be: what they may do, how much of it, and what it costs the others.
+//! Guests: what they may do, and their limits.
 
 use e2e::postgres::Postgres;
 use e2e::stoa::Start;
@@ -25,13 +25,13 @@ fn said(answer: &Reply) -> (u16, String) {
     (answer.status, answer.json()["error"].as_str().unwrap_or_default().to_owned())
 }
 
-/// A guest's token as everybody gets it.
+/// Asks the gateway for a guest's token.
 async fn fresh_token(stoa: &Stoa) -> Reply {
     reply(reqwest::Client::new().post(stoa.url("/auth/guest"))).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_of_long_seeds_cost_little_and_delay_no_other_request() {
+async fn lists_of_projects_with_long_seeds_take_little_memory_and_delay_no_other_request() {
     const PROJECTS: usize = 300;
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let start = start.set("GUEST_PROJECTS_PER_HOUR", PROJECTS).set("GUEST_SEED_CHARACTERS", SEED);
@@ -67,7 +67,7 @@ async fn lists_of_long_seeds_cost_little_and_delay_no_other_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_cuts_long_seeds_and_says_so_and_the_whole_one_is_at_the_project() {
+async fn a_list_cuts_long_seeds_and_the_project_has_the_whole_one() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let stoa = start.serve();
     let client = SupervisorClient::local(&stoa);
@@ -101,7 +101,7 @@ async fn check_limits_on_projects(start: Start) {
         let request = guest.request(Method::POST, "/api/projects").json(&project("A diary."));
         reply(request.header("x-forwarded-for", address)).await
     };
-    // All at once: not one more than may.
+    // All at the same time: the limit holds.
     for address in ["203.0.113.1", "2001:db8:1:2::1"] {
         let made = futures_util::future::join_all((0..10).map(|_| create(address))).await;
         let statuses: Vec<u16> = made.iter().map(|answer| answer.status).collect();
@@ -111,7 +111,7 @@ async fn check_limits_on_projects(start: Start) {
         let wait: u64 = refused.header("retry-after")[0].parse().unwrap();
         assert!((3_500..=3_600).contains(&wait), "{wait}");
     }
-    // Of the same network, and of another one.
+    // The same IPv6 network, and then other addresses.
     assert_eq!(create("2001:db8:1:2:ffff::9").await.status, 429);
     let addresses = ["203.0.113.2", "203.0.113.3", "203.0.113.4", "203.0.113.5", "203.0.113.6"];
     let made = futures_util::future::join_all(addresses.map(&create)).await;
@@ -119,7 +119,7 @@ async fn check_limits_on_projects(start: Start) {
     assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 2, "{statuses:?}");
     let full = create("203.0.113.7").await;
     assert_eq!(said(&full), (429, "guests have made 8 projects, and no more are kept: sign in".into()));
-    // Others make as many as they like, and make room.
+    // An administrator is not limited, and can delete a guest's project to make room.
     let admin = SupervisorClient::through_gateway(&stoa, "admin");
     admin.project().await;
     let of_guest = admin.list("/api/projects").await[1]["id"].as_str().unwrap().to_owned();
@@ -128,20 +128,20 @@ async fn check_limits_on_projects(start: Start) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guests_make_and_keep_only_so_many_projects() {
+async fn the_projects_of_guests_are_limited() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     check_limits_on_projects(start).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guests_make_and_keep_only_so_many_projects_on_postgresql() {
+async fn the_projects_of_guests_are_limited_on_postgresql() {
     let database = Postgres::shared().await.database().await;
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     check_limits_on_projects(start.set("DATABASE_URL", &database)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guests_have_only_so_many_runs_at_work() {
+async fn the_runs_of_guests_are_limited() {
     let (_vendor, start) = prepare("name = \"analyst\"\nmodel = \"hang\"").await;
     let start = start.set("TRUSTED_PROXIES", "127.0.0.1");
     let stoa = start.set("GUEST_RUNS_PER_ADDRESS", 2).set("GUEST_RUNS", 3).serve();
@@ -164,20 +164,20 @@ async fn guests_have_only_so_many_runs_at_work() {
     let refused = &both[waiting];
     let message = "a guest may have 2 runs at work: wait until one has ended";
     assert_eq!((said(refused), refused.header("retry-after")), ((429, message.into()), vec!["15"]));
-    // To join a run costs nothing.
+    // Joining a run does not count.
     let running = (waiting + 1) % 3;
     assert_eq!(start(&guest, here, &projects[running]).await.status, 202);
     assert_eq!(start(&guest, "203.0.113.2", &projects[3]).await.status, 202);
     let full = start(&guest, "203.0.113.3", &projects[4]).await;
     assert_eq!(said(&full), (429, "guests may have 3 runs at work in all: wait until one has ended".into()));
     assert_eq!(start(&admin, "203.0.113.3", &projects[4]).await.status, 202);
-    // One that has ended makes room.
+    // A run that has ended no longer counts.
     assert_eq!(admin.post("/api/cancel", &json!({ "projectId": projects[running] })).await.status, 200);
     assert_eq!(start(&guest, here, &projects[waiting]).await.status, 202);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guests_that_may_only_read_start_nothing() {
+async fn guests_who_may_only_read_cannot_create_or_execute() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let stoa = start.set("GUESTS", "read").serve();
     assert_eq!(fresh_token(&stoa).await.status, 200);
@@ -192,17 +192,17 @@ async fn guests_that_may_only_read_start_nothing() {
     assert_eq!(said(&reply(guest.execution(&id, "prd")).await), refused);
     let by_get = format!("/api/execute?projectId={id}&phase=prd");
     assert_eq!(said(&guest.get(&by_get).await), refused);
-    // What has happened may be read again.
+    // They may read the events of a run.
     let again = guest.request(Method::GET, &by_get).header("last-event-id", events[0].id);
     assert_eq!(e2e::Watch::open(again).await.rest().await.len(), events.len() - 1);
-    // Also past the gateway.
+    // The same without the gateway.
     let past = reqwest::Client::new().post(format!("http://{}/api/projects", stoa.supervisor.unwrap()));
     let past = past.bearer_auth(tokens::token("BUILD", "guest")).json(&project("A diary."));
     assert_eq!(said(&reply(past).await), refused);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_guest_comes_in_where_they_are_off_also_with_an_older_token() {
+async fn guests_are_refused_if_they_are_off_also_with_an_older_token() {
     let (_vendor, start) = prepare("name = \"analyst\"").await;
     let stoa = start.only("gateway,supervisor,portal").set("GUESTS", "off").serve();
     assert_eq!(fresh_token(&stoa).await.error(), (403, "GUESTS_OFF".into(), "AUTH".into()));

@@ -1,15 +1,15 @@
-//! Lists of a project that are longer than a page: everything is reached, and no answer is larger than a page.
+//! Lists that are longer than a page: all entries are reached, and no answer is larger than a page.
 
 use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Stoa, Vendor};
 use serde_json::{Value, json};
 use sqlx::Connection;
 
-/// All pages of a list: the ids, and the bytes of each answer.
+/// Reads all pages of a list. Returns the ids, and the bytes of each answer.
 async fn walk(client: &SupervisorClient, path: &str) -> (Vec<String>, Vec<usize>) {
     let (mut ids, mut sizes, mut query) = (Vec::new(), Vec::new(), String::new());
     loop {
-        // A relative address that is a query alone takes the place of the query before.
+        // The link to the next page is a query, which replaces the query before.
         let path = if query.is_empty() { path } else { path.split('?').next().unwrap() };
         let answer = client.get(&format!("{path}{query}")).await;
         assert_eq!(answer.status, 200, "{answer:?}");

@@ -1,4 +1,4 @@
-//! The supervisor through its front door.
+//! Tests of the supervisor over HTTP.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod approval;
@@ -13,5 +13,5 @@ mod guests;
 mod lists;
 mod models;
 mod projects;
-mod storm;
+mod readers;
 mod workflow;

@@ -1,11 +1,11 @@
-//! Who answers for the agents: what the request says, then the workflow, then the settings.
+//! Which model answers for the agents: that of the request, then of the workflow, then of the settings.
 
 use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Reply, Stoa, Vendor, reply};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// Of which neither says who answers.
+/// A workflow without a provider or a model.
 const PLAIN: &str = "[[phase]]\nname = \"prd\"\n[[phase.agent]]\nname = \"analyst\"\nprompt = \"role.md\"\n";
 
 async fn execute(client: &SupervisorClient, project: &str, more: Value) -> Reply {
@@ -14,7 +14,7 @@ async fn execute(client: &SupervisorClient, project: &str, more: Value) -> Reply
     client.post("/api/execute", &body).await
 }
 
-/// What the newest trace and the newest run say.
+/// Returns the provider and the model of the newest trace and of the newest run.
 async fn answered_by(client: &SupervisorClient, project: &str) -> [Value; 4] {
     let trace = client.list(&format!("/api/traces/{project}")).await[0].clone();
     let run = client.list(&format!("/api/projects/{project}/runs")).await[0].clone();
@@ -22,7 +22,7 @@ async fn answered_by(client: &SupervisorClient, project: &str) -> [Value; 4] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_is_answered_by_whom_it_names() {
+async fn a_run_uses_the_provider_and_model_that_it_names() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents: &[&str] = &["name = \"analyst\"\nmodel = \"of-the-workflow\""];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
@@ -41,7 +41,7 @@ async fn a_run_is_answered_by_whom_it_names() {
     let shown = client.get(&format!("/api/hydrate/{id}")).await.json();
     assert_eq!(shown["history"]["runs"][0]["model"], "named");
 
-    // The same in a query, as a browser asks.
+    // The same in the query, as a browser sends it.
     let query = format!("/api/execute?projectId={id}&phase=prd&model=from-the-query");
     assert_eq!(client.get(&query).await.status, 200);
     assert_eq!(vendor.asked().last().unwrap()["model"], "from-the-query");
@@ -67,21 +67,21 @@ async fn a_run_is_answered_by_whom_it_names() {
     }
     assert_eq!(vendor.asked().len(), asked);
 
-    // Without its secret, the embedded model answers in a vendor's place, which here is missing.
+    // A vendor without a secret is replaced by the embedded model, which is missing here.
     assert_eq!(execute(&client, &id, json!({ "provider": "vendor-b", "model": "m" })).await.status, 200);
     let [provider, _, asked_provider, asked_model] = answered_by(&client, &id).await;
     assert_eq!([provider, asked_provider, asked_model], ["edge-ai", "vendor-b", "m"].map(Value::from));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_keeps_its_model_through_an_error_and_is_not_joined_with_another() {
+async fn a_run_keeps_its_model_after_an_error_and_is_not_joined_with_another() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents: &[&str] = &["name = \"analyst\"\nretries = 0"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
     let client = SupervisorClient::local(&stoa);
     let id = client.project().await;
     assert!(execute(&client, &id, json!({ "model": "fail" })).await.body.contains("event: error"));
-    // It goes on as it was started, or as is said now.
+    // Executed again, it uses the same model, unless the request names another.
     assert!(execute(&client, &id, json!({})).await.body.contains("event: error"));
     assert_eq!(vendor.asked().last().unwrap()["model"], "fail");
     let hangs = client.request(Method::POST, "/api/execute").header("prefer", "respond-async");
@@ -95,7 +95,7 @@ async fn a_run_keeps_its_model_through_an_error_and_is_not_joined_with_another()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_settings_say_who_answers_where_nothing_else_does() {
+async fn the_settings_choose_the_model_if_nothing_else_does() {
     let vendor = Vendor::start("One word after the other.").await;
     let start = Stoa::start_supervisor(&vendor, PLAIN);
     let stoa = start.set("AGENT_PROVIDER", "openai").set("AGENT_MODEL", "of-the-settings").serve();
@@ -116,7 +116,7 @@ async fn the_settings_say_who_answers_where_nothing_else_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guests_do_not_choose_who_is_paid() {
+async fn guests_may_not_choose_a_paid_provider() {
     let vendor = Vendor::start("One word after the other.").await;
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &["name = \"analyst\""])])).serve();
     let guest = SupervisorClient::through_gateway(&stoa, "guest");

@@ -1,4 +1,4 @@
-//! Projects and what is kept of them.
+//! Projects and their history.
 
 use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Stoa, Vendor};
@@ -16,7 +16,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_is_made_listed_shown_and_removed() {
+async fn a_project_is_created_listed_shown_and_deleted() {
     let (_vendor, stoa) = start().await;
     let client = SupervisorClient::local(&stoa);
     let body = json!({ "name": " Bees ", "product_seed": "A diary of hives.", "unknown": 1 });
@@ -54,7 +54,7 @@ async fn a_project_is_made_listed_shown_and_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_projects_are_refused_by_the_name_of_the_field() {
+async fn invalid_projects_are_refused_with_the_name_of_the_field() {
     let (_vendor, stoa) = start().await;
     let client = SupervisorClient::local(&stoa);
     for (body, said) in [
@@ -83,7 +83,7 @@ async fn bad_projects_are_refused_by_the_name_of_the_field() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_is_shown_whole_in_one_call_also_with_ten_thousand_log_lines() {
+async fn a_project_is_hydrated_in_one_request_also_with_ten_thousand_log_lines() {
     let (_vendor, stoa) = start().await;
     let client = SupervisorClient::local(&stoa);
     let id = client.project().await;

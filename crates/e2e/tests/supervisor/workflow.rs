@@ -1,4 +1,4 @@
-//! The workflow's file: checked, refused with its faults, written out to start one's own from.
+//! The workflow's file: its faults are reported, and the built-in one can be written out and changed.
 
 use e2e::{Stoa, Vendor};
 
@@ -36,7 +36,7 @@ async fn the_built_in_workflow_can_be_written_out_changed_and_used() {
     let start = start.set("WORKFLOW", file.display());
     let (_, out, _) = start.run(&["check"]);
     assert!(out.contains("13 agents in prd, architecture, plan, build, review"), "{out}");
-    // What somebody has changed is not written over.
+    // Files that exist are not overwritten.
     let (code, _, said) = start.run(&["workflow", "own"]);
     assert_eq!(code, 1);
     assert!(said.contains("cannot write") && said.contains("exists"), "{said}");

@@ -1,7 +1,7 @@
-//! Who calls: a handler's signature says whom it lets in.
+//! Who may call: the signature of a handler names the callers that it accepts.
 //!
-//! Through the gateway comes its signed identity. Without one, a bearer token is verified. With neither, only this machine
-//! is let in, and no web page that its browser shows.
+//! A request through the gateway has an identity signed by it. Without one, a bearer token is verified. Without both, only
+//! callers on this machine are accepted, but no web page in a browser on this machine.
 
 use super::App;
 use crate::guests::Guest;
@@ -20,35 +20,35 @@ use kit::serve::Arrival;
 use kit::sse;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Of the knowledge service and of the portal. A browser sends a cookie to every port of a host.
+/// The session cookies of the knowledge service and of the portal. A browser sends them to every port of a host.
 const SESSION_COOKIES: [&str; 2] = ["service_session", "portal_session"];
 const API_KEY: &str = "x-api-key";
 
 /// A caller who may read.
 pub struct Caller {
-    /// As the gateway has it, or a token; none for a caller without either.
+    /// From the gateway's identity or a token; none for a caller with neither.
     pub claims: Option<Claims>,
-    /// The caller, if that is a guest.
+    /// The caller as a guest, if it is one.
     pub guest: Option<Guest>,
 }
 
 /// A caller who may also create and execute.
-pub struct Maker(pub Caller);
+pub struct Contributor(pub Caller);
 
 /// A caller who may also interrupt, resume, cancel and delete.
 pub struct Admin(pub Caller);
 
 impl Caller {
-    /// This machine, or who has the token of the settings.
+    /// A caller on this machine, or with `SUPERVISOR_TOKEN`.
     const LOCAL: Self = Self { claims: None, guest: None };
 
-    /// By whom a decision was made.
+    /// The name under which a decision is stored.
     pub fn name(&self) -> &str {
         self.claims.as_ref().map_or("local", |claims| &claims.project_id)
     }
 
-    /// Refuses a guest, if those may only read.
-    pub fn check_may_make(&self, app: &App) -> Result<(), ApiError> {
+    /// Refuses a guest if guests may only read.
+    pub fn check_may_write(&self, app: &App) -> Result<(), ApiError> {
         match self.guest {
             Some(_) if app.guests != Guests::Full => {
                 Err(ApiError::forbidden("guests may only read here: sign in"))
@@ -73,10 +73,12 @@ impl FromRequestParts<App> for Caller {
             let guest = is_guest(&claims).then(|| Guest::at(client(parts)));
             return Ok(Self { claims: Some(claims), guest });
         }
-        // A proxy of this machine asks for others, whether or not we believe for whom.
+        // A proxy on this machine sends the requests of others, whether or not it is trusted to say whose.
         let arrival = parts.extensions.get::<Arrival>();
         if !arrival.is_some_and(|arrival| arrival.client.is_loopback() && !arrival.is_forwarded) {
-            return Err(ApiError::unauthorized("come through the gateway, or with a token as bearer"));
+            return Err(ApiError::unauthorized(
+                "send the request through the gateway, or with a bearer token",
+            ));
         }
         refuse_sessions(headers)?;
         refuse_pages(parts)?;
@@ -84,31 +86,31 @@ impl FromRequestParts<App> for Caller {
     }
 }
 
-/// Whether a caller who does not come through the gateway has the token of the settings.
+/// Returns whether a request that did not come through the gateway has `SUPERVISOR_TOKEN`.
 fn has_settings_token(headers: &HeaderMap, app: &App) -> bool {
     let Some(token) = app.token.as_ref().filter(|_| !headers.contains_key(IDENTITY)) else { return false };
     let given = headers::only(headers, header::AUTHORIZATION).and(bearer(headers)).unwrap_or_default();
     verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok()
 }
 
-/// Sessions of the other services mean nothing here. A caller who brings one is a user of them, not this machine.
+/// Refuses sessions of the other services. A caller with such a session is a user of them, not a program on this machine.
 fn refuse_sessions(headers: &HeaderMap) -> Result<(), ApiError> {
     let has_session = SESSION_COOKIES.iter().any(|name| cookie(headers, name).is_some());
     if has_session || headers.contains_key(API_KEY) {
         return Err(ApiError::forbidden(
-            "sessions are not taken here: come through the gateway with a token",
+            "sessions are not accepted here: send the request through the gateway with a token",
         ));
     }
     Ok(())
 }
 
-/// Where the caller is, as those say whom we believe.
+/// Returns the caller's address, as trusted proxies report it.
 fn client(parts: &Parts) -> IpAddr {
     parts.extensions.get::<Arrival>().map_or(Ipv4Addr::UNSPECIFIED.into(), |arrival| arrival.client)
 }
 
-/// A page of anywhere can make a browser of this machine ask: the browser then says so in `Origin` or `Sec-Fetch-Site`,
-/// or the page has made a name of its own point here, which is in `Host`.
+/// Refuses requests of web pages. Any page can make a browser on this machine send a request. The browser then names the
+/// page in `Origin` or `Sec-Fetch-Site`; if the page's own host name resolves to this machine, that name is in `Host`.
 fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
     let host = headers::text(&parts.headers, header::HOST)
         .or_else(|| parts.uri.authority().map(|host| host.as_str()));
@@ -123,17 +125,17 @@ fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// `localhost`, `127.0.0.1`, `[::1]`, each with or without a port.
+/// Returns whether a host is `localhost`, `127.0.0.1` or `[::1]`, with or without a port.
 fn is_loopback_name(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-/// Ends an event stream soon after the token that opened it: when it expires, or its administrator goes.
+/// Ends an event stream soon after its token has expired or its administrator was removed.
 pub async fn end_streams(State(app): State<App>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let identity = verify_identity(headers, &app.tokens).ok().flatten();
@@ -145,12 +147,12 @@ pub async fn end_streams(State(app): State<App>, request: Request, next: Next) -
     }
 }
 
-impl FromRequestParts<App> for Maker {
+impl FromRequestParts<App> for Contributor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        caller.check_may_make(app)?;
+        caller.check_may_write(app)?;
         Ok(Self(caller))
     }
 }
@@ -172,7 +174,7 @@ mod tests {
     use super::is_loopback_name;
 
     #[test]
-    fn names_of_this_machine() {
+    fn loopback_names_are_recognised() {
         for name in ["localhost", "LOCALHOST:8082", "127.0.0.1:80", "127.9.9.9", "[::1]:8082", "[::1]"] {
             assert!(is_loopback_name(name), "{name}");
         }

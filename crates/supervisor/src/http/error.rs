@@ -1,4 +1,4 @@
-//! Domain errors as answers.
+//! Turns errors of the service into answers.
 
 use crate::guests::GuestError;
 use crate::runs::RunError;

@@ -1,42 +1,69 @@
-//! The events of a run: what has happened, then what happens, then the end.
+//! The events of a run: those that are stored, then those to come, until the run ends.
 //!
-//! A reader has at most a page of events in memory, without the artifacts that they tell of: those are read one by one
-//! as they are sent. However slow it is, it costs no more, and the run does not know of it.
+//! A reader has at most a page of events in memory, without the artifacts: each artifact is read when its event is sent. So
+//! a slow reader costs no more memory than a fast one, and does not hold up the run.
 
 use super::App;
 use super::caller::Caller;
+use crate::events::{NamedEvent, RunEvent};
 use crate::records::{Project, Run};
 use crate::tables;
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::request::Parts;
+use http::{HeaderValue, StatusCode};
 use kit::error::ApiError;
 use kit::headers;
-use kit::request::{Params, PathId};
+use kit::request::{PathId, Query};
 use kit::sse::{self, Event};
-use serde_json::Value;
+use serde::Deserialize;
 use store::follow::{Source, follow};
 use store::{Db, StoreError, events};
+use utoipa::IntoParams;
 
 const PAGE: i64 = 64;
 
-pub async fn run(State(app): State<App>, _: Caller, PathId(id): PathId) -> Result<Json<Value>, ApiError> {
-    Ok(Json(find(&app, &id).await?.to_json()))
+/// Describes a stream of events in the OpenAPI document.
+pub const STREAM: &str = "The events of the run, to its end. Each has an `id`, which rises by one through all runs of the \
+                          project, and the fields of the schema: `event` is its name, `data` is JSON.";
+
+/// Returns an event as it is sent, for the OpenAPI document.
+pub fn event_example() -> &'static str {
+    "id: 1\nevent: agent_start\ndata: {\"agent\":\"analyst\",\"phase\":\"prd\"}\n\n"
 }
 
+/// Returns a run.
+#[utoipa::path(get, path = "/api/runs/{id}", params(("id" = String, Path, description = "The run's id.")), responses(
+    (status = 200, body = Run),
+    (status = 404, description = "`NOT_FOUND`: no run has this id."),
+))]
+pub async fn run(State(app): State<App>, _: Caller, PathId(id): PathId) -> Result<Json<Run>, ApiError> {
+    Ok(Json(find(&app, &id).await?))
+}
+
+/// Sends the events of a run from its first, also after it has ended.
+#[utoipa::path(get, path = "/api/runs/{id}/events",
+    params(("id" = String, Path, description = "The run's id."), LastEventQuery,
+        ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was received: only later ones are \
+            sent.")),
+    responses(
+        (status = 200, description = STREAM, content((RunEvent = "text/event-stream", example = event_example)),
+            headers(("X-Run-ID" = String, description = "The run."))),
+        (status = 204, description = "The run has ended, and `Last-Event-ID` was its last event."),
+        (status = 404, description = "`NOT_FOUND`: no run has this id."),
+    ))]
 pub async fn of_run(
     State(app): State<App>,
     _: Caller,
     PathId(id): PathId,
-    params: Params,
-    headers: HeaderMap,
+    LastEventId(last_event): LastEventId,
 ) -> Result<Response, ApiError> {
     let run = find(&app, &id).await?;
-    let seen = last_event_id(&headers, &params)?.unwrap_or(0).max(run.first_event - 1);
+    let seen = last_event.unwrap_or(0).max(run.first_event - 1);
     if run.last_event.is_some_and(|last| seen >= last) {
-        return Ok(no_more());
+        return Ok(no_content());
     }
     Ok(stream(&app, run, seen))
 }
@@ -46,28 +73,43 @@ async fn find(app: &App, id: &str) -> Result<Run, ApiError> {
     run.ok_or_else(|| ApiError::not_found(format!("no run `{id}`")))
 }
 
-/// What a reader says to have seen; 0 is nothing.
-pub fn last_event_id(headers: &HeaderMap, params: &Params) -> Result<Option<i64>, ApiError> {
-    let given = headers::text(headers, "last-event-id").filter(|id| !id.is_empty());
-    let Some(text) = given.or(params.get("lastEventId")) else { return Ok(None) };
-    let id = text.trim().parse::<i64>().ok().filter(|id| *id >= 0);
-    let id =
-        id.ok_or_else(|| ApiError::invalid(format!("`Last-Event-ID` is `{text}`: expected an event's id")))?;
-    Ok(Some(id).filter(|id| *id > 0))
+/// The last event that a client has received, from the header `Last-Event-ID` or else from the query. None if it has
+/// received none, which a client may also write as 0.
+pub struct LastEventId(pub Option<i64>);
+
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct LastEventQuery {
+    /// The same as the header `Last-Event-ID`.
+    last_event_id: Option<String>,
 }
 
-/// The answer that ends a browser's attempts: it comes back by itself whenever a stream has ended.
-pub fn no_more() -> Response {
+impl<S: Send + Sync> FromRequestParts<S> for LastEventId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Query(query) = Query::<LastEventQuery>::from_request_parts(parts, state).await?;
+        let header = headers::text(&parts.headers, "last-event-id").filter(|id| !id.is_empty());
+        let Some(text) = header.or(query.last_event_id.as_deref()) else { return Ok(Self(None)) };
+        let id = text.trim().parse::<i64>().ok().filter(|id| *id >= 0);
+        let wrong = || ApiError::invalid(format!("`Last-Event-ID` is `{text}`: expected an event's id"));
+        Ok(Self(Some(id.ok_or_else(wrong)?).filter(|id| *id > 0)))
+    }
+}
+
+/// The answer after which a browser's `EventSource` does not come back.
+pub fn no_content() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// The run's events after `seen`.
+/// Sends the run's events after `seen`.
 pub fn stream(app: &App, run: Run, seen: i64) -> Response {
     let stream = Project::stream(&run.project_id);
     let wakeup = events::watch(&app.db, &stream);
     let run_events = RunEvents { db: app.db.clone(), stream, run_id: run.id.clone(), seen };
     let db = app.db.clone();
-    let events = follow(wakeup, run_events).and_then(move |event| whole(db.clone(), event));
+    let events = follow(wakeup, run_events).and_then(move |event| with_artifact(db.clone(), event));
     let mut response = sse::respond(events, app.drain.clone());
     if let Ok(id) = HeaderValue::from_str(&run.id) {
         response.headers_mut().insert("x-run-id", id);
@@ -86,7 +128,7 @@ struct RunEvents {
 impl Source for RunEvents {
     type Item = events::Event;
 
-    /// Returns none when the run is over and its last event was returned.
+    /// Returns none if the run has ended and its last event was returned.
     async fn next_page(&mut self) -> Result<Option<Vec<events::Event>>, StoreError> {
         let mut page = events::read(&self.db, &self.stream, self.seen, PAGE).await?;
         // In this order: if the run is open after the events were read, all of them belong to it.
@@ -102,15 +144,16 @@ impl Source for RunEvents {
     }
 }
 
-/// Adds the artifact that an event tells of, as it was then.
-async fn whole(db: Db, event: events::Event) -> Result<Event, StoreError> {
-    let events::Event { seq, kind, mut data, .. } = event;
-    if let Some(id) = data.as_object_mut().and_then(|data| data.remove("artifactId")) {
-        let artifact = tables::artifacts::get(&db, id.as_str().unwrap_or_default()).await?;
-        data["artifact"] = artifact.map_or(Value::Null, |mut artifact| {
-            artifact.superseded = false;
-            artifact.to_json()
-        });
+/// Adds the artifact that an event is about, as it was at the time of the event.
+async fn with_artifact(db: Db, event: events::Event) -> Result<Event, StoreError> {
+    let mut run_event = RunEvent::try_from(NamedEvent { name: event.kind, data: event.data })?;
+    if let Some((id, artifact)) = run_event.artifact()
+        && let Some(id) = id.take()
+        && let Some(mut found) = tables::artifacts::get(&db, &id).await?
+    {
+        found.superseded = false;
+        *artifact = Some(Box::new(found));
     }
-    Ok(Event { id: seq, name: kind, data })
+    let NamedEvent { name, data } = NamedEvent::try_from(&run_event)?;
+    Ok(Event { id: event.seq, name, data })
 }

@@ -1,13 +1,15 @@
-//! What a person decides about an artifact that waits for approval, and what is written of it.
+//! Decisions about artifacts that wait for approval, and how they are stored.
 
-use super::RunError;
-use crate::entry::Entry;
+use super::error::RunError;
+use crate::events::DecisionKind;
+use crate::project_tx::ProjectTx;
 use crate::records::{Artifact, Checkpoint};
+use crate::status::{CheckpointStatus, Level};
 use crate::tables;
-use crate::words::{Level, Mark};
 use crate::workflow::Output;
+use serde::de::IgnoredAny;
 
-/// What a person says to an artifact that waits for approval.
+/// What is decided about an artifact that waits for approval.
 pub enum Decision {
     Approve,
     Edit { content: String },
@@ -15,83 +17,75 @@ pub enum Decision {
 }
 
 impl Decision {
-    fn mark(&self) -> Mark {
+    pub fn kind(&self) -> DecisionKind {
         match self {
-            Self::Approve => Mark::Approved,
-            Self::Edit { .. } => Mark::Edited,
-            Self::Reject { .. } => Mark::Rejected,
-        }
-    }
-
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Edit { .. } => "edit",
-            Self::Reject { .. } => "reject",
+            Self::Approve => DecisionKind::Approve,
+            Self::Edit { .. } => DecisionKind::Edit,
+            Self::Reject { .. } => DecisionKind::Reject,
         }
     }
 }
 
-/// Answers an approval; the id of the artifact that an edit has made.
+/// Answers an approval. Returns the id of the artifact that an edit has made.
 pub async fn decide(
-    entry: &mut Entry<'_>,
+    tx: &mut ProjectTx<'_>,
     mut approval: Checkpoint,
     decision: Decision,
     by: &str,
 ) -> Result<Option<String>, RunError> {
-    approval.mark = decision.mark();
     approval.decided_by = Some(by.to_owned());
     let mut edited = None;
-    let name = decision.name();
-    match decision {
-        Decision::Approve => {}
+    let name = match decision {
+        Decision::Approve => {
+            approval.status = CheckpointStatus::Approved;
+            "approve"
+        }
         Decision::Edit { content } => {
-            let id = insert_edited(entry, &approval, content, by).await?;
+            let id = insert_edited(tx, &approval, content, by).await?;
+            approval.status = CheckpointStatus::Edited;
             approval.artifact_id = Some(id.clone());
             edited = Some(id);
+            "edit"
         }
         Decision::Reject { feedback } => {
-            // Its artifact stays until there is another.
+            // The rejected artifact stays until there is another.
+            approval.status = CheckpointStatus::Rejected;
             approval.feedback = Some(feedback);
+            "reject"
         }
-    }
-    if !tables::checkpoints::decide(entry.tx(), &approval).await? {
+    };
+    if !tables::checkpoints::decide(tx.inner(), &approval).await? {
         return Err(not_waiting(&approval.id));
     }
     let message = format!("{by} decided: {name}");
-    entry.log(Level::Info, &approval.phase, approval.agent.as_deref(), message);
+    tx.log(Level::Info, &approval.phase, approval.agent.as_deref(), message);
     Ok(edited)
 }
 
-/// The agent's artifact as a person has written it: a version of its own.
+/// Stores an edited artifact as a new version, and returns its id.
 async fn insert_edited(
-    entry: &mut Entry<'_>,
+    tx: &mut ProjectTx<'_>,
     approval: &Checkpoint,
     content: String,
     by: &str,
 ) -> Result<String, RunError> {
     let id = approval.artifact_id.clone().unwrap_or_default();
-    let old = tables::artifacts::get_locked(entry.tx(), &id).await?;
+    let old = tables::artifacts::get_locked(tx.inner(), &id).await?;
     let old = old.ok_or_else(|| RunError::Conflict("the artifact is gone".into()))?;
-    if old.kind == Output::Json.as_str()
-        && let Err(fault) = kit::json::parse::<serde_json::Value>(content.as_bytes())
+    if old.kind == Output::Json
+        && let Err(fault) = kit::json::parse::<IgnoredAny>(content.as_bytes())
     {
         return Err(RunError::Invalid(format!("`content` is not JSON, as this artifact is: {fault}")));
     }
-    let mut artifact = Artifact {
-        id: entry.new_id(),
-        content,
-        edited_by: Some(by.to_owned()),
-        created_at: entry.now(),
-        ..old
-    };
-    tables::artifacts::insert(entry.tx(), &mut artifact).await?;
+    let mut artifact =
+        Artifact { id: tx.new_id(), content, edited_by: Some(by.to_owned()), created_at: tx.now(), ..old };
+    tables::artifacts::insert(tx.inner(), &mut artifact).await?;
     Ok(artifact.id)
 }
 
 pub fn not_waiting(approval_id: &str) -> RunError {
     RunError::Conflict(format!(
-        "approval `{approval_id}` does not wait: it has been answered, or is none of this run"
+        "approval `{approval_id}` does not wait: it was answered already, or belongs to another run"
     ))
 }
 
@@ -101,7 +95,7 @@ pub fn which_one(waiting: &[Checkpoint]) -> RunError {
     });
     let named: Vec<String> = named.collect();
     RunError::Conflict(format!(
-        "{} artifacts wait: `approvalId` has to say which, {}",
+        "{} artifacts wait: set `approvalId` to one of {}",
         waiting.len(),
         named.join(" or ")
     ))

@@ -1,14 +1,16 @@
-//! Artifacts in all their versions.
+//! Artifacts, in all their versions.
 
 use crate::records::Artifact;
+use crate::status::StoredName;
+use kit::fields::Time;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str =
     "id, project_id, run_id, phase, agent, type, content, version, superseded, edited_by, created_at";
 
-/// As the agent's next version, which supersedes the one before it. `version` is what the database says.
+/// Inserts an artifact as the agent's next version, which supersedes the one before it, and sets its `version`.
 pub async fn insert(tx: &mut Tx, artifact: &mut Artifact) -> Result<(), StoreError> {
     let update = "UPDATE artifacts SET superseded = 1 WHERE project_id = $1 AND phase = $2 AND agent = $3
         AND superseded = 0";
@@ -20,25 +22,34 @@ pub async fn insert(tx: &mut Tx, artifact: &mut Artifact) -> Result<(), StoreErr
          FROM artifacts WHERE project_id = $2 AND phase = $4 AND agent = $5 RETURNING version"
     );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&artifact.id).bind(&artifact.project_id);
-    let query = query.bind(&artifact.run_id).bind(&artifact.phase).bind(&artifact.agent).bind(&artifact.kind);
-    let query = query.bind(&artifact.content).bind(&artifact.edited_by).bind(artifact.created_at);
+    let query = query.bind(&artifact.run_id).bind(&artifact.phase).bind(&artifact.agent);
+    let query = query
+        .bind(artifact.kind.as_str())
+        .bind(&artifact.content)
+        .bind(&artifact.edited_by)
+        .bind(artifact.created_at.0);
     artifact.version = query.fetch_one(tx.conn()).await?.try_get(0)?;
     Ok(())
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Artifact>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;
-    row.as_ref().map(artifact_of).transpose()
+    select(db.read(), id).await
 }
 
 pub async fn get_locked(tx: &mut Tx, id: &str) -> Result<Option<Artifact>, StoreError> {
+    select(tx.conn(), id).await
+}
+
+async fn select(
+    executor: impl Executor<'_, Database = Any>,
+    id: &str,
+) -> Result<Option<Artifact>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM artifacts WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
+    let row = sqlx::query(sql).bind(id).fetch_optional(executor).await?;
     row.as_ref().map(artifact_of).transpose()
 }
 
-/// An agent's current one.
+/// Returns the current artifact of an agent.
 pub async fn current(db: &Db, project_id: &str, agent: &str) -> Result<Option<Artifact>, StoreError> {
     let sql = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM artifacts WHERE project_id = $1 AND agent = $2 AND superseded = 0
@@ -52,11 +63,11 @@ pub async fn current(db: &Db, project_id: &str, agent: &str) -> Result<Option<Ar
 pub struct Filter<'a> {
     pub all_versions: bool,
     pub phase: Option<&'a str>,
-    /// Those made after this one.
+    /// The id of an artifact: only those that were made after it.
     pub after: Option<&'a str>,
 }
 
-/// The ids of a project's artifacts and the bytes of their contents, in the order of their making.
+/// Returns the ids of a project's artifacts and the bytes of their contents, the oldest first.
 pub async fn sizes(
     db: &Db,
     project_id: &str,
@@ -71,8 +82,8 @@ pub async fn sizes(
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get::<i64, _>(1)? as usize))).collect()
 }
 
-/// The current artifacts, in the order of their making. Contents are whole up to `bytes` of them all; of those that
-/// follow only the first `excerpt` characters are read, and true is returned with them.
+/// Returns the current artifacts, the oldest first. Contents are whole until all together have `bytes`; of the contents
+/// after that only the first `excerpt` characters are read, and true is returned with those that are longer.
 pub async fn current_within(
     db: &Db,
     project_id: &str,
@@ -100,11 +111,11 @@ fn artifact_of(row: &AnyRow) -> Result<Artifact, StoreError> {
         run_id: row.try_get("run_id")?,
         phase: row.try_get("phase")?,
         agent: row.try_get("agent")?,
-        kind: row.try_get("type")?,
+        kind: StoredName::parse(&row.try_get::<String, _>("type")?)?,
         content: row.try_get("content")?,
         version: row.try_get("version")?,
         superseded: row.try_get::<i64, _>("superseded")? != 0,
         edited_by: row.try_get("edited_by")?,
-        created_at: row.try_get("created_at")?,
+        created_at: Time(row.try_get("created_at")?),
     })
 }

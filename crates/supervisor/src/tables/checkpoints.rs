@@ -1,9 +1,10 @@
-//! Checkpoints, and the approvals among them.
+//! Checkpoints. Those that are `waiting` are approvals.
 
 use crate::records::{Checkpoint, EXCERPT};
-use crate::words::{Mark, Word};
+use crate::status::StoredName;
+use kit::fields::Time;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str =
@@ -14,35 +15,43 @@ pub async fn insert(tx: &mut Tx, checkpoint: &Checkpoint) -> Result<(), StoreErr
         format!("INSERT INTO checkpoints ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&checkpoint.id).bind(&checkpoint.project_id);
     let query = query.bind(&checkpoint.run_id).bind(&checkpoint.phase).bind(&checkpoint.agent);
-    let query = query.bind(checkpoint.step).bind(checkpoint.mark.as_str()).bind(&checkpoint.artifact_id);
-    let query = query.bind(&checkpoint.feedback).bind(&checkpoint.decided_by).bind(checkpoint.created_at);
+    let query = query.bind(checkpoint.step).bind(checkpoint.status.as_str()).bind(&checkpoint.artifact_id);
+    let query = query.bind(&checkpoint.feedback).bind(&checkpoint.decided_by).bind(checkpoint.created_at.0);
     query.execute(tx.conn()).await?;
     Ok(())
 }
 
-/// A person's answer to an approval. False where it has been answered before.
+/// Stores the answer to an approval. Returns false if it was answered before.
 pub async fn decide(tx: &mut Tx, decided: &Checkpoint) -> Result<bool, StoreError> {
     let update = "UPDATE checkpoints SET status = $2, artifact_id = $3, feedback = $4, decided_by = $5
         WHERE id = $1 AND status = 'waiting'";
-    let query = sqlx::query(update).bind(&decided.id).bind(decided.mark.as_str()).bind(&decided.artifact_id);
+    let query =
+        sqlx::query(update).bind(&decided.id).bind(decided.status.as_str()).bind(&decided.artifact_id);
     let query = query.bind(&decided.feedback).bind(&decided.decided_by);
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
-/// In their order.
+/// Returns the checkpoints of a run, the oldest first.
 pub async fn of_run(db: &Db, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
-    let rows = sqlx::query(sql).bind(run_id).fetch_all(db.read()).await?;
-    rows.iter().map(checkpoint_of).collect()
+    select_of_run(db.read(), run_id).await
 }
 
+/// Returns the checkpoints of a run, the oldest first, in a transaction that has locked its project.
 pub async fn of_run_locked(tx: &mut Tx, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
+    select_of_run(tx.conn(), run_id).await
+}
+
+async fn select_of_run(
+    executor: impl Executor<'_, Database = Any>,
+    run_id: &str,
+) -> Result<Vec<Checkpoint>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
-    let rows = sqlx::query(sql).bind(run_id).fetch_all(tx.conn()).await?;
+    let rows = sqlx::query(sql).bind(run_id).fetch_all(executor).await?;
     rows.iter().map(checkpoint_of).collect()
 }
 
-/// The newest first. Of a long feedback, only as many characters are read as tell that it is long.
+/// Returns the newest checkpoints of a project, the newest first. Long feedback is cut to one character more than is
+/// shown, so that its length can be seen.
 pub async fn newest(db: &Db, project_id: &str, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
     let columns = COLUMNS.replace("feedback", &format!("substr(feedback, 1, {}) AS feedback", EXCERPT + 1));
     let sql = AssertSqlSafe(format!(
@@ -60,10 +69,10 @@ fn checkpoint_of(row: &AnyRow) -> Result<Checkpoint, StoreError> {
         phase: row.try_get("phase")?,
         agent: row.try_get("agent")?,
         step: row.try_get("step")?,
-        mark: <Mark as Word>::parse(&row.try_get::<String, _>("status")?)?,
+        status: StoredName::parse(&row.try_get::<String, _>("status")?)?,
         artifact_id: row.try_get("artifact_id")?,
         feedback: row.try_get("feedback")?,
         decided_by: row.try_get("decided_by")?,
-        created_at: row.try_get("created_at")?,
+        created_at: Time(row.try_get("created_at")?),
     })
 }

@@ -1,15 +1,17 @@
-//! What happened to a project, in words.
+//! Lines of the projects' logs.
 
 use super::AFTER_ALL;
 use crate::records::Log;
+use crate::status::StoredName;
+use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
 pub async fn insert_all(tx: &mut Tx, project_id: &str, logs: &[Log]) -> Result<(), StoreError> {
     let row = |row: usize| {
-        let places: Vec<String> = (row * 6 + 2..row * 6 + 8).map(|place| format!("${place}")).collect();
-        format!("($1, {})", places.join(", "))
+        let parameters: Vec<String> = (row * 6 + 2..row * 6 + 8).map(|number| format!("${number}")).collect();
+        format!("($1, {})", parameters.join(", "))
     };
     let rows: Vec<String> = (0..logs.len()).map(row).collect();
     let sql = format!(
@@ -18,14 +20,14 @@ pub async fn insert_all(tx: &mut Tx, project_id: &str, logs: &[Log]) -> Result<(
     );
     let mut query = sqlx::query(AssertSqlSafe(sql)).bind(project_id);
     for log in logs {
-        query = query.bind(&log.id).bind(&log.level).bind(&log.message).bind(&log.agent).bind(&log.phase);
-        query = query.bind(log.created_at);
+        query = query.bind(&log.id).bind(log.level.as_str()).bind(&log.message).bind(&log.agent);
+        query = query.bind(&log.phase).bind(log.created_at.0);
     }
     query.execute(tx.conn()).await?;
     Ok(())
 }
 
-/// The newest first: those older than `before`.
+/// Returns lines older than `before`, the newest first.
 pub async fn page(
     db: &Db,
     project_id: &str,
@@ -42,10 +44,10 @@ pub async fn page(
 fn log_of(row: &AnyRow) -> Result<Log, StoreError> {
     Ok(Log {
         id: row.try_get("id")?,
-        level: row.try_get("level")?,
+        level: StoredName::parse(&row.try_get::<String, _>("level")?)?,
         message: row.try_get("message")?,
         agent: row.try_get("agent")?,
         phase: row.try_get("phase")?,
-        created_at: row.try_get("created_at")?,
+        created_at: Time(row.try_get("created_at")?),
     })
 }

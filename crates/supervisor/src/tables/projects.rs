@@ -1,8 +1,9 @@
-//! Projects.
+//! Projects and their seeds.
 
 use super::AFTER_ALL;
 use crate::records::Project;
-use crate::words::{ProjectStatus, Word};
+use crate::status::{ProjectStatus, StoredName};
+use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
@@ -15,13 +16,13 @@ pub async fn insert(tx: &mut Tx, project: &Project, product_seed: &str) -> Resul
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&project.id).bind(&project.name);
     let query = query.bind(&project.seed_excerpt).bind(project.seed_length).bind(&project.current_phase);
     let query = query.bind(project.status.as_str()).bind(i64::from(project.by_guest));
-    query.bind(project.created_at).bind(project.updated_at).execute(tx.conn()).await?;
+    query.bind(project.created_at.0).bind(project.updated_at.0).execute(tx.conn()).await?;
     let insert = sqlx::query("INSERT INTO seeds (project_id, product_seed) VALUES ($1, $2)");
     insert.bind(&project.id).bind(product_seed).execute(tx.conn()).await?;
     Ok(())
 }
 
-/// The whole seed of a project. None if the project is gone.
+/// Returns the whole seed of a project. None if there is no such project.
 pub async fn seed(db: &Db, id: &str) -> Result<Option<String>, StoreError> {
     let query = sqlx::query("SELECT product_seed FROM seeds WHERE project_id = $1").bind(id);
     Ok(query.fetch_optional(db.read()).await?.map(|row| row.try_get(0)).transpose()?)
@@ -33,7 +34,7 @@ pub async fn get(db: &Db, id: &str) -> Result<Option<Project>, StoreError> {
     row.as_ref().map(project_of).transpose()
 }
 
-/// Locked to the end of `tx`: whoever changes anything of a project begins with this.
+/// Locks the project until the end of `tx`. Every change to a project does this first.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Project>, StoreError> {
     let now = tx.db().clock().now_ms();
     let sql = AssertSqlSafe(format!("UPDATE projects SET updated_at = $2 WHERE id = $1 RETURNING {COLUMNS}"));
@@ -41,7 +42,7 @@ pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Project>, StoreError> 
     row.as_ref().map(project_of).transpose()
 }
 
-/// The newest first: those older than `before`.
+/// Returns projects older than `before`, the newest first.
 pub async fn page(db: &Db, before: Option<&str>, limit: usize) -> Result<Vec<Project>, StoreError> {
     let sql =
         AssertSqlSafe(format!("SELECT {COLUMNS} FROM projects WHERE id < $1 ORDER BY id DESC LIMIT $2"));
@@ -61,7 +62,7 @@ pub async fn set_phase(tx: &mut Tx, id: &str, phase: &str) -> Result<(), StoreEr
     Ok(())
 }
 
-/// With all that hangs on it.
+/// Deletes a project with the rows of all tables that refer to it.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM projects WHERE id = $1").bind(id).execute(tx.conn()).await?;
     Ok(())
@@ -74,9 +75,9 @@ fn project_of(row: &AnyRow) -> Result<Project, StoreError> {
         seed_excerpt: row.try_get("seed_excerpt")?,
         seed_length: row.try_get("seed_length")?,
         current_phase: row.try_get("current_phase")?,
-        status: Word::parse(&row.try_get::<String, _>("status")?)?,
+        status: StoredName::parse(&row.try_get::<String, _>("status")?)?,
         by_guest: row.try_get::<i64, _>("by_guest")? != 0,
-        created_at: row.try_get("created_at")?,
-        updated_at: row.try_get("updated_at")?,
+        created_at: Time(row.try_get("created_at")?),
+        updated_at: Time(row.try_get("updated_at")?),
     })
 }

@@ -1,9 +1,10 @@
 //! Runs of phases.
 
 use crate::records::Run;
-use crate::words::{RunStatus, Signal, Word};
+use crate::status::{RunStatus, Signal, StoredName};
+use kit::fields::Time;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "id, project_id, phase, status, signal, reason, provider, model, caller, guest_address, job_id, \
@@ -14,56 +15,63 @@ pub async fn insert(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
         "INSERT INTO runs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
     );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&run.id).bind(&run.project_id).bind(&run.phase);
-    let query = query.bind(run.status.as_str()).bind(run.signal.map(Word::as_str)).bind(&run.reason);
+    let query = query.bind(run.status.as_str()).bind(run.signal.map(StoredName::as_str)).bind(&run.reason);
     let query = query.bind(&run.provider).bind(&run.model).bind(&run.caller).bind(&run.guest_address);
     let query = query.bind(run.job_id).bind(run.first_event).bind(run.last_event);
-    query.bind(run.created_at).bind(run.ended_at).execute(tx.conn()).await?;
+    query.bind(run.created_at.0).bind(run.ended_at.map(|time| time.0)).execute(tx.conn()).await?;
     Ok(())
 }
 
-/// All that changes in the life of a run.
+/// Stores everything that may change in a run.
 pub async fn update(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
     let update =
         "UPDATE runs SET status = $2, signal = $3, reason = $4, caller = $5, job_id = $6, last_event = $7,
         ended_at = $8, provider = $9, model = $10, guest_address = $11 WHERE id = $1";
     let query = sqlx::query(update).bind(&run.id).bind(run.status.as_str());
-    let query = query.bind(run.signal.map(Word::as_str)).bind(&run.reason).bind(&run.caller).bind(run.job_id);
-    let query = query.bind(run.last_event).bind(run.ended_at).bind(&run.provider).bind(&run.model);
+    let query =
+        query.bind(run.signal.map(StoredName::as_str)).bind(&run.reason).bind(&run.caller).bind(run.job_id);
+    let query =
+        query.bind(run.last_event).bind(run.ended_at.map(|time| time.0)).bind(&run.provider).bind(&run.model);
     query.bind(&run.guest_address).execute(tx.conn()).await?;
     Ok(())
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Run>, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(db.read()).await?;
-    row.as_ref().map(run_of).transpose()
+    select(db.read(), id).await
 }
 
-/// As it is now, in a transaction that has locked its project.
+/// Returns the run as it is now, in a transaction that has locked its project.
 pub async fn get_locked(tx: &mut Tx, id: &str) -> Result<Option<Run>, StoreError> {
+    select(tx.conn(), id).await
+}
+
+async fn select(executor: impl Executor<'_, Database = Any>, id: &str) -> Result<Option<Run>, StoreError> {
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM runs WHERE id = $1"));
-    let row = sqlx::query(sql).bind(id).fetch_optional(tx.conn()).await?;
+    let row = sqlx::query(sql).bind(id).fetch_optional(executor).await?;
     row.as_ref().map(run_of).transpose()
 }
 
-/// The project's latest, in a transaction that has locked it. Where a run is open, it is this one.
+/// Returns the project's latest run, in a transaction that has locked the project. If a run is open, it is the latest.
 pub async fn latest_locked(tx: &mut Tx, project_id: &str) -> Result<Option<Run>, StoreError> {
-    let row = sqlx::query(latest_sql()).bind(project_id).fetch_optional(tx.conn()).await?;
-    row.as_ref().map(run_of).transpose()
+    select_latest(tx.conn(), project_id).await
 }
 
 pub async fn latest(db: &Db, project_id: &str) -> Result<Option<Run>, StoreError> {
-    let row = sqlx::query(latest_sql()).bind(project_id).fetch_optional(db.read()).await?;
+    select_latest(db.read(), project_id).await
+}
+
+async fn select_latest(
+    executor: impl Executor<'_, Database = Any>,
+    project_id: &str,
+) -> Result<Option<Run>, StoreError> {
+    let sql = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM runs WHERE project_id = $1 ORDER BY first_event DESC LIMIT 1"
+    ));
+    let row = sqlx::query(sql).bind(project_id).fetch_optional(executor).await?;
     row.as_ref().map(run_of).transpose()
 }
 
-fn latest_sql() -> AssertSqlSafe<String> {
-    AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM runs WHERE project_id = $1 ORDER BY first_event DESC LIMIT 1"
-    ))
-}
-
-/// The run that has the first event after `event`, or will have it.
+/// Returns the run that has the first event after `event`, or will have it.
 pub async fn after_event(db: &Db, project_id: &str, event: i64) -> Result<Option<Run>, StoreError> {
     let sql = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM runs WHERE project_id = $1 AND (last_event IS NULL OR last_event > $2)
@@ -73,7 +81,7 @@ pub async fn after_event(db: &Db, project_id: &str, event: i64) -> Result<Option
     row.as_ref().map(run_of).transpose()
 }
 
-/// The newest first: those older than the run `before`.
+/// Returns runs older than the run `before`, the newest first.
 pub async fn page(
     db: &Db,
     project_id: &str,
@@ -89,7 +97,7 @@ pub async fn page(
     query.fetch_all(db.read()).await?.iter().map(run_of).collect()
 }
 
-/// Whether a phase has ever been completed.
+/// Returns whether a run of the phase was ever completed.
 pub async fn has_completed(tx: &mut Tx, project_id: &str, phase: &str) -> Result<bool, StoreError> {
     let select = "SELECT 1 FROM runs WHERE project_id = $1 AND phase = $2 AND status = $3 LIMIT 1";
     let query = sqlx::query(select).bind(project_id).bind(phase).bind(RunStatus::Complete.as_str());
@@ -102,8 +110,8 @@ fn run_of(row: &AnyRow) -> Result<Run, StoreError> {
         id: row.try_get("id")?,
         project_id: row.try_get("project_id")?,
         phase: row.try_get("phase")?,
-        status: Word::parse(&row.try_get::<String, _>("status")?)?,
-        signal: signal.as_deref().map(<Signal as Word>::parse).transpose()?,
+        status: StoredName::parse(&row.try_get::<String, _>("status")?)?,
+        signal: signal.as_deref().map(<Signal as StoredName>::parse).transpose()?,
         reason: row.try_get("reason")?,
         provider: row.try_get("provider")?,
         model: row.try_get("model")?,
@@ -112,7 +120,7 @@ fn run_of(row: &AnyRow) -> Result<Run, StoreError> {
         job_id: row.try_get("job_id")?,
         first_event: row.try_get("first_event")?,
         last_event: row.try_get("last_event")?,
-        created_at: row.try_get("created_at")?,
-        ended_at: row.try_get("ended_at")?,
+        created_at: Time(row.try_get("created_at")?),
+        ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(Time),
     })
 }

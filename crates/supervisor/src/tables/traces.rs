@@ -1,8 +1,9 @@
-//! Traces: each agent at work, from its start to its end.
+//! Traces: the steps of agents, from their start to their end.
 
 use super::AFTER_ALL;
 use crate::records::Trace;
-use crate::words::{TraceStatus, Word};
+use crate::status::{StoredName, TraceStatus};
+use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
@@ -16,7 +17,7 @@ pub async fn insert(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
     );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&trace.id).bind(&trace.project_id).bind(&trace.run_id);
     let query = query.bind(&trace.phase).bind(&trace.agent).bind(trace.status.as_str()).bind(trace.progress);
-    query.bind(&trace.provider).bind(&trace.model).bind(trace.started_at).execute(tx.conn()).await?;
+    query.bind(&trace.provider).bind(&trace.model).bind(trace.started_at.0).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -26,7 +27,7 @@ pub async fn set_progress(tx: &mut Tx, id: &str, progress: i64) -> Result<(), St
     Ok(())
 }
 
-/// Ends with an artifact. The provider is said again: it may have been set up otherwise since the start.
+/// Ends a trace whose step has made an artifact. The provider is stored again: a restart may have changed the settings.
 pub async fn complete(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
     let update =
         "UPDATE traces SET status = $2, progress = 100, provider = $3, model = $4, input_tokens = $5,
@@ -34,27 +35,27 @@ pub async fn complete(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
     let query = sqlx::query(update).bind(&trace.id).bind(TraceStatus::Complete.as_str());
     let query =
         query.bind(&trace.provider).bind(&trace.model).bind(trace.input_tokens).bind(trace.output_tokens);
-    query.bind(trace.ended_at).execute(tx.conn()).await?;
+    query.bind(trace.ended_at.map(|time| time.0)).execute(tx.conn()).await?;
     Ok(())
 }
 
-pub async fn fail(tx: &mut Tx, id: &str, error: &str, now: i64) -> Result<(), StoreError> {
+pub async fn fail(tx: &mut Tx, id: &str, error: &str, now: Time) -> Result<(), StoreError> {
     let update = "UPDATE traces SET status = $2, error = $3, ended_at = $4 WHERE id = $1";
-    let query = sqlx::query(update).bind(id).bind(TraceStatus::Error.as_str()).bind(error).bind(now);
+    let query = sqlx::query(update).bind(id).bind(TraceStatus::Error.as_str()).bind(error).bind(now.0);
     query.execute(tx.conn()).await?;
     Ok(())
 }
 
-/// Ends whatever of a run is still at work, and says which agents that were.
-pub async fn interrupt_all(tx: &mut Tx, run_id: &str, now: i64) -> Result<Vec<String>, StoreError> {
+/// Ends the running traces of a run, and returns their agents.
+pub async fn interrupt_all(tx: &mut Tx, run_id: &str, now: Time) -> Result<Vec<String>, StoreError> {
     let update = "UPDATE traces SET status = $2, ended_at = $3 WHERE run_id = $1 AND status = 'running'
         RETURNING agent";
-    let query = sqlx::query(update).bind(run_id).bind(TraceStatus::Interrupted.as_str()).bind(now);
+    let query = sqlx::query(update).bind(run_id).bind(TraceStatus::Interrupted.as_str()).bind(now.0);
     let rows = query.fetch_all(tx.conn()).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Those of a run that are at work, or were when its process died.
+/// Returns the running traces of a run, including those whose process has died.
 pub async fn running(db: &Db, run_id: &str) -> Result<Vec<Trace>, StoreError> {
     let sql = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM traces WHERE run_id = $1 AND status = 'running' ORDER BY id"
@@ -63,7 +64,7 @@ pub async fn running(db: &Db, run_id: &str) -> Result<Vec<Trace>, StoreError> {
     rows.iter().map(trace_of).collect()
 }
 
-/// The newest first: those older than `before`.
+/// Returns traces older than `before`, the newest first.
 pub async fn page(
     db: &Db,
     project_id: &str,
@@ -84,14 +85,14 @@ fn trace_of(row: &AnyRow) -> Result<Trace, StoreError> {
         run_id: row.try_get("run_id")?,
         phase: row.try_get("phase")?,
         agent: row.try_get("agent")?,
-        status: Word::parse(&row.try_get::<String, _>("status")?)?,
+        status: StoredName::parse(&row.try_get::<String, _>("status")?)?,
         progress: row.try_get("progress")?,
         provider: row.try_get("provider")?,
         model: row.try_get("model")?,
         input_tokens: row.try_get("input_tokens")?,
         output_tokens: row.try_get("output_tokens")?,
         error: row.try_get("error")?,
-        started_at: row.try_get("started_at")?,
-        ended_at: row.try_get("ended_at")?,
+        started_at: Time(row.try_get("started_at")?),
+        ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(Time),
     })
 }

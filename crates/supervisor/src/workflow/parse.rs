@@ -1,4 +1,4 @@
-//! A workflow from its file: every fault at once, each with its line.
+//! Reads a workflow from its file. All faults are reported at once, each with its line.
 
 use super::{Agent, Output, Phase, Workflow};
 use base::line_at;
@@ -20,14 +20,14 @@ const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(5 * 60);
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// From 1; absent where the fault is the file itself.
+    /// Counts from 1; absent if the file itself cannot be read.
     pub line: Option<usize>,
     pub message: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// As the person named it.
+    /// The path as it was given.
     pub file: String,
     pub all: Vec<Fault>,
 }
@@ -92,7 +92,7 @@ struct RawAgent {
     search: bool,
 }
 
-/// `prompt` gives the text of a prompt file, or why there is none.
+/// Parses a workflow. `prompt` reads the text of a prompt file.
 pub fn parse(text: &str, prompt: impl Fn(&str) -> Result<String, String>) -> Result<Workflow, Faults> {
     let mut finder = Finder { text, faults: Vec::new() };
     let raw: RawWorkflow = match toml::from_str(text) {
@@ -106,8 +106,8 @@ pub fn parse(text: &str, prompt: impl Fn(&str) -> Result<String, String>) -> Res
         finder.fault(0, "there is no `[[phase]]`");
     }
     finder.check_names(&raw);
-    for (place, phase) in raw.phase.iter().enumerate() {
-        finder.check_inputs(&raw.phase[..place], phase);
+    for (index, phase) in raw.phase.iter().enumerate() {
+        finder.check_inputs(&raw.phase[..index], phase);
     }
     let phases = raw.phase.iter().map(|phase| finder.phase(phase, &prompt)).collect();
     if finder.faults.is_empty() { Ok(Workflow { phases }) } else { Err(finder.into_faults()) }
@@ -119,12 +119,12 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// `place` is a byte of the text.
-    fn fault(&mut self, place: usize, message: impl Into<String>) {
-        self.faults.push((place, message.into()));
+    /// Adds a fault at a byte of the text.
+    fn fault(&mut self, offset: usize, message: impl Into<String>) {
+        self.faults.push((offset, message.into()));
     }
 
-    /// In the order of their lines.
+    /// Returns the faults in the order of their lines.
     fn into_faults(mut self) -> Faults {
         self.faults.sort_by_key(|(place, _)| *place);
         let faults = self.faults.iter().map(|(place, message)| Fault {
@@ -148,16 +148,16 @@ impl Finder<'_> {
     }
 
     fn check_name<'a>(&mut self, what: &str, name: &'a Spanned<String>, seen: &mut BTreeSet<&'a str>) {
-        let (place, text) = (name.span().start, name.get_ref().as_str());
+        let (offset, text) = (name.span().start, name.get_ref().as_str());
         let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(allowed) {
             let article = if what == "agent" { "an" } else { "a" };
             let message =
                 format!("`{text}` is no name of {article} {what}: expected 1 to {LONGEST_NAME} of a-z 0-9 -");
-            self.fault(place, message);
+            self.fault(offset, message);
         }
         if !seen.insert(text) {
-            self.fault(place, format!("there is another {what} named `{text}`"));
+            self.fault(offset, format!("there is another {what} named `{text}`"));
         }
     }
 
@@ -178,16 +178,16 @@ impl Finder<'_> {
                 self.fault(input.span().start, message);
             }
         }
-        if let Some(circle) = circle(phase) {
+        if let Some(cycle) = cycle(phase) {
             let names: Vec<String> =
-                circle.iter().map(|agent| format!("`{}`", agent.name.get_ref())).collect();
+                cycle.iter().map(|agent| format!("`{}`", agent.name.get_ref())).collect();
             let message = format!("a cycle: {} wait for each other's artifacts", names.join(", "));
             let message = if names.len() == 1 {
                 format!("a cycle: {} waits for its own artifact", names[0])
             } else {
                 message
             };
-            self.fault(circle[0].name.span().start, message);
+            self.fault(cycle[0].name.span().start, message);
         }
     }
 
@@ -244,8 +244,8 @@ impl Finder<'_> {
     }
 }
 
-/// Agents of which none can ever start, if there are any.
-fn circle(phase: &RawPhase) -> Option<Vec<&RawAgent>> {
+/// Returns agents that wait for each other's artifacts, so that none of them can start.
+fn cycle(phase: &RawPhase) -> Option<Vec<&RawAgent>> {
     let mut waiting: Vec<&RawAgent> = phase.agent.iter().collect();
     loop {
         let names: Vec<&str> = waiting.iter().map(|agent| agent.name.get_ref().as_str()).collect();

@@ -1,4 +1,4 @@
-//! Workflows that are right, and the faults of those that are not.
+//! Tests of valid workflows, and of the faults of others.
 
 use super::super::DefaultModel;
 use super::*;
@@ -45,7 +45,7 @@ fn a_workflow_has_defaults_for_all_but_names_and_prompts() {
 }
 
 #[test]
-fn a_run_is_asked_before_the_workflow_and_the_workflow_before_the_default() {
+fn the_run_chooses_the_model_before_the_workflow_and_the_workflow_before_the_default() {
     let lines = ["", "provider = \"gemini\"\nmodel = \"m-c\"", "model = \"m-own\""];
     let agents: Vec<String> =
         lines.iter().zip(["x", "y", "z"]).map(|(lines, name)| agent(name, lines)).collect();
@@ -96,7 +96,7 @@ fn every_fault_has_its_line() {
 }
 
 #[test]
-fn circles_and_empty_workflows_are_faults() {
+fn cycles_and_empty_workflows_are_faults() {
     let text = format!(
         "{PHASE}{}{}{}",
         agent("x", "inputs = [\"z\"]"),
@@ -111,7 +111,7 @@ fn circles_and_empty_workflows_are_faults() {
 }
 
 #[test]
-fn what_is_no_toml_or_no_workflow_says_where() {
+fn a_file_that_is_not_a_workflow_is_refused_with_its_line() {
     let unknown = format!("{PHASE}{}", agent("x", "prompts = 1"));
     assert!(faults(&unknown)[0].starts_with("line 6: unknown field `prompts`"), "{:?}", faults(&unknown));
     assert!(faults("[[phase]\n")[0].starts_with("line 1: "), "{:?}", faults("[[phase]\n"));

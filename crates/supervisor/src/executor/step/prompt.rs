@@ -1,51 +1,53 @@
-//! What an agent is told, fitted to what its model can read.
+//! The messages to an agent's model, cut to fit its context window.
 
 use super::knowledge::Passage;
 use crate::records::Artifact;
 use crate::workflow::{Agent, Output};
 use llm::{Message, Model};
 
-/// For what a chat template adds around the messages.
+/// Tokens that a chat template adds around the messages.
 const TEMPLATE_TOKENS: usize = 64;
 const SHORTENED: &str = "[shortened here]";
 const JSON_RULE: &str = "\nAnswer with one JSON value and nothing else: no text before or after it.";
 
-pub struct Material {
-    /// Of the project.
+/// What an agent reads.
+pub struct PromptContext {
+    /// The project's name.
     pub name: String,
     pub product_seed: String,
     pub inputs: Vec<Artifact>,
     pub passages: Vec<Passage>,
-    /// The rejected text, and what a person said to it.
+    /// The rejected text, and the feedback to it.
     pub feedback: Option<(String, String)>,
 }
 
-/// The role goes before everything else; what others have written is material in the user's message.
-pub fn messages(agent: &Agent, material: &Material, model: &Model) -> Vec<Message> {
+/// Returns the messages to the model: the agent's prompt as the system message, and everything that others have written
+/// in the user message.
+pub fn messages(agent: &Agent, context: &PromptContext, model: &Model) -> Vec<Message> {
     let rule = if agent.output == Output::Json { JSON_RULE } else { "" };
     let system = format!("{}{rule}", agent.prompt.trim_end());
-    let sections = sections(material);
+    let sections = sections(context);
     let taken = model.tokens(&system) + agent.max_tokens + TEMPLATE_TOKENS;
     let budget = model.window().saturating_sub(taken);
     let user = fit(sections, budget, |text| model.tokens(text));
     vec![Message::system(system), Message::user(user)]
 }
 
-/// A heading, and the text that may be shortened.
+/// A heading, and a text that may be shortened.
 type Section = (String, String);
 
-fn sections(material: &Material) -> Vec<Section> {
+fn sections(context: &PromptContext) -> Vec<Section> {
     let mut sections =
-        vec![(format!("# Project: {}", one_line(&material.name)), material.product_seed.clone())];
-    if let Some((rejected, feedback)) = &material.feedback {
+        vec![(format!("# Project: {}", one_line(&context.name)), context.product_seed.clone())];
+    if let Some((rejected, feedback)) = &context.feedback {
         sections.push(("# The last version, which was rejected".to_owned(), rejected.clone()));
         let feedback = if feedback.trim().is_empty() { "None was given." } else { feedback };
         sections.push(("# Feedback: change this".to_owned(), feedback.to_owned()));
     }
-    let inputs = material.inputs.iter();
+    let inputs = context.inputs.iter();
     sections.extend(inputs.map(|input| (format!("# Material from {}", input.agent), input.content.clone())));
-    if !material.passages.is_empty() {
-        let passages: Vec<String> = material
+    if !context.passages.is_empty() {
+        let passages: Vec<String> = context
             .passages
             .iter()
             .map(|passage| format!("From \"{}\":\n{}", one_line(&passage.title), passage.text.trim()))
@@ -59,7 +61,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// All of them where they fit. Else each gets an equal share, and what the short ones leave goes to the long ones.
+/// Joins the sections. If they do not fit, each gets an equal share of the tokens, and what short sections do not need goes
+/// to the long ones.
 fn fit(sections: Vec<Section>, budget: usize, tokens: impl Fn(&str) -> usize) -> String {
     let sizes: Vec<usize> = sections.iter().map(|(heading, text)| tokens(heading) + tokens(text)).collect();
     let share = fair_share(&sizes, budget);
@@ -71,13 +74,13 @@ fn fit(sections: Vec<Section>, budget: usize, tokens: impl Fn(&str) -> usize) ->
     fitted.collect::<Vec<String>>().join("\n\n")
 }
 
-/// The most that each may have, so that all together have at most `budget`.
+/// Returns the most tokens that each section may have, so that all together have at most `budget`.
 fn fair_share(sizes: &[usize], budget: usize) -> usize {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
     let mut left = budget;
-    for (place, size) in sorted.iter().enumerate() {
-        let share = left / (sorted.len() - place);
+    for (index, size) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - index);
         if *size > share {
             return share;
         }
@@ -86,7 +89,7 @@ fn fair_share(sizes: &[usize], budget: usize) -> usize {
     usize::MAX
 }
 
-/// The beginning of a text, up to the end of a line, with at most `share` tokens.
+/// Returns the beginning of a text, up to the end of a line, with at most `share` tokens.
 fn shorten(text: &str, share: usize, tokens: &impl Fn(&str) -> usize) -> String {
     let mut kept = text;
     loop {
@@ -94,7 +97,7 @@ fn shorten(text: &str, share: usize, tokens: &impl Fn(&str) -> usize) -> String 
         if size <= share {
             return format!("{}\n{SHORTENED}", kept.trim_end());
         }
-        // Less than its share of the bytes: the beginning may have more tokens than the rest.
+        // A little less than the share of the bytes: the beginning may have more tokens than the rest.
         let mut end = kept.len() * share / (size + 1);
         while !kept.is_char_boundary(end) {
             end -= 1;

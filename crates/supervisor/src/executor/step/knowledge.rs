@@ -1,20 +1,20 @@
-//! The knowledge service's search as an agent's tool: over HTTP, as whoever started the run.
+//! Searches the knowledge service for an agent: over HTTP, in the name of the caller who started the run.
 
 use base::token::{Claims, Tokens};
 use kit::headers::IDENTITY;
-use serde_json::Value;
+use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_PASSAGES: &str = "5";
-/// The seed may be long; what it is about stands at its beginning.
+/// Characters of the question. A seed may be long, and its beginning says what it is about.
 const QUESTION_CHARACTERS: usize = 500;
 
 #[derive(Clone)]
 pub struct KnowledgeSearch {
     client: reqwest::Client,
-    /// One is enough; the next is asked where it does not answer.
+    /// Addresses of the service. The next is asked if one does not answer.
     urls: Arc<[String]>,
     tokens: Arc<Tokens>,
 }
@@ -25,17 +25,36 @@ pub struct Passage {
     pub text: String,
 }
 
+/// The parts of the knowledge service's answer that are used here.
+#[derive(Deserialize)]
+struct SearchAnswer {
+    results: Vec<Hit>,
+}
+
+#[derive(Deserialize)]
+struct Hit {
+    text: String,
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    document_title: Option<String>,
+}
+
 impl KnowledgeSearch {
-    /// None without an address.
+    /// Returns none if there is no address.
     pub fn new(urls: Vec<String>, tokens: Arc<Tokens>) -> Result<Option<Self>, reqwest::Error> {
         if urls.is_empty() {
             return Ok(None);
         }
-        let client = reqwest::Client::builder().timeout(PATIENCE).no_proxy().build()?;
+        let client = reqwest::Client::builder().timeout(TIMEOUT).no_proxy().build()?;
         Ok(Some(Self { client, urls: urls.into(), tokens }))
     }
 
-    /// Passages about a project among the documents of `caller`, whose claims these are; or why there are none.
+    /// Returns passages about a project from the documents of a caller, given by its claims; or why there are none.
     pub async fn search(
         &self,
         name: &str,
@@ -43,7 +62,7 @@ impl KnowledgeSearch {
         caller: Option<&str>,
     ) -> Result<Vec<Passage>, String> {
         let claims: Option<Claims> = caller.and_then(|claims| serde_json::from_str(claims).ok());
-        let claims = claims.ok_or("whoever started the run is unknown to the knowledge service")?;
+        let claims = claims.ok_or("the caller who started the run is unknown to the knowledge service")?;
         if !claims.has_scope("admin") {
             return Err("guests have no documents".to_owned());
         }
@@ -62,11 +81,10 @@ impl KnowledgeSearch {
     async fn ask(&self, url: &str, identity: &str, question: &str) -> Result<Vec<Passage>, reqwest::Error> {
         let request = self.client.get(format!("{url}/api/search")).header(IDENTITY, identity);
         let request = request.query(&[("query", question), ("topK", MOST_PASSAGES)]);
-        let answer: Value = request.send().await?.error_for_status()?.json().await?;
-        let found = answer["results"].as_array().into_iter().flatten();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        Ok(found
-            .map(|hit| Passage { title: text(&hit["metadata"]["documentTitle"]), text: text(&hit["text"]) })
+        let answer: SearchAnswer = request.send().await?.error_for_status()?.json().await?;
+        let passages = answer.results.into_iter();
+        Ok(passages
+            .map(|hit| Passage { title: hit.metadata.document_title.unwrap_or_default(), text: hit.text })
             .collect())
     }
 }

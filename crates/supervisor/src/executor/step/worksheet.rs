@@ -1,12 +1,12 @@
-//! Documents by a model that is too small to write one. The program lays out a worksheet: what is known, and the sections
-//! that the agent's prompt asks for. In each the model may say a sentence, which is kept where what is known bears out
-//! every word of it; else the section stays a question to whoever reads it.
+//! Worksheets: what an agent writes if its model is too small to write a document. A worksheet has what is known of the
+//! project, and the sections that the agent's prompt asks for. The model writes one sentence for each section. It is kept
+//! if every word of it is supported by what is known; otherwise the section stays a question to the reader.
 //!
-//! Given the whole prompt, such a model repeats a line without end, and what it says of its own is mostly untrue
+//! Given the whole prompt, such a model repeats a line without end, and most of what it adds is untrue
 //! (docs/decisions/0011).
 
-use super::prompt::Material;
-use super::{Failure, Teller, Written, answer, written};
+use super::answer::{Failure, ProgressReporter, StepOutput, read_answer, step_output};
+use super::prompt::PromptContext;
 use crate::workflow::{Agent, Output};
 use llm::{Chat, Message, Model, Usage};
 use std::collections::HashSet;
@@ -16,10 +16,10 @@ const LINE_TOKENS: usize = 48;
 const TEMPERATURES: [f32; 2] = [0.2, 0.6];
 const FEWEST_WORDS: usize = 4;
 const MOST_WORDS: usize = 45;
-/// Beyond this share of common words, a line only says another one again.
+/// The share of common words above which a sentence repeats another one.
 const TOO_ALIKE: f64 = 0.7;
 
-/// Products that have nothing to do with anybody's, each with a section and its sentence.
+/// Examples for the model: a product, a section, and its sentence.
 const EXAMPLES: [[&str; 3]; 3] = [
     [
         "A recipe app for home cooks. Cooks save recipes on the phone and read them in the kitchen.",
@@ -38,14 +38,15 @@ const EXAMPLES: [[&str; 3]; 3] = [
     ],
 ];
 
+/// Writes the worksheet of an agent.
 pub async fn write(
     agent: &Agent,
-    material: &Material,
+    context: &PromptContext,
     model: &Model,
     tried: u32,
-    teller: &mut Teller<'_>,
-) -> Result<Written, Failure> {
-    let known = known(material);
+    progress: &mut ProgressReporter<'_>,
+) -> Result<StepOutput, Failure> {
+    let known = known_sentences(context);
     let sections = sections(&agent.prompt);
     let (mut done, mut total) = (Vec::new(), Usage::default());
     let number = sections.len();
@@ -53,7 +54,7 @@ pub async fn write(
         let mut line = None;
         for (seed, temperature) in (tried * 10..).zip(TEMPERATURES) {
             let chat = Chat {
-                messages: turns(&material.product_seed, &section),
+                messages: messages(&context.product_seed, &section),
                 max_tokens: LINE_TOKENS,
                 temperature,
                 stop: vec!["\n".to_owned()],
@@ -61,41 +62,42 @@ pub async fn write(
                 urgent: false,
                 tries: 1,
             };
-            let (text, usage) = answer(model, chat, teller, usize::MAX).await?;
+            let (text, usage) = read_answer(model, chat, progress, usize::MAX).await?;
             total.input_tokens += usage.input_tokens;
             total.output_tokens += usage.output_tokens;
-            line = borne_out(&text, &known, &done);
+            line = supported_sentence(&text, &known, &done);
             if line.is_some() {
                 break;
             }
         }
         done.push((section, line));
-        teller.tell((done.len() * 100 / number) as i64).await;
+        progress.report((done.len() * 100 / number) as i64).await;
     }
-    let sheet = worksheet(model.model(), &known, material.feedback.as_ref(), &done);
+    let sheet = worksheet(model.model(), &known, context.feedback.as_ref(), &done);
     let text = if agent.output == Output::Code { commented(&sheet) } else { sheet };
-    written(agent, model, &text, total)
+    step_output(agent, model, &text, total)
 }
 
-/// A heading of the document, and what the prompt wants below it.
+/// A section of the document.
 #[derive(Debug, PartialEq)]
 struct Section {
     heading: String,
-    wanted: String,
+    /// What the prompt asks for in this section.
+    question: String,
 }
 
-/// The sections that a prompt asks for: its second-level headings, with the text below each.
+/// Returns the sections that a prompt asks for: its second-level headings, with the text below each.
 fn sections(prompt: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for line in prompt.lines().map(str::trim) {
         match (line.strip_prefix("## "), sections.last_mut()) {
             (Some(heading), _) => {
-                sections.push(Section { heading: heading.trim().to_owned(), wanted: String::new() });
+                sections.push(Section { heading: heading.trim().to_owned(), question: String::new() });
             }
             (None, Some(section)) if !line.is_empty() => {
-                let space = if section.wanted.is_empty() { "" } else { " " };
-                section.wanted.push_str(space);
-                section.wanted.push_str(line);
+                let space = if section.question.is_empty() { "" } else { " " };
+                section.question.push_str(space);
+                section.question.push_str(line);
             }
             _ => {}
         }
@@ -103,10 +105,10 @@ fn sections(prompt: &str) -> Vec<Section> {
     sections
 }
 
-/// What is said of the project, sentence by sentence: its seed, and what was found in documents.
-fn known(material: &Material) -> Vec<String> {
-    let seed = sentences(&material.product_seed).into_iter();
-    let found = material.passages.iter().flat_map(|passage| {
+/// Returns what is known of the project: the sentences of its seed, and the first sentence of each passage.
+fn known_sentences(context: &PromptContext) -> Vec<String> {
+    let seed = sentences(&context.product_seed).into_iter();
+    let found = context.passages.iter().flat_map(|passage| {
         let first = sentences(&passage.text).into_iter().next();
         first.map(|sentence| format!("{sentence} (from \"{}\")", passage.title))
     });
@@ -119,19 +121,19 @@ fn sentences(text: &str) -> Vec<String> {
     words::sentences(&line).into_iter().map(|range| line[range].to_owned()).collect()
 }
 
-/// What the model is asked for a section: the examples, each with its answer, and the question without one.
-fn turns(seed: &str, section: &Section) -> Vec<Message> {
-    let mut turns = Vec::new();
-    for [product, question, answer] in EXAMPLES {
-        turns.extend([Message::user(format!("{product}\n{question}")), Message::assistant(answer)]);
+/// Returns the messages that ask for a section: the examples, each with its answer, and the question.
+fn messages(seed: &str, section: &Section) -> Vec<Message> {
+    let mut messages = Vec::new();
+    for [product, section, answer] in EXAMPLES {
+        messages.extend([Message::user(format!("{product}\n{section}")), Message::assistant(answer)]);
     }
-    let wanted = section.wanted.split(['.', '?', ':']).next().unwrap_or_default();
-    turns.push(Message::user(format!("{}\n{}: {wanted}", sentences(seed).join(" "), section.heading)));
-    turns
+    let question = section.question.split(['.', '?', ':']).next().unwrap_or_default();
+    messages.push(Message::user(format!("{}\n{}: {question}", sentences(seed).join(" "), section.heading)));
+    messages
 }
 
-/// A whole sentence that says nothing but what is known, and was not said before.
-fn borne_out(answer: &str, known: &[String], done: &[(Section, Option<String>)]) -> Option<String> {
+/// Returns the whole sentence of an answer, if it says only what is known and no other section says it.
+fn supported_sentence(answer: &str, known: &[String], done: &[(Section, Option<String>)]) -> Option<String> {
     let line = answer.lines().find(|line| !line.trim().is_empty())?;
     let line = line.trim().trim_matches(['"', '*', '#', '-', ' ']);
     let line = line[..=line.rfind(['.', '?', '!'])?].trim();
@@ -170,12 +172,12 @@ fn worksheet(
     }
     for (section, line) in done {
         let line = line.as_ref().map_or(String::new(), |line| format!("{line}\n\n"));
-        text.push_str(&format!("\n## {}\n\n{line}*To be answered:* {}\n", section.heading, section.wanted));
+        text.push_str(&format!("\n## {}\n\n{line}*To be answered:* {}\n", section.heading, section.question));
     }
     text
 }
 
-/// As comments, in the sign that most languages take for them or can be changed to at once.
+/// Turns the text into comments of the form that most languages have.
 fn commented(text: &str) -> String {
     text.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
 }
@@ -203,24 +205,24 @@ mod tests {
     use super::*;
 
     fn section() -> Section {
-        Section { heading: "Risks".into(), wanted: "What could go wrong?".into() }
+        Section { heading: "Risks".into(), question: "What could go wrong?".into() }
     }
 
     #[test]
-    fn a_prompt_says_which_sections_it_wants() {
+    fn the_sections_are_those_of_the_prompt() {
         let found = sections("You are.\n\nRules:\n- x\n\n## One\nFirst.\nMore.\n\n## Two\nSecond?\n");
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].heading.as_str(), found[0].wanted.as_str()), ("One", "First. More."));
+        assert_eq!((found[0].heading.as_str(), found[0].question.as_str()), ("One", "First. More."));
         assert_eq!(sections("Answer with code only."), []);
     }
 
     #[test]
-    fn a_line_is_kept_when_it_is_whole_and_what_is_known_bears_it_out() {
+    fn a_sentence_is_kept_if_it_is_whole_and_supported_by_what_is_known() {
         let known =
             sentences("An app for beekeepers that keeps a diary of each hive. It works without a network.");
         assert_eq!(known.len(), 2);
         let done = [(section(), Some("The hives are kept.".to_owned()))];
-        let keep = |answer: &str| borne_out(answer, &known, &done);
+        let keep = |answer: &str| supported_sentence(answer, &known, &done);
         assert_eq!(
             keep("- The diary works without a network. And th").unwrap(),
             "The diary works without a network."
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worksheet_has_what_is_known_and_what_is_to_be_answered() {
+    fn a_worksheet_has_what_is_known_and_the_open_questions() {
         let done = [(section(), None), (section(), Some("The hive is lost.".to_owned()))];
         let feedback = (String::new(), "Name the mites.".to_owned());
         let text = worksheet("tiny", &["A diary.".to_owned()], Some(&feedback), &done);

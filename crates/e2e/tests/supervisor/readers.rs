@@ -1,4 +1,4 @@
-//! Two hundred readers that drop and come back while a run is under way.
+//! Many readers of one run: some disconnect and reconnect, some do not read.
 
 use e2e::supervisor_client::{SupervisorClient, check_ids, workflow};
 use e2e::{SseEvent, Stoa, Vendor, Watch};
@@ -10,7 +10,7 @@ const WORDS: &str =
     "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o p q r s t u v w x y";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_that_drop_and_resume_at_random_all_end_with_the_same_events() {
+async fn readers_that_reconnect_at_random_all_get_the_same_events() {
     let vendor = Vendor::start(WORDS).await;
     let agents = ["one", "two", "three", "four"]
         .map(|name| format!("name = \"{name}\"\nmodel = \"slow\"\nmax_tokens = 40"));
@@ -33,7 +33,7 @@ async fn readers_that_drop_and_resume_at_random_all_end_with_the_same_events() {
     assert!(stoa.memory() < before + 100.0, "{} MiB, then {} MiB", before, stoa.memory());
 }
 
-/// All events, over as many connections as it takes.
+/// Reads all events of a run, with a new connection after a random time.
 async fn read(client: SupervisorClient, run: String, seed: u64) -> Vec<SseEvent> {
     let mut noise = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut seen: Vec<SseEvent> = Vec::new();
@@ -63,7 +63,7 @@ async fn read(client: SupervisorClient, run: String, seed: u64) -> Vec<SseEvent>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn readers_that_do_not_read_hold_nothing_up_and_cost_little() {
+async fn readers_that_do_not_read_do_not_delay_the_run_and_take_little_memory() {
     let answer: &'static str = "a-line-of-letters-in-one-piece\n".repeat(15_000).leak();
     let vendor = Vendor::start(answer).await;
     let agents: Vec<String> = (0..12)
@@ -73,7 +73,7 @@ async fn readers_that_do_not_read_hold_nothing_up_and_cost_little() {
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &agents)])).serve();
     let client = SupervisorClient::local(&stoa);
     let id = client.project().await;
-    // Some six megabytes of artifacts, which fit into no socket's buffers.
+    // About six megabytes of artifacts, more than the buffers of a socket hold.
     let watch = client.execute(&id, "prd").await;
     let run = watch.header("x-run-id");
     let mut asleep = Vec::new();
@@ -86,7 +86,7 @@ async fn readers_that_do_not_read_hold_nothing_up_and_cost_little() {
     assert_eq!(events.last().unwrap().name, "phase_complete");
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert!(stoa.memory() < before + 150.0, "{before} MiB, then {} MiB", stoa.memory());
-    // Whoever wakes up is told everything.
+    // A reader that continues gets all events.
     let woken = Watch::of(asleep.pop().unwrap()).rest().await;
     assert_eq!(woken.len(), events.len());
 }

@@ -1,10 +1,11 @@
-//! An artifact from a model's answer: its type's form, or why it has none.
+//! Makes an artifact of a model's answer, in the form of its type.
 
 use crate::workflow::Output;
+use serde::de::IgnoredAny;
 
 const FENCE: &str = "```";
 
-/// The artifact, and what somebody should know of it.
+/// Returns the artifact, and a warning about it for the log; or why the answer cannot be used.
 pub fn artifact(output: Output, answer: &str, cut_off: bool) -> Result<(String, Option<String>), String> {
     let text = answer.replace('\0', "");
     let text = text.trim();
@@ -17,31 +18,31 @@ pub fn artifact(output: Output, answer: &str, cut_off: bool) -> Result<(String, 
         Output::Markdown => Ok((text.to_owned(), note)),
         Output::Code => Ok((unfenced(text).to_owned(), note)),
         Output::Json if cut_off => {
-            Err("the model's answer reached `max_tokens` and is no whole JSON".to_owned())
+            Err("the model's answer reached `max_tokens` and is not whole JSON".to_owned())
         }
         Output::Json => {
             let json = unfenced(text);
-            let parsed = kit::json::parse::<serde_json::Value>(json.as_bytes());
+            let parsed = kit::json::parse::<IgnoredAny>(json.as_bytes());
             parsed.map_err(|fault| format!("the model's answer is not JSON: {fault}"))?;
             Ok((json.to_owned(), note))
         }
     }
 }
 
-/// The inside of a text that is one fenced block, whatever stands around it.
+/// Returns the content of a fenced block, if the text has exactly one; otherwise the text.
 fn unfenced(text: &str) -> &str {
     let Some((_, after)) = text.split_once(FENCE) else { return text };
     let Some((inside, after)) = after.split_once(FENCE) else { return text };
     if after.contains(FENCE) {
         return text;
     }
-    // The rest of the fence's line names the language.
+    // The rest of the fence's line is the language.
     inside.split_once('\n').map_or(text, |(_, inside)| inside.trim_end())
 }
 
-/// Without a last sentence that has no end, where there is one before it.
+/// Cuts off a last sentence without an end, unless that would remove half of the text.
 fn up_to_a_sentence(text: &str) -> &str {
-    let ends = text.rmatch_indices(['.', '!', '?', '\n', '|']).map(|(place, found)| place + found.len());
+    let ends = text.rmatch_indices(['.', '!', '?', '\n', '|']).map(|(start, found)| start + found.len());
     let mut ends = ends.filter(|end| *end > text.len() / 2);
     ends.next().map_or(text, |end| text[..end].trim_end())
 }

@@ -1,0 +1,192 @@
+//! The step of one agent: what it reads, the model's answer, and the retries. It writes nothing to the database: what it
+//! reports goes to the execution of the run.
+
+mod answer;
+mod knowledge;
+mod output;
+mod prompt;
+mod worksheet;
+
+pub use answer::{Report, StepOutput};
+pub use knowledge::KnowledgeSearch;
+
+use super::run_state::Feedback;
+use crate::records::{Artifact, Run};
+use crate::tables;
+use crate::workflow::Agent;
+use answer::{Failure, ProgressReporter, read_answer, step_output};
+use base::Backoff;
+use kit::page::excerpt;
+use llm::{Chat, DefaultModel, Model, Providers};
+use prompt::PromptContext;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Db, StoreError};
+use tokio::sync::{Semaphore, mpsc};
+
+/// Answers that the embedded model writes at a time: it is faster the more it writes together, and refuses more.
+const EDGE_CONCURRENCY: usize = 4;
+/// Characters of a provider's error message that are kept.
+const LONGEST_MESSAGE: usize = 2_000;
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_PAUSE);
+
+#[derive(Clone)]
+pub struct StepRunner {
+    db: Db,
+    providers: Arc<Providers>,
+    default_model: DefaultModel,
+    knowledge: Option<KnowledgeSearch>,
+    edge_permits: Arc<Semaphore>,
+}
+
+impl StepRunner {
+    pub fn new(
+        db: Db,
+        providers: Arc<Providers>,
+        default_model: DefaultModel,
+        knowledge: Option<KnowledgeSearch>,
+    ) -> Self {
+        let edge_permits = Arc::new(Semaphore::new(EDGE_CONCURRENCY));
+        Self { db, providers, default_model, knowledge, edge_permits }
+    }
+
+    /// Returns the model of an agent in a run.
+    pub fn model(&self, agent: &Agent, run: &Run) -> Model {
+        let asked = (run.provider.as_deref(), run.model.as_deref());
+        let (provider, model) = agent.answered_by(asked, &self.default_model);
+        // Unknown providers were refused when they came in.
+        self.providers.pick(provider, model).unwrap_or_else(|_| self.providers.edge().clone())
+    }
+
+    /// Runs the step of the agent with this index in its phase, with as many retries as the agent has. `own_inputs` are
+    /// artifacts of this run.
+    pub async fn run(
+        &self,
+        index: usize,
+        agent: &Agent,
+        run: &Run,
+        own_inputs: Vec<String>,
+        feedback: Option<Feedback>,
+        reports: mpsc::Sender<Report>,
+    ) -> Result<StepOutput, String> {
+        let report =
+            async |message: String| drop(reports.send(Report::Trouble { agent: index, message }).await);
+        let mut tried = 0;
+        loop {
+            // The wait for a permit is not part of the attempt.
+            let permit = match self.model(agent, run).provider() {
+                llm::EDGE_AI => self.edge_permits.acquire().await.ok(),
+                _ => None,
+            };
+            let attempt = async {
+                let (context, trouble) = self.gather(agent, run, &own_inputs, feedback.as_ref()).await?;
+                if tried == 0
+                    && let Some(trouble) = trouble
+                {
+                    report(trouble).await;
+                }
+                let mut progress = ProgressReporter::new(index, &reports);
+                self.ask(agent, &self.model(agent, run), &context, tried, &mut progress).await
+            };
+            let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
+                Ok(Ok(output)) => return Ok(output),
+                Ok(Err(failure)) => failure,
+                Err(_) => {
+                    let limit = agent.time_limit.as_secs_f32();
+                    Failure::temporary(format!("the model took longer than {limit} s"))
+                }
+            };
+            let tries = agent.retries + 1;
+            tried += 1;
+            // A vendor's message may have a NUL, which PostgreSQL does not store, or be a whole page of HTML.
+            let message = excerpt(&failure.message, LONGEST_MESSAGE).0.replace('\0', "");
+            if failure.is_final || tried >= tries {
+                return Err(message);
+            }
+            let wait = failure.retry_after.unwrap_or_else(|| BACKOFF.pause(tried.into(), self.db.random()));
+            let wait_s = wait.as_secs_f32();
+            drop(permit);
+            report(format!("try {tried} of {tries} failed, the next is in {wait_s:.1} s: {message}")).await;
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Gathers what the agent reads. Returns also why the documents could not be searched, if they could not.
+    async fn gather(
+        &self,
+        agent: &Agent,
+        run: &Run,
+        own_inputs: &[String],
+        feedback: Option<&Feedback>,
+    ) -> Result<(PromptContext, Option<String>), Failure> {
+        let deleted = || Failure::permanent("the project was deleted");
+        let project = tables::projects::get(&self.db, &run.project_id).await?.ok_or_else(deleted)?;
+        let product_seed = tables::projects::seed(&self.db, &run.project_id).await?.ok_or_else(deleted)?;
+        let mut inputs = Vec::new();
+        for name in &agent.inputs {
+            let missing = || {
+                Failure::permanent(format!("the artifact of `{name}` is missing: execute its phase again"))
+            };
+            inputs.push(self.input(run, name, own_inputs).await?.ok_or_else(missing)?);
+        }
+        let (mut passages, mut trouble) = (Vec::new(), None);
+        if agent.search {
+            match &self.knowledge {
+                Some(knowledge) => {
+                    match knowledge.search(&project.name, &product_seed, run.caller.as_deref()).await {
+                        Ok(found) => passages = found,
+                        Err(why) => trouble = Some(format!("it works without the documents: {why}")),
+                    }
+                }
+                None => {
+                    trouble = Some("it works without the documents: no knowledge service is known".into())
+                }
+            }
+        }
+        let rejected = match feedback.and_then(|feedback| feedback.rejected_artifact.as_deref()) {
+            Some(id) => tables::artifacts::get(&self.db, id).await?.map(|artifact| artifact.content),
+            None => None,
+        };
+        let feedback = feedback.map(|feedback| (rejected.unwrap_or_default(), feedback.text.clone()));
+        Ok((PromptContext { name: project.name, product_seed, inputs, passages, feedback }, trouble))
+    }
+
+    /// Returns the agent's artifact of this run, or else the project's current one.
+    async fn input(&self, run: &Run, agent: &str, own: &[String]) -> Result<Option<Artifact>, StoreError> {
+        for id in own {
+            let artifact = tables::artifacts::get(&self.db, id).await?;
+            if let Some(artifact) = artifact.filter(|artifact| artifact.agent == agent) {
+                return Ok(Some(artifact));
+            }
+        }
+        tables::artifacts::current(&self.db, &run.project_id, agent).await
+    }
+
+    async fn ask(
+        &self,
+        agent: &Agent,
+        model: &Model,
+        context: &PromptContext,
+        tried: u32,
+        progress: &mut ProgressReporter<'_>,
+    ) -> Result<StepOutput, Failure> {
+        if !model.can_write() {
+            return worksheet::write(agent, context, model, tried, progress).await;
+        }
+        let chat = Chat {
+            messages: prompt::messages(agent, context, model),
+            max_tokens: agent.max_tokens,
+            temperature: agent.temperature,
+            stop: Vec::new(),
+            // With the same seed a retry could give the same answer.
+            seed: u64::from(tried),
+            urgent: false,
+            // The retries are those of `run`.
+            tries: 1,
+        };
+        // A token is about four bytes.
+        let (text, usage) = read_answer(model, chat, progress, agent.max_tokens / 25).await?;
+        step_output(agent, model, &text, usage)
+    }
+}
