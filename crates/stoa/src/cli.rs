@@ -209,7 +209,7 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
     let document = match matches.get_one::<String>("service").map(String::as_str) {
         Some("knowledge") => knowledge::OPENAPI,
         Some("supervisor") => supervisor::OPENAPI,
-        Some("portal") => portal::OPENAPI,
+        Some("portal") => &portal::openapi(),
         Some("leads") => &leads::openapi(),
         _ => gateway::OPENAPI,
     };

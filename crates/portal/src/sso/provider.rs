@@ -1,12 +1,12 @@
-//! The OpenID Connect provider: where it asks people, and what it says of them once they come back with a code.
+//! The OpenID Connect provider: where it asks users to sign in, and what it says of a user who comes back with a code.
 //!
-//! What it publishes of itself is read at the first sign-in, again after an hour, and when a token is signed with a key that
-//! was not there before. Signatures and claims are the crate's to check; what we accept is said here.
+//! Its metadata is read at the first sign-in, again after an hour, and if a token is signed with a key that is not in it.
+//! The crate `openidconnect` checks signatures and claims; what is accepted is set here.
 
 mod transport;
 
 use super::records::Attempt;
-use super::{Person, SsoError, SsoSettings};
+use super::{ProviderUser, SsoError, SsoSettings};
 use base::Clock;
 use chrono::{DateTime, Utc};
 use openidconnect::core::{
@@ -30,7 +30,7 @@ use tokio::sync::Mutex;
 use transport::{Transport, TransportError};
 
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
-/// Signed with a key that only the provider has.
+/// The algorithms of signatures that are accepted: those with a key that only the provider has.
 const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RsaSsaPkcs1V15Sha256,
     Algorithm::RsaSsaPkcs1V15Sha384,
@@ -43,7 +43,7 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDsa,
 ];
 
-/// A claim that is no standard, but common: a list, or one name.
+/// A claim that is not in the standard, but common: a list of names, or one name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Groups {
     groups: Option<Value>,
@@ -95,12 +95,12 @@ pub struct Provider {
 struct Known {
     metadata: Option<Arc<CoreProviderMetadata>>,
     read_at: i64,
-    /// The last try that came to nothing: those who waited for it need not try again.
+    /// The last failure and its time: requests that waited for it do not try again.
     failed: Option<(i64, String)>,
 }
 
-/// The parts of an ID token, or of what the provider says besides, that count here.
-struct Said {
+/// What is needed of an ID token and of the user info.
+struct UserClaims {
     subject: SubjectIdentifier,
     email: Option<String>,
     email_verified: bool,
@@ -133,7 +133,7 @@ impl Provider {
             .authorize_url(flow, || state, || nonce)
             .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
             .add_scope(Scope::new("email".to_owned()));
-        // Some providers say groups only to who asks for them, and others refuse what they do not know.
+        // Some providers tell groups only if asked for them, and others refuse scopes that they do not know.
         let groups = Scope::new("groups".to_owned());
         if metadata.scopes_supported().is_some_and(|scopes| scopes.contains(&groups)) {
             request = request.add_scope(groups);
@@ -142,8 +142,8 @@ impl Provider {
         Ok(url.into())
     }
 
-    /// Whom the code stands for.
-    pub async fn person(&self, code: &str, attempt: &Attempt) -> Result<Person, SsoError> {
+    /// Returns the user that a code stands for.
+    pub async fn user(&self, code: &str, attempt: &Attempt) -> Result<ProviderUser, SsoError> {
         let mut metadata = self.metadata(KNOWN_FOR).await?;
         let mut client = self.client(&metadata, attempt)?;
         let exchange = client.exchange_code(AuthorizationCode::new(code.to_owned()));
@@ -162,9 +162,9 @@ impl Provider {
         };
         let mut said = said.map_err(|error| SsoError::Token(described(&error)))?;
         if said.email.is_none() || said.groups.is_none() {
-            self.ask_more(&client, &tokens, &mut said).await?;
+            self.add_user_info(&client, &tokens, &mut said).await?;
         }
-        Ok(Person {
+        Ok(ProviderUser {
             subject: said.subject.to_string(),
             email: said.email.filter(|_| said.email_verified),
             groups: said.groups.unwrap_or_default(),
@@ -176,7 +176,7 @@ impl Provider {
         client: &Client,
         tokens: &Tokens,
         attempt: &Attempt,
-    ) -> Result<Said, ClaimsVerificationError> {
+    ) -> Result<UserClaims, ClaimsVerificationError> {
         let other = |text: &str| ClaimsVerificationError::Other(text.to_owned());
         let now = DateTime::<Utc>::from_timestamp_millis(self.clock.now_ms()).unwrap_or_default();
         let verifier = client.id_token_verifier().set_allowed_algs(ALGORITHMS).set_time_fn(move || now);
@@ -194,7 +194,7 @@ impl Provider {
                 return Err(other("the access token is not the one that the ID token names"));
             }
         }
-        Ok(Said {
+        Ok(UserClaims {
             subject: claims.subject().clone(),
             email: claims.email().map(|email| email.to_string()),
             email_verified: claims.email_verified() == Some(true),
@@ -202,10 +202,15 @@ impl Provider {
         })
     }
 
-    /// Many providers say little in the ID token, and the rest only to who asks for it.
-    async fn ask_more(&self, client: &Client, tokens: &Tokens, said: &mut Said) -> Result<(), SsoError> {
+    /// Adds what the ID token does not say from the user info.
+    async fn add_user_info(
+        &self,
+        client: &Client,
+        tokens: &Tokens,
+        said: &mut UserClaims,
+    ) -> Result<(), SsoError> {
         let request = client.user_info(tokens.access_token().clone(), Some(said.subject.clone()));
-        // A provider need not have such a place.
+        // A provider need not have user info.
         let Ok(request) = request else { return Ok(()) };
         let more: UserInfoClaims<Groups, CoreGenderClaim> =
             request.request_async(&self.transport).await.map_err(of_user_info)?;
@@ -225,7 +230,7 @@ impl Provider {
         let (id, secret) = (self.client_id.clone(), self.client_secret.clone());
         let client = Client::from_provider_metadata(metadata.clone(), id, secret).set_redirect_uri(redirect);
         let basic = CoreClientAuthMethod::ClientSecretBasic;
-        // Without a list, the standard says, it is this one.
+        // By the standard, a provider without a list takes this one.
         let takes_basic =
             metadata.token_endpoint_auth_methods_supported().is_none_or(|methods| methods.contains(&basic));
         Ok(client.set_auth_type(if takes_basic { AuthType::BasicAuth } else { AuthType::RequestBody }))
@@ -260,7 +265,8 @@ impl Provider {
     }
 }
 
-/// What the `error` of a callback means. Anybody may have written it: it goes no further than the log, and as a word.
+/// Returns what the `error` of a callback means. Any client may have written it: it goes to the log only, and only if it is
+/// a plain word.
 pub fn refusal(error: &str) -> SsoError {
     let is_word = error.len() <= 64 && error.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let word = if is_word { error } else { "an unknown error" };
@@ -285,7 +291,7 @@ fn names(groups: &Option<Value>) -> Option<Vec<String>> {
 
 type ExchangeError = RequestTokenError<TransportError, StandardErrorResponse<CoreErrorResponseType>>;
 
-/// Bodies may hold tokens, and are not repeated.
+/// Turns an error of the exchange into ours. Bodies may hold tokens, so they are not repeated.
 fn of_exchange(error: ExchangeError) -> SsoError {
     match error {
         RequestTokenError::ServerResponse(answer) => match answer.error() {

@@ -1,4 +1,4 @@
-//! How the provider is reached: never where it redirects to, never for long, never without a limit.
+//! Requests to the provider: redirects are not followed, and time and length of an answer are limited.
 
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use std::pin::Pin;
@@ -59,7 +59,7 @@ impl From<reqwest::Error> for TransportError {
     }
 }
 
-/// The innermost: `connection refused` rather than `error sending request`.
+/// Returns the innermost cause: `connection refused` rather than `error sending request`.
 fn cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
