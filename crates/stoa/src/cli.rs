@@ -211,7 +211,7 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
         Some("supervisor") => supervisor::OPENAPI,
         Some("portal") => &portal::openapi(),
         Some("leads") => &leads::openapi(),
-        _ => gateway::OPENAPI,
+        _ => &gateway::openapi(),
     };
     match std::io::stdout().write_all(document.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,
