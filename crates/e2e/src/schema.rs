@@ -9,16 +9,36 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 pub const SERVICES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
-const CHECKED: [&str; 1] = ["leads"];
+const CHECKED: [&str; 3] = ["gateway", "leads", "portal"];
 /// Served beside what the document describes.
 const BESIDE: [&str; 3] = ["/openapi.json", "/docs", "/metrics"];
 
+/// Where the gateway forwards to, by default: prefix, the setting that says otherwise, service.
+const ROUTES: [(&str, &str, &str); 3] = [
+    ("/build", "BUILD_SERVICE_URL", "supervisor"),
+    ("/kv", "KV_SERVICE_URL", "portal"),
+    ("/core", "CORE_SERVICE_URL", "knowledge"),
+];
+
 static LISTENERS: LazyLock<Mutex<HashMap<u16, String>>> = LazyLock::new(Mutex::default);
+/// The services behind a gateway, by its port and the prefix.
+static TARGETS: LazyLock<Mutex<HashMap<(u16, &str), &str>>> = LazyLock::new(Mutex::default);
 static DOCUMENTS: LazyLock<Mutex<HashMap<String, Arc<Value>>>> = LazyLock::new(Mutex::default);
 
 /// Remembers which service listens where. A port may be another's later.
 pub fn register(address: SocketAddr, service: &str) {
     LISTENERS.lock().unwrap().insert(address.port(), service.to_owned());
+}
+
+/// Remembers which of our services are behind a gateway: those of its process, unless a setting names other targets.
+pub fn register_targets(gateway: SocketAddr, runs: impl Fn(&str) -> bool, is_set: impl Fn(&str) -> bool) {
+    let mut targets = TARGETS.lock().unwrap();
+    targets.retain(|(port, _), _| *port != gateway.port());
+    for (prefix, _, service) in
+        ROUTES.iter().filter(|(_, setting, service)| runs(service) && !is_set(setting))
+    {
+        targets.insert((gateway.port(), prefix), service);
+    }
 }
 
 /// The OpenAPI document of a service, as the program prints it.
@@ -46,21 +66,54 @@ pub struct Answer<'a> {
 pub fn check(answer: &Answer) {
     let Some(port) = answer.url.port() else { return };
     let service = LISTENERS.lock().unwrap().get(&port).cloned();
-    let Some(service) = service.filter(|service| CHECKED.contains(&service.as_str())) else { return };
-    if let Err(fault) = compare(&document(&service), answer) {
+    let Some(service) = service else { return };
+    let path = answer.url.path();
+    let (service, path) = match service.as_str() {
+        "gateway" if !is_gateway_error(answer) => match find_target(port, path) {
+            Some((service, path)) => (service, path),
+            None => ("gateway", path),
+        },
+        service => (service, path),
+    };
+    if !CHECKED.contains(&service) {
+        return;
+    }
+    if let Err(fault) = compare(&document(service), answer, path) {
         let Answer { method, url, status, body, .. } = answer;
         panic!("{service} does not document this answer: {fault}\n{method} {url}: {status}\n{body}");
     }
 }
 
-fn compare(document: &Value, answer: &Answer) -> Result<(), String> {
-    let path = answer.url.path();
+/// Whether the gateway itself says this.
+fn is_gateway_error(answer: &Answer) -> bool {
+    let document = document("gateway");
+    let body = serde_json::from_str(answer.body);
+    body.is_ok_and(|body| {
+        validate(&document, &document["components"]["schemas"]["Error"], &body, "body").is_ok()
+    })
+}
+
+/// The service of ours that the gateway forwards this path to, and the path there.
+fn find_target(port: u16, path: &str) -> Option<(&'static str, &str)> {
+    let targets = TARGETS.lock().unwrap();
+    ROUTES.iter().find_map(|(prefix, _, _)| {
+        let service = targets.get(&(port, *prefix))?;
+        path.strip_prefix(prefix).filter(|rest| rest.starts_with('/')).map(|rest| (*service, rest))
+    })
+}
+
+fn compare(document: &Value, answer: &Answer, path: &str) -> Result<(), String> {
     if BESIDE.iter().any(|beside| path.starts_with(beside)) {
         return Ok(());
     }
     let Some(item) = find_path(document, path) else {
         return if answer.status == 404 { Ok(()) } else { Err(format!("no path `{path}`")) };
     };
+    // With `default`, a path has any answer at all: that of another server.
+    let operations = item.as_object().into_iter().flat_map(Map::values);
+    if operations.into_iter().any(|operation| !operation["responses"]["default"].is_null()) {
+        return Ok(());
+    }
     let method = if answer.method == "HEAD" { "get".to_owned() } else { answer.method.to_lowercase() };
     let Some(operation) = item.get(&method) else {
         return if [404, 405].contains(&answer.status) { Ok(()) } else { Err(format!("no method {method}")) };
@@ -87,6 +140,10 @@ fn compare(document: &Value, answer: &Answer) -> Result<(), String> {
 pub fn find_path<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
     let is_parameter = |part: &str| part.starts_with('{');
     let fits = |template: &str| {
+        // The rest of a path may have any number of parts.
+        if let Some(begin) = template.strip_suffix("/{rest}") {
+            return path.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        }
         let mut given = path.split('/');
         let mut parts = template.split('/');
         let all_fit = parts.by_ref().all(|part| {
@@ -206,7 +263,7 @@ fn known_fields(document: &Value, schema: &Value) -> Option<BTreeSet<String>> {
     }
     let mut known: BTreeSet<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
     for part in parts {
-        let is_object = resolve(document, part).get("type").is_none_or(|name| *name == Value::from("object"));
+        let is_object = resolve(document, part).get("type").is_none_or(|name| name == "object");
         if is_object {
             known.extend(known_fields(document, part)?);
         }
@@ -245,6 +302,21 @@ mod tests {
         let document = json!({ "components": { "schemas": { "Named": {
             "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } } } } });
         validate(&document, schema, &value, "body").err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_path_behind_the_gateway_is_that_of_its_service() {
+        let gateway = SocketAddr::from(([127, 0, 0, 1], 1));
+        register_targets(gateway, |service| service != "knowledge", |setting| setting == "BUILD_SERVICE_URL");
+        assert_eq!(find_target(1, "/kv/api/portal/goals"), Some(("portal", "/api/portal/goals")));
+        for other in ["/kvx", "/build/api/projects", "/core/", "/auth/login"] {
+            assert_eq!(find_target(1, other), None, "{other}");
+        }
+        let document = json!({ "paths": { "/kv/{rest}": { "get": 1 }, "/auth/login": { "post": 2 } } });
+        for path in ["/kv", "/kv/", "/kv/a/b"] {
+            assert_eq!(find_path(&document, path).map(|item| &item["get"]), Some(&json!(1)), "{path}");
+        }
+        assert!(find_path(&document, "/kvx").is_none());
     }
 
     #[test]
