@@ -51,7 +51,7 @@ impl Webhook {
         let request = request.header("idempotency-key", &lead.id).header("webhook-id", &lead.id);
         let mut request = request.header("webhook-timestamp", seconds);
         if let Some(secret) = &self.settings.signing_secret {
-            request = request.header("webhook-signature", secret.sign(&lead.id, seconds, &body)?);
+            request = request.header("webhook-signature", secret.sign(&lead.id, seconds, &body));
         }
         if let Some(token) = &self.settings.token {
             request = request.bearer_auth(token);

@@ -1,91 +1,36 @@
 //! The OpenID Connect provider: where it asks users to sign in, and what it says of a user who comes back with a code.
 //!
 //! Its metadata is read at the first sign-in, again after an hour, and if a token is signed with a key that is not in it.
-//! The crate `openidconnect` checks signatures and claims; what is accepted is set here.
+//! `id_token` checks what it signs; `transport` reaches it.
 
+mod id_token;
 mod transport;
 
 use super::records::Attempt;
 use super::{ProviderUser, SsoError, SsoSettings};
+use aws_lc_rs::digest::{SHA256, digest};
 use base::Clock;
-use chrono::{DateTime, Utc};
-use openidconnect::core::{
-    CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreClientAuthMethod, CoreErrorResponseType,
-    CoreGenderClaim, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm as Algorithm,
-    CoreProviderMetadata, CoreRevocableToken, CoreRevocationErrorResponse, CoreTokenIntrospectionResponse,
-    CoreTokenType,
-};
-use openidconnect::{
-    AccessTokenHash, AdditionalClaims, AuthType, AuthorizationCode, ClaimsVerificationError, ClientId,
-    ClientSecret, CsrfToken, DiscoveryError, EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet,
-    EndpointSet, IdTokenFields, IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier,
-    RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, StandardErrorResponse,
-    StandardTokenResponse, SubjectIdentifier, TokenResponse, UserInfoClaims, UserInfoError,
-};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use form_urlencoded::{Serializer, byte_serialize};
+use http::StatusCode;
+use id_token::{Claims, Keys, TokenError, Verifier};
+use reqwest::Url;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
-use transport::{Transport, TransportError};
+use transport::{Answer, Transport, TransportError};
 
 const KNOWN_FOR: Duration = Duration::from_secs(60 * 60);
-/// The algorithms of signatures that are accepted: those with a key that only the provider has.
-const ALGORITHMS: [Algorithm; 9] = [
-    Algorithm::RsaSsaPkcs1V15Sha256,
-    Algorithm::RsaSsaPkcs1V15Sha384,
-    Algorithm::RsaSsaPkcs1V15Sha512,
-    Algorithm::RsaSsaPssSha256,
-    Algorithm::RsaSsaPssSha384,
-    Algorithm::RsaSsaPssSha512,
-    Algorithm::EcdsaP256Sha256,
-    Algorithm::EcdsaP384Sha384,
-    Algorithm::EdDsa,
-];
-
-/// A claim that is not in the standard, but common: a list of names, or one name.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Groups {
-    groups: Option<Value>,
-}
-
-impl AdditionalClaims for Groups {}
-
-type Tokens = StandardTokenResponse<
-    IdTokenFields<
-        Groups,
-        EmptyExtraTokenFields,
-        CoreGenderClaim,
-        CoreJweContentEncryptionAlgorithm,
-        Algorithm,
-    >,
-    CoreTokenType,
->;
-
-type Client = openidconnect::Client<
-    Groups,
-    CoreAuthDisplay,
-    CoreGenderClaim,
-    CoreJweContentEncryptionAlgorithm,
-    CoreJsonWebKey,
-    CoreAuthPrompt,
-    StandardErrorResponse<CoreErrorResponseType>,
-    Tokens,
-    CoreTokenIntrospectionResponse,
-    CoreRevocableToken,
-    CoreRevocationErrorResponse,
-    EndpointSet,
-    EndpointNotSet,
-    EndpointNotSet,
-    EndpointNotSet,
-    EndpointMaybeSet,
-    EndpointMaybeSet,
->;
+const WELL_KNOWN: &str = "/.well-known/openid-configuration";
+const BASIC: &str = "client_secret_basic";
 
 pub struct Provider {
     issuer: String,
-    client_id: ClientId,
-    client_secret: Option<ClientSecret>,
+    client_id: String,
+    client_secret: Option<String>,
     transport: Transport,
     clock: Clock,
     known: Mutex<Known>,
@@ -93,26 +38,49 @@ pub struct Provider {
 
 #[derive(Default)]
 struct Known {
-    metadata: Option<Arc<CoreProviderMetadata>>,
+    metadata: Option<Arc<Metadata>>,
     read_at: i64,
     /// The last failure and its time: requests that waited for it do not try again.
     failed: Option<(i64, String)>,
 }
 
-/// What is needed of an ID token and of the user info.
-struct UserClaims {
-    subject: SubjectIdentifier,
-    email: Option<String>,
-    email_verified: bool,
-    groups: Option<Vec<String>>,
+/// What a provider publishes of itself, with its keys.
+struct Metadata {
+    published: Published,
+    keys: Keys,
+}
+
+#[derive(Deserialize)]
+struct Published {
+    issuer: String,
+    authorization_endpoint: Url,
+    token_endpoint: Url,
+    userinfo_endpoint: Option<Url>,
+    jwks_uri: Url,
+    #[serde(default)]
+    scopes_supported: Vec<String>,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+/// The answer to a code.
+#[derive(Deserialize)]
+struct Tokens {
+    access_token: String,
+    id_token: Option<String>,
+}
+
+/// The answer to a code that is not taken.
+#[derive(Deserialize)]
+struct Refused {
+    error: String,
 }
 
 impl Provider {
     pub fn new(settings: &SsoSettings, clock: Clock) -> Result<Self, reqwest::Error> {
         Ok(Self {
             issuer: settings.issuer.clone(),
-            client_id: ClientId::new(settings.client_id.clone()),
-            client_secret: settings.client_secret.clone().map(ClientSecret::new),
+            client_id: settings.client_id.clone(),
+            client_secret: settings.client_secret.clone(),
             transport: Transport::new()?,
             clock,
             known: Mutex::default(),
@@ -123,120 +91,130 @@ impl Provider {
         self.metadata(KNOWN_FOR).await.map(drop)
     }
 
+    /// Returns where the browser is sent to sign in.
     pub async fn authorize_url(&self, state: &str, attempt: &Attempt) -> Result<String, SsoError> {
-        let metadata = self.metadata(KNOWN_FOR).await?;
-        let client = self.client(&metadata, attempt)?;
-        let verifier = PkceCodeVerifier::new(attempt.verifier.clone());
-        let (state, nonce) = (CsrfToken::new(state.to_owned()), Nonce::new(attempt.nonce.clone()));
-        let flow = CoreAuthenticationFlow::AuthorizationCode;
-        let mut request = client
-            .authorize_url(flow, || state, || nonce)
-            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
-            .add_scope(Scope::new("email".to_owned()));
+        let Published { authorization_endpoint, scopes_supported, .. } =
+            &self.metadata(KNOWN_FOR).await?.published;
         // Some providers tell groups only if asked for them, and others refuse scopes that they do not know.
-        let groups = Scope::new("groups".to_owned());
-        if metadata.scopes_supported().is_some_and(|scopes| scopes.contains(&groups)) {
-            request = request.add_scope(groups);
-        }
-        let (url, ..) = request.url();
+        let asks_groups = scopes_supported.iter().any(|scope| scope == "groups");
+        let scope = if asks_groups { "openid email groups" } else { "openid email" };
+        let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, attempt.verifier.as_bytes()));
+        let mut url = authorization_endpoint.clone();
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.client_id)
+            .append_pair("redirect_uri", &attempt.redirect_uri)
+            .append_pair("scope", scope)
+            .append_pair("state", state)
+            .append_pair("nonce", &attempt.nonce)
+            .append_pair("code_challenge", &challenge)
+            .append_pair("code_challenge_method", "S256");
         Ok(url.into())
     }
 
     /// Returns the user that a code stands for.
     pub async fn user(&self, code: &str, attempt: &Attempt) -> Result<ProviderUser, SsoError> {
         let mut metadata = self.metadata(KNOWN_FOR).await?;
-        let mut client = self.client(&metadata, attempt)?;
-        let exchange = client.exchange_code(AuthorizationCode::new(code.to_owned()));
-        let exchange = exchange.map_err(|error| SsoError::Provider(error.to_string()))?;
-        let exchange = exchange.set_pkce_verifier(PkceCodeVerifier::new(attempt.verifier.clone()));
-        let tokens = exchange.request_async(&self.transport).await.map_err(of_exchange)?;
-        let said = match self.verify(&client, &tokens, attempt) {
-            Err(ClaimsVerificationError::SignatureVerification(
-                SignatureVerificationError::NoMatchingKey,
-            )) => {
-                metadata = self.metadata(Duration::ZERO).await?;
-                client = self.client(&metadata, attempt)?;
-                self.verify(&client, &tokens, attempt)
-            }
-            verified => verified,
+        let tokens = self.exchange(&metadata, code, attempt).await?;
+        let id_token = tokens.id_token.as_deref();
+        let id_token = id_token.ok_or_else(|| SsoError::Token("there is no ID token".to_owned()))?;
+        let verifier = Verifier {
+            issuer: &self.issuer,
+            client_id: &self.client_id,
+            now: self.clock.now_ms().div_euclid(1000),
         };
-        let mut said = said.map_err(|error| SsoError::Token(described(&error)))?;
-        if said.email.is_none() || said.groups.is_none() {
-            self.add_user_info(&client, &tokens, &mut said).await?;
+        let mut claims = verifier.id_token(id_token, &metadata.keys, &attempt.nonce, &tokens.access_token);
+        if matches!(claims, Err(TokenError::NoKey)) {
+            metadata = self.metadata(Duration::ZERO).await?;
+            claims = verifier.id_token(id_token, &metadata.keys, &attempt.nonce, &tokens.access_token);
+        }
+        let mut claims = claims.map_err(SsoError::from)?;
+        if claims.email.is_none() || claims.groups().is_none() {
+            self.add_user_info(&verifier, &metadata, &tokens, &mut claims).await?;
         }
         Ok(ProviderUser {
-            subject: said.subject.to_string(),
-            email: said.email.filter(|_| said.email_verified),
-            groups: said.groups.unwrap_or_default(),
+            groups: claims.groups().unwrap_or_default(),
+            email: claims.email.filter(|_| claims.email_verified == Some(true)),
+            subject: claims.sub,
         })
     }
 
-    fn verify(
-        &self,
-        client: &Client,
-        tokens: &Tokens,
-        attempt: &Attempt,
-    ) -> Result<UserClaims, ClaimsVerificationError> {
-        let other = |text: &str| ClaimsVerificationError::Other(text.to_owned());
-        let now = DateTime::<Utc>::from_timestamp_millis(self.clock.now_ms()).unwrap_or_default();
-        let verifier = client.id_token_verifier().set_allowed_algs(ALGORITHMS).set_time_fn(move || now);
-        let token = tokens.id_token().ok_or_else(|| other("there is no ID token"))?;
-        let claims = token.claims(&verifier, &Nonce::new(attempt.nonce.clone()))?;
-        if claims.authorized_party().is_some_and(|party| *party != self.client_id) {
-            return Err(other("the ID token was issued to another client"));
+    async fn exchange(&self, metadata: &Metadata, code: &str, attempt: &Attempt) -> Result<Tokens, SsoError> {
+        let (form, authorization) = self.exchange_form(&metadata.published, code, attempt);
+        let endpoint = &metadata.published.token_endpoint;
+        let answer = self.transport.post(endpoint, form, authorization).await.map_err(failed)?;
+        if answer.status != StatusCode::OK {
+            let refused = serde_json::from_slice::<Refused>(&answer.body);
+            let refused = refused.map_err(|_| failed(format!("the code: status {}", answer.status)))?;
+            return Err(match refused.error.as_str() {
+                "invalid_grant" => SsoError::Code("the provider refuses the code".to_owned()),
+                error => refusal(error),
+            });
         }
-        if let Some(expected) = claims.access_token_hash() {
-            let signature = ClaimsVerificationError::SignatureVerification;
-            let algorithm = token.signing_alg().map_err(signature)?;
-            let key = token.signing_key(&verifier).map_err(signature)?;
-            let actual = AccessTokenHash::from_token(tokens.access_token(), algorithm, key);
-            if actual.ok().as_ref() != Some(expected) {
-                return Err(other("the access token is not the one that the ID token names"));
+        // The body may hold tokens, and is not repeated.
+        let tokens = serde_json::from_slice(&answer.body);
+        tokens.map_err(|_| failed("the answer with the tokens cannot be read"))
+    }
+
+    /// The form that exchanges a code, and the `Authorization` that goes with it.
+    fn exchange_form(
+        &self,
+        published: &Published,
+        code: &str,
+        attempt: &Attempt,
+    ) -> (String, Option<String>) {
+        let mut form = Serializer::new(String::new());
+        form.append_pair("grant_type", "authorization_code")
+            .append_pair("code", code)
+            .append_pair("redirect_uri", &attempt.redirect_uri)
+            .append_pair("code_verifier", &attempt.verifier);
+        // By the standard, a provider without a list takes this one.
+        let methods = published.token_endpoint_auth_methods_supported.as_ref();
+        let takes_basic = methods.is_none_or(|methods| methods.iter().any(|method| method == BASIC));
+        match &self.client_secret {
+            Some(secret) if takes_basic => (form.finish(), Some(basic(&self.client_id, secret))),
+            secret => {
+                form.append_pair("client_id", &self.client_id);
+                form.extend_pairs(secret.iter().map(|secret| ("client_secret", secret)));
+                (form.finish(), None)
             }
         }
-        Ok(UserClaims {
-            subject: claims.subject().clone(),
-            email: claims.email().map(|email| email.to_string()),
-            email_verified: claims.email_verified() == Some(true),
-            groups: names(&claims.additional_claims().groups),
-        })
     }
 
-    /// Adds what the ID token does not say from the user info.
+    /// Asks for what the ID token does not say: many providers say little there.
     async fn add_user_info(
         &self,
-        client: &Client,
+        verifier: &Verifier<'_>,
+        metadata: &Metadata,
         tokens: &Tokens,
-        said: &mut UserClaims,
+        claims: &mut Claims,
     ) -> Result<(), SsoError> {
-        let request = client.user_info(tokens.access_token().clone(), Some(said.subject.clone()));
-        // A provider need not have user info.
-        let Ok(request) = request else { return Ok(()) };
-        let more: UserInfoClaims<Groups, CoreGenderClaim> =
-            request.request_async(&self.transport).await.map_err(of_user_info)?;
-        if said.email.is_none() {
-            said.email = more.email().map(|email| email.to_string());
-            said.email_verified = more.email_verified() == Some(true);
+        // A provider need not have such an endpoint.
+        let Some(endpoint) = &metadata.published.userinfo_endpoint else { return Ok(()) };
+        let bearer = format!("Bearer {}", tokens.access_token);
+        let answer = self.transport.get(endpoint, Some(bearer)).await.map_err(failed)?;
+        if answer.status != StatusCode::OK {
+            return Err(failed(format!("user info: status {}", answer.status)));
         }
-        let groups = said.groups.take();
-        said.groups = groups.or_else(|| names(&more.additional_claims().groups));
+        let more: Claims = match std::str::from_utf8(&answer.body) {
+            Ok(signed) if answer.is("application/jwt") => {
+                verifier.user_info(signed.trim(), &metadata.keys)?
+            }
+            _ => read(&answer, "user info")?,
+        };
+        if more.sub != claims.sub {
+            return Err(SsoError::Token("user info is of another person".to_owned()));
+        }
+        if claims.email.is_none() {
+            (claims.email, claims.email_verified) = (more.email, more.email_verified);
+        }
+        if claims.groups().is_none() {
+            claims.groups = more.groups;
+        }
         Ok(())
     }
 
-    fn client(&self, metadata: &CoreProviderMetadata, attempt: &Attempt) -> Result<Client, SsoError> {
-        let redirect = RedirectUrl::new(attempt.redirect_uri.clone());
-        let redirect =
-            redirect.map_err(|error| SsoError::Provider(format!("the way back is no address: {error}")))?;
-        let (id, secret) = (self.client_id.clone(), self.client_secret.clone());
-        let client = Client::from_provider_metadata(metadata.clone(), id, secret).set_redirect_uri(redirect);
-        let basic = CoreClientAuthMethod::ClientSecretBasic;
-        // By the standard, a provider without a list takes this one.
-        let takes_basic =
-            metadata.token_endpoint_auth_methods_supported().is_none_or(|methods| methods.contains(&basic));
-        Ok(client.set_auth_type(if takes_basic { AuthType::BasicAuth } else { AuthType::RequestBody }))
-    }
-
-    async fn metadata(&self, not_older: Duration) -> Result<Arc<CoreProviderMetadata>, SsoError> {
+    async fn metadata(&self, not_older: Duration) -> Result<Arc<Metadata>, SsoError> {
         let asked_at = self.clock.now_ms();
         let mut known = self.known.lock().await;
         let is_new = asked_at.saturating_sub(known.read_at) < not_older.as_millis() as i64;
@@ -244,12 +222,9 @@ impl Provider {
             return Ok(metadata.clone());
         }
         if let Some((_, failure)) = known.failed.as_ref().filter(|(at, _)| *at > asked_at) {
-            return Err(SsoError::Provider(failure.clone()));
+            return Err(failed(failure));
         }
-        let issuer = IssuerUrl::new(self.issuer.clone());
-        let issuer =
-            issuer.map_err(|error| SsoError::Provider(format!("the issuer is no address: {error}")))?;
-        match CoreProviderMetadata::discover_async(issuer, &self.transport).await {
+        match self.discover().await {
             Ok(metadata) => {
                 let metadata = Arc::new(metadata);
                 *known =
@@ -257,16 +232,64 @@ impl Provider {
                 Ok(metadata)
             }
             Err(error) => {
-                let failure = of_discovery(&error);
+                let failure = error.to_string();
                 known.failed = Some((self.clock.now_ms(), failure.clone()));
-                Err(SsoError::Provider(failure))
+                Err(failed(failure))
             }
+        }
+    }
+
+    async fn discover(&self) -> Result<Metadata, DiscoveryError> {
+        let url = Url::parse(&format!("{}{WELL_KNOWN}", self.issuer.trim_end_matches('/')))?;
+        let published: Published = self.published(&url).await?;
+        // Otherwise one provider could speak for another.
+        if published.issuer != self.issuer {
+            return Err(DiscoveryError::OtherIssuer(published.issuer));
+        }
+        let keys = self.published(&published.jwks_uri).await?;
+        Ok(Metadata { published, keys })
+    }
+
+    async fn published<T: DeserializeOwned>(&self, url: &Url) -> Result<T, DiscoveryError> {
+        let answer = self.transport.get(url, None).await?;
+        match answer.status {
+            StatusCode::OK => Ok(serde_json::from_slice(&answer.body)?),
+            status => Err(DiscoveryError::Status(status)),
         }
     }
 }
 
-/// Returns what the `error` of a callback means. Any client may have written it: it goes to the log only, and only if it is
-/// a plain word.
+/// Why it is not known what the provider publishes of itself.
+#[derive(Debug, thiserror::Error)]
+enum DiscoveryError {
+    #[error("the issuer is no address: {0}")]
+    Issuer(#[from] url::ParseError),
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    #[error("what it says of itself: status {0}")]
+    Status(StatusCode),
+    #[error("what it says of itself: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("what it says of itself is of the issuer `{0}`")]
+    OtherIssuer(String),
+}
+
+fn failed(what: impl ToString) -> SsoError {
+    SsoError::Provider(what.to_string())
+}
+
+fn read<T: DeserializeOwned>(answer: &Answer, what: &str) -> Result<T, SsoError> {
+    serde_json::from_slice(&answer.body).map_err(|_| failed(format!("{what} cannot be read")))
+}
+
+/// `Authorization` of a client with a secret; RFC 6749 has both encoded as in a form.
+fn basic(client_id: &str, secret: &str) -> String {
+    let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+    format!("Basic {}", BASE64_STANDARD.encode(format!("{}:{}", encoded(client_id), encoded(secret))))
+}
+
+/// Returns what the `error` of a callback means. Any page may have written it: it goes no further than the log, and as a
+/// word.
 pub fn refusal(error: &str) -> SsoError {
     let is_word = error.len() <= 64 && error.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let word = if is_word { error } else { "an unknown error" };
@@ -278,54 +301,5 @@ pub fn refusal(error: &str) -> SsoError {
         | "interaction_required"
         | "account_selection_required" => SsoError::Denied(detail),
         _ => SsoError::Provider(detail),
-    }
-}
-
-fn names(groups: &Option<Value>) -> Option<Vec<String>> {
-    match groups.as_ref()? {
-        Value::String(name) => Some(vec![name.clone()]),
-        Value::Array(names) => Some(names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
-        _ => None,
-    }
-}
-
-type ExchangeError = RequestTokenError<TransportError, StandardErrorResponse<CoreErrorResponseType>>;
-
-/// Turns an error of the exchange into ours. Bodies may hold tokens, so they are not repeated.
-fn of_exchange(error: ExchangeError) -> SsoError {
-    match error {
-        RequestTokenError::ServerResponse(answer) => match answer.error() {
-            CoreErrorResponseType::InvalidGrant => SsoError::Code("the provider refuses the code".to_owned()),
-            _ => refusal(answer.error().as_ref()),
-        },
-        RequestTokenError::Request(error) => SsoError::Provider(error.to_string()),
-        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            SsoError::Provider("the answer with the tokens cannot be read".to_owned())
-        }
-    }
-}
-
-fn of_user_info(error: UserInfoError<TransportError>) -> SsoError {
-    match error {
-        UserInfoError::ClaimsVerification(error) => SsoError::Token(described(&error)),
-        UserInfoError::Request(error) => SsoError::Provider(error.to_string()),
-        UserInfoError::Response(status, ..) => SsoError::Provider(format!("user info: status {status}")),
-        _ => SsoError::Provider("user info cannot be read".to_owned()),
-    }
-}
-
-fn of_discovery(error: &DiscoveryError<TransportError>) -> String {
-    match error {
-        DiscoveryError::Request(error) => error.to_string(),
-        DiscoveryError::Response(status, ..) => format!("what it says of itself: status {status}"),
-        error => format!("what it says of itself: {error}"),
-    }
-}
-
-fn described(error: &ClaimsVerificationError) -> String {
-    match error {
-        ClaimsVerificationError::SignatureVerification(error) => format!("signature: {error}"),
-        ClaimsVerificationError::InvalidNonce(_) => "the nonce is of another sign-in".to_owned(),
-        error => error.to_string(),
     }
 }

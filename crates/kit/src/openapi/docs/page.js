@@ -15,6 +15,11 @@ function resolve(api, value) {
   return value.$ref.slice(2).split("/").reduce((found, part) => found?.[part], api);
 }
 
+/** A text whose parts between backticks are code. */
+function prose(text) {
+  return text.split("`").map((part, place) => (place % 2 ? element("code", { textContent: part }) : part));
+}
+
 /** What a schema is, in a few words. */
 function typeName(api, schema) {
   if (!schema) return "";
@@ -38,7 +43,7 @@ function parameterRow(api, parameter, inputs) {
   inputs.push({ parameter, input });
   const required = parameter.required ? ", required" : "";
   const about = `${typeName(api, parameter.schema)}, in ${parameter.in}${required}`;
-  const text = element("td", {}, [element("div", { className: "open", textContent: about }), parameter.description ?? ""]);
+  const text = element("td", {}, [element("div", { className: "muted", textContent: about }), ...prose(parameter.description ?? "")]);
   return element("tr", {}, [element("td", {}, [element("code", { textContent: parameter.name })]), element("td", {}, [input]), text]);
 }
 
@@ -53,6 +58,29 @@ function address(path, inputs) {
   return `.${path}${search}`;
 }
 
+/** A text field for a JSON body, or fields for a form, with how to read them; none if the operation takes no body. */
+function bodyInput(api, content) {
+  const example = jsonExample(content);
+  if (example) {
+    const area = element("textarea", { value: example, ariaLabel: "Body", spellcheck: false });
+    return { parts: [area], read: () => ({ type: "application/json", body: area.value }) };
+  }
+  const form = resolve(api, content?.["multipart/form-data"]?.schema);
+  if (!form?.properties) return null;
+  const fields = Object.entries(form.properties).map(([name, given]) => {
+    const isFile = resolve(api, given)?.format === "binary";
+    return { name, input: element("input", { type: isFile ? "file" : "text", ariaLabel: name }) };
+  });
+  const read = () => {
+    const body = new FormData();
+    for (const { name, input } of fields) if (input.value) body.append(name, input.files?.[0] ?? input.value);
+    return { body };
+  };
+  const rows = fields.map(({ name, input }) =>
+    element("tr", {}, [element("td", {}, [element("code", { textContent: name })]), element("td", {}, [input])]));
+  return { parts: [element("table", {}, rows)], read };
+}
+
 async function send(method, path, inputs, body, shown) {
   const headers = {};
   const token = byId("token").value.trim();
@@ -60,10 +88,11 @@ async function send(method, path, inputs, body, shown) {
   for (const { parameter, input } of inputs) {
     if (parameter.in === "header" && input.value) headers[parameter.name] = input.value;
   }
-  if (body?.value) headers["Content-Type"] = "application/json";
+  const given = body?.read();
+  if (given?.type) headers["Content-Type"] = given.type;
   shown.textContent = "…";
   try {
-    const answer = await fetch(address(path, inputs), { method: method.toUpperCase(), headers, body: body?.value || undefined });
+    const answer = await fetch(address(path, inputs), { method: method.toUpperCase(), headers, body: given?.body });
     const text = await answer.text();
     let pretty = text;
     try { pretty = JSON.stringify(JSON.parse(text), null, 2); } catch { /* not JSON: shown as it is */ }
@@ -73,16 +102,15 @@ async function send(method, path, inputs, body, shown) {
   }
 }
 
-function tryIt(method, path, inputs, operation) {
-  const example = jsonExample(operation.requestBody?.content);
-  const body = example ? element("textarea", { value: example, ariaLabel: "Body", spellcheck: false }) : null;
+function tryIt(api, method, path, inputs, operation) {
+  const body = bodyInput(api, operation.requestBody?.content);
   const shown = element("pre", { hidden: true });
   const button = element("button", { type: "button", textContent: "Send" });
   button.addEventListener("click", () => {
     shown.hidden = false;
     send(method, path, inputs, body, shown);
   });
-  const parts = body ? [element("h3", { textContent: "Body" }), body] : [];
+  const parts = body ? [element("h3", { textContent: "Body" }), ...body.parts] : [];
   return [...parts, element("p", {}, [button]), shown];
 }
 
@@ -91,7 +119,7 @@ function answers(api, responses) {
     const response = resolve(api, given);
     const example = status < "400" ? jsonExample(response.content) : "";
     const kinds = Object.keys(response.content ?? {}).join(", ");
-    const about = [element("div", { textContent: response.description || kinds })];
+    const about = [element("div", {}, prose(response.description || kinds))];
     if (example) about.push(element("pre", { textContent: example }));
     return element("tr", {}, [element("td", {}, [element("code", { textContent: status })]), element("td", {}, about)]);
   });
@@ -101,9 +129,9 @@ function answers(api, responses) {
 function fill(api, method, path, operation, box) {
   const inputs = [];
   const parameters = (operation.parameters ?? []).map((parameter) => parameterRow(api, resolve(api, parameter), inputs));
-  const parts = operation.description ? [element("p", { textContent: operation.description })] : [];
+  const parts = operation.description ? [element("p", {}, prose(operation.description))] : [];
   if (parameters.length) parts.push(element("h3", { textContent: "Parameters" }), element("table", {}, parameters));
-  box.append(...parts, ...tryIt(method, path, inputs, operation), ...answers(api, operation.responses));
+  box.append(...parts, ...tryIt(api, method, path, inputs, operation), ...answers(api, operation.responses));
 }
 
 function operationBox(api, method, path, operation) {
@@ -111,14 +139,18 @@ function operationBox(api, method, path, operation) {
   const summary = element("summary", {}, [
     element("span", { className: "method", textContent: method }),
     element("code", { textContent: path }),
-    ` ${operation.summary ?? ""} `,
-    element("span", { className: "open", textContent: isOpen ? "needs no token" : "" }),
+    " ",
+    ...prose(operation.summary ?? ""),
+    " ",
+    element("span", { className: "muted", textContent: isOpen ? "needs no token" : "" }),
   ]);
   const inside = element("div", { className: "body" });
-  const box = element("details", {}, [summary, inside]);
+  const box = element("details", { id: operation.operationId }, [summary, inside]);
   box.dataset.words = `${method} ${path} ${operation.summary ?? ""}`.toLowerCase();
   box.addEventListener("toggle", () => {
-    if (box.open && !inside.hasChildNodes()) fill(api, method, path, operation, inside);
+    if (!box.open) return;
+    if (!inside.hasChildNodes()) fill(api, method, path, operation, inside);
+    history.replaceState(null, "", `#${box.id}`);
   });
   return box;
 }
@@ -136,6 +168,15 @@ function show(api) {
     }
   }
   byId("operations").replaceChildren(...sections.values());
+  openLinked();
+}
+
+/** Opens the operation that the address names. */
+function openLinked() {
+  const box = byId(location.hash.slice(1));
+  if (box?.tagName !== "DETAILS") return;
+  box.open = true;
+  box.scrollIntoView();
 }
 
 byId("find").addEventListener("input", (event) => {
@@ -146,6 +187,8 @@ byId("find").addEventListener("input", (event) => {
     section.hidden = boxes.every((box) => box.hidden);
   }
 });
+
+addEventListener("hashchange", openLinked);
 
 fetch("openapi.json")
   .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`openapi.json: ${answer.status}`))))

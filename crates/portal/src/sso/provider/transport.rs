@@ -1,13 +1,26 @@
 //! Requests to the provider: redirects are not followed, and time and length of an answer are limited.
 
-use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
-use std::pin::Pin;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{RequestBuilder, StatusCode, Url};
 use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const MOST_BYTES: usize = 1 << 20;
 
 pub struct Transport(reqwest::Client);
+
+pub struct Answer {
+    pub status: StatusCode,
+    pub body: Vec<u8>,
+    content_type: String,
+}
+
+impl Answer {
+    pub fn is(&self, content_type: &str) -> bool {
+        let essence = self.content_type.split(';').next().unwrap_or_default();
+        essence.trim().eq_ignore_ascii_case(content_type)
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
@@ -17,8 +30,6 @@ pub enum TransportError {
     Request(reqwest::Error),
     #[error("its answer is longer than 1 MiB")]
     TooLong,
-    #[error(transparent)]
-    Http(#[from] http::Error),
 }
 
 impl Transport {
@@ -27,30 +38,38 @@ impl Transport {
         Ok(Self(client.timeout(TIMEOUT).build()?))
     }
 
-    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, TransportError> {
-        let mut answer = self.0.execute(request.try_into()?).await?;
-        let mut response = http::Response::builder().status(answer.status());
-        for (name, value) in answer.headers() {
-            response = response.header(name, value);
-        }
-        let mut body = Vec::new();
-        while let Some(piece) = answer.chunk().await? {
-            if body.len() + piece.len() > MOST_BYTES {
-                return Err(TransportError::TooLong);
-            }
-            body.extend_from_slice(&piece);
-        }
-        Ok(response.body(body)?)
+    pub async fn get(&self, url: &Url, authorization: Option<String>) -> Result<Answer, TransportError> {
+        send(self.0.get(url.clone()), authorization).await
+    }
+
+    /// Posts a form.
+    pub async fn post(
+        &self,
+        url: &Url,
+        form: String,
+        authorization: Option<String>,
+    ) -> Result<Answer, TransportError> {
+        let request = self.0.post(url.clone()).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        send(request.body(form), authorization).await
     }
 }
 
-impl<'c> AsyncHttpClient<'c> for Transport {
-    type Error = TransportError;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, TransportError>> + Send + 'c>>;
-
-    fn call(&'c self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.send(request))
+async fn send(request: RequestBuilder, authorization: Option<String>) -> Result<Answer, TransportError> {
+    let mut request = request.header(ACCEPT, "application/json");
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
     }
+    let mut answer = request.send().await?;
+    let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default().to_owned();
+    let mut body = Vec::new();
+    while let Some(piece) = answer.chunk().await? {
+        if body.len() + piece.len() > MOST_BYTES {
+            return Err(TransportError::TooLong);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(Answer { status: answer.status(), body, content_type })
 }
 
 impl From<reqwest::Error> for TransportError {
