@@ -49,6 +49,30 @@ fn axum_stays_in_kit_and_under_http() {
     assert_eq!(offenders(|name, text| !allowed(name) && text.contains(concat!("use ", "axum"))), NONE);
 }
 
+/// The part of a file that is compiled into the program.
+fn production(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap_or_default()
+}
+
+fn is_production(name: &str) -> bool {
+    name.contains("/src/") && !name.starts_with("crates/e2e/") && !name.ends_with("/tests.rs")
+}
+
+#[test]
+fn requests_and_answers_are_structs() {
+    let untyped = concat!("json", "!(");
+    assert_eq!(offenders(|name, text| is_production(name) && production(text).contains(untyped)), NONE);
+}
+
+#[test]
+fn routes_are_documented_where_they_are_made() {
+    let undocumented = concat!(".rou", "te(");
+    let allowed = |name: &str| name.starts_with("crates/kit/") || !name.contains("/http");
+    let breaks =
+        |name: &str, text: &str| is_production(name) && !allowed(name) && text.contains(undocumented);
+    assert_eq!(offenders(breaks), NONE);
+}
+
 #[test]
 fn sql_stays_in_the_store_and_in_tables() {
     let allowed = |name: &str| {

@@ -1,4 +1,4 @@
-//! Prints what a file becomes: `cargo run -p extract --example passages FILE`. Tokens are taken as words here.
+//! Prints the passages of a file: `cargo run -p extract --example passages FILE`. Words are counted as tokens here.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to a terminal")]
 
 use extract::{Limits, extract, passages};

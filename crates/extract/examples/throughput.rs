@@ -1,4 +1,5 @@
-//! How fast files are read: `throughput WORKER FILE...` reads each through an `Extractor`, many times for small ones.
+//! Measures how fast files are read: `throughput WORKER FILE...` reads each through an `Extractor`, small ones many
+//! times.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example talks to a terminal")]
 
 use std::time::{Duration, Instant};

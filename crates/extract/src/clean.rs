@@ -1,6 +1,6 @@
-//! Text as it is kept: no control characters, no invisible ones, no ligatures, white space in order.
+//! Cleans text: removes control and invisible characters, splits ligatures, orders white space.
 
-/// One line: every run of white space is one space.
+/// Returns the text as one line with single spaces.
 pub(crate) fn prose(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     let mut gap = false;
@@ -21,7 +21,7 @@ pub(crate) fn prose(text: &str) -> String {
     cleaned
 }
 
-/// Lines without white space at their ends, indentation kept, no blank lines around them.
+/// Returns the lines without trailing white space and without blank lines around them; indentation is kept.
 pub(crate) fn lines(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for line in text.lines() {
@@ -35,7 +35,7 @@ pub(crate) fn lines(text: &str) -> String {
     cleaned[start..].trim_end().to_owned()
 }
 
-/// The lines of a paragraph as one, words that were hyphenated at a line's end made whole.
+/// Joins the lines of a paragraph, and words that were hyphenated at the end of a line.
 pub(crate) fn unwrap<'a>(lines: impl IntoIterator<Item = &'a str>) -> String {
     let mut joined = String::new();
     for line in lines {
@@ -60,7 +60,7 @@ fn is_invisible(c: char) -> bool {
 fn push(text: &mut String, c: char) {
     match c {
         '\u{a0}' => text.push(' '),
-        // Fonts of symbols have their marks of lists here.
+        // Symbol fonts have their bullets here.
         '\u{e000}'..='\u{f8ff}' => text.push('•'),
         '\u{fb00}' => text.push_str("ff"),
         '\u{fb01}' => text.push_str("fi"),

@@ -1,9 +1,10 @@
-//! Bytes to text, in whatever encoding they are.
+//! Decodes bytes of an unknown encoding.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
-/// `None` where the bytes are no text in any encoding. `declared` is what the file says of itself, e.g. in HTML.
+/// Returns `None` if the bytes are not text in any encoding. `declared` is the encoding that the file names, as HTML
+/// does.
 pub(crate) fn text(bytes: &[u8], declared: Option<&'static Encoding>) -> Option<String> {
     let (encoding, bytes) = match Encoding::for_bom(bytes) {
         Some((encoding, length)) => (encoding, &bytes[length..]),
@@ -13,7 +14,7 @@ pub(crate) fn text(bytes: &[u8], declared: Option<&'static Encoding>) -> Option<
     looks_like_text(&text).then(|| text.into_owned())
 }
 
-/// How much of a file is looked at to find its encoding: enough for the detector, little enough to be fast.
+/// Bytes from which the encoding is guessed: enough for the detector, and fast.
 const SAMPLE: usize = 64 * 1024;
 
 fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding {
@@ -27,7 +28,7 @@ fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding
     if let Some(declared) = declared {
         return declared;
     }
-    // A file that is UTF-8 but for a few bytes, or cut in the middle of a character.
+    // UTF-8 with a few broken bytes, or cut in the middle of a character.
     let lossy = String::from_utf8_lossy(sample);
     let (broken, multibyte) = lossy.chars().fold((0, 0), |(broken, multibyte), c| match c {
         '\u{fffd}' => (broken + 1, multibyte),
@@ -41,7 +42,7 @@ fn guess(bytes: &[u8], declared: Option<&'static Encoding>) -> &'static Encoding
     detector.guess(None, Utf8Detection::Allow)
 }
 
-/// In UTF-16 most letters of most texts have a zero as their high byte.
+/// Guesses the encoding of bytes with zeros. In UTF-16 the high byte of most letters is zero.
 fn with_zeros(sample: &[u8]) -> &'static Encoding {
     let zeros = |start: usize| sample.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
@@ -52,7 +53,7 @@ fn with_zeros(sample: &[u8]) -> &'static Encoding {
     if even * 4 > half && odd * 20 < half {
         return UTF_16BE;
     }
-    // Text with stray zeros is still text; a binary file is told by its other control characters.
+    // Text with stray zeros is still text; the other control characters of a binary file are found later.
     UTF_8
 }
 

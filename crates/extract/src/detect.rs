@@ -1,11 +1,11 @@
-//! What a file is: its content decides, and its name where the content could be several things.
+//! Detects the kind of a file by its content, and by its name if the content could be of several kinds.
 
 use memchr::memmem;
 
 use crate::read::{csv, eml};
 use crate::{ExtractError, Kind};
 
-/// Never parses: looks for signatures, so that it is safe and quick on any bytes.
+/// Looks for signatures and parses nothing, so it is safe and fast for any bytes.
 pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ExtractError::Empty);
@@ -29,7 +29,7 @@ pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     Ok(text(name, bytes))
 }
 
-/// The part that each kind of archive cannot be without. Names of parts stand in the archive as they are.
+/// Detects the kind of an archive by the part that each kind must have; names of parts are not compressed.
 fn archive(bytes: &[u8]) -> Result<Kind, ExtractError> {
     let marks: [(&[u8], Kind); 4] = [
         (b"word/document", Kind::Docx),
@@ -44,7 +44,7 @@ fn archive(bytes: &[u8]) -> Result<Kind, ExtractError> {
     found.map(|(_, kind)| kind).ok_or_else(|| ExtractError::Unsupported("a ZIP archive".to_owned()))
 }
 
-/// Office files before 2007, and those of today that a password protects.
+/// Returns the error for Office files before 2007, and for later ones with a password.
 fn compound_file(name: &str, bytes: &[u8]) -> ExtractError {
     let protected: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
     if memmem::find(bytes, &protected).is_none() {
@@ -131,7 +131,8 @@ fn is_html(head: &str) -> bool {
         || (head.starts_with('<') && head.contains("<html") && !head.starts_with("<?php"))
 }
 
-/// Two headings, or a heading and a fence: one line with a hash may be a comment or a number.
+/// Returns whether there are two headings, or a heading and a fence. One line with a hash may be a comment or a
+/// number.
 fn is_markdown(head: &str) -> bool {
     let is_mark = |line: &&str| {
         let title = line.trim_start_matches('#');

@@ -1,4 +1,4 @@
-//! What every reader makes: a document of blocks, each with the headings above it, its page and its place.
+//! The document that every reader produces: blocks with the headings above them, the page and the offset.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::clean;
 use crate::{Excess, ExtractError, Limits};
 
-/// What a file is, by its content.
+/// The kind of a file, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     Text,
@@ -46,7 +46,7 @@ impl fmt::Display for Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     pub kind: Kind,
-    /// The document's own title, where it names one.
+    /// The title in the document itself, if it has one.
     pub title: Option<String>,
     pub author: Option<String>,
     pub blocks: Vec<Block>,
@@ -58,7 +58,7 @@ pub struct Block {
     pub text: String,
     /// From the outermost to the nearest.
     pub headings: Vec<String>,
-    /// From 1: of a PDF the page, of a presentation the slide.
+    /// From 1: the page of a PDF, the slide of a presentation.
     pub page: Option<u32>,
     /// In characters of `Document::text`.
     pub offset: usize,
@@ -67,35 +67,35 @@ pub struct Block {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// Running text without line breaks: may be cut between sentences.
+    /// Running text without line breaks: may be split between sentences.
     Prose,
-    /// A list, a table or code: may be cut between lines.
+    /// A list, a table or code: may be split between lines.
     Lines,
 }
 
-/// Between two blocks of a document's text.
+/// Separates two blocks of a document's text.
 const SEPARATOR: &str = "\n\n";
 
 impl Document {
-    /// The whole text, in which blocks have their offsets.
+    /// Returns the whole text, which the offsets of the blocks refer to.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();
         texts.join(SEPARATOR)
     }
 }
 
-/// A longer "heading" is a paragraph that somebody set in large type.
+/// A longer "heading" is a paragraph in large type.
 const LONGEST_HEADING: usize = 200;
 
-/// Takes headings and blocks in reading order and keeps the path, the offset and the limit.
+/// Builds a document from headings and blocks in reading order, and checks the limit of characters.
 pub(crate) struct Builder {
     document: Document,
     path: Vec<(u8, String)>,
     page: Option<u32>,
-    /// Whether there is a heading with nothing below it so far.
+    /// Whether the last heading has no text yet.
     bare_heading: bool,
     characters: usize,
-    /// Characters of headings that blocks carry with them.
+    /// Characters of the headings that blocks carry.
     carried: usize,
     limit: usize,
 }
@@ -107,7 +107,7 @@ impl Builder {
         Self { document, path: Vec::new(), page: None, bare_heading: false, characters: 0, carried: 0, limit }
     }
 
-    /// The first title given stays.
+    /// Sets the title, unless one is set already.
     pub fn title(&mut self, title: &str) {
         keep_first(&mut self.document.title, title);
     }
@@ -120,7 +120,7 @@ impl Builder {
         self.page = Some(page);
     }
 
-    /// Level 1 is the outermost.
+    /// Starts a section. Level 1 is the outermost.
     pub fn heading(&mut self, level: u8, text: &str) -> Result<(), ExtractError> {
         let text = clean::prose(text);
         if text.is_empty() {
@@ -135,7 +135,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Ends the sections of this level and below: what follows belongs to the one above.
+    /// Ends the sections of this level and below.
     pub fn leave(&mut self, level: u8) -> Result<(), ExtractError> {
         if self.path.last().is_some_and(|(above, _)| *above >= level) {
             self.keep_bare_heading()?;
@@ -166,12 +166,12 @@ impl Builder {
         self.document.kind
     }
 
-    /// Whether a text is sure to break the limit, so that it need not be made longer.
+    /// Returns whether this text would exceed the limit, so that a reader can stop making it longer.
     pub fn is_full_with(&self, text: &str) -> bool {
         text.len() > (self.limit - self.characters).saturating_mul(4)
     }
 
-    /// A heading that nothing follows is all there is of its section, so it becomes the section's text.
+    /// Makes a heading without text the text of its section, so that it is not lost.
     fn keep_bare_heading(&mut self) -> Result<(), ExtractError> {
         if !self.bare_heading {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Why a file gave no document, in sentences for the person who uploaded it.
+//! Why a file could not be read, in sentences for the user who uploaded it.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,13 +41,13 @@ pub enum ExtractError {
     #[error("the file made its reader crash: it is damaged, or takes too much memory")]
     Crashed,
 
-    /// Not the file's fault: the same file may be read later.
+    /// Not caused by the file: the same file may be read later.
     #[error("the reader of files cannot be started: {0}")]
     Worker(String),
 }
 
 impl ExtractError {
-    /// Whether the same bytes would fail again.
+    /// Returns whether the same bytes would fail again.
     pub fn is_bad_input(&self) -> bool {
         !matches!(self, Self::Worker(_))
     }
@@ -61,7 +61,7 @@ impl ExtractError {
     }
 }
 
-/// Of what a file has too much.
+/// What a file has too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Excess {
     Characters,
@@ -90,7 +90,7 @@ impl std::fmt::Display for Excess {
 }
 
 impl Excess {
-    /// What an administrator can do about it.
+    /// Returns what an administrator can do about it.
     fn advice(self) -> String {
         let setting = match self {
             Self::Characters | Self::RepeatedHeadings => "MAX_TEXT_CHARACTERS",

@@ -1,5 +1,5 @@
-//! The parent's side: a few child processes that read files from strangers. One that hangs, crashes or eats memory is
-//! ended, its file is refused, and the next file gets a fresh one.
+//! Reads untrusted files in a few child processes. A child that hangs, crashes or uses too much memory is killed, its
+//! file is refused, and the next file gets a new child.
 
 mod child;
 
@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::{Document, ExtractError, Kind, Limits, detect, extract};
 use child::{Child, Outcome};
 
-/// Calls block, for as long as a file takes: call them from threads that may.
+/// Calls block for as long as a file takes, so they need threads that may block.
 pub struct Extractor {
     program: PathBuf,
     arguments: Vec<OsString>,
@@ -25,12 +25,12 @@ struct Pool {
     free: usize,
 }
 
-/// Text up to this size is read in this process; beyond it, memory counts more than a copy through a pipe.
+/// Text up to this size is read in this process. A larger one could use too much memory here.
 const SMALL: usize = 1 << 20;
 
 impl Extractor {
-    /// `program` with `arguments` must call [`crate::work`]. At most `children` of it run at once; those without work
-    /// end after some seconds.
+    /// `program` with `arguments` must call [`crate::work`]. At most `children` of it run at once; a child without
+    /// work ends after some seconds.
     pub fn new(program: PathBuf, arguments: Vec<OsString>, children: usize, limits: Limits) -> Self {
         let pool = Mutex::new(Pool { idle: Vec::new(), free: children.max(1) });
         Self { program, arguments, limits, pool, freed: Condvar::new() }
@@ -42,7 +42,7 @@ impl Extractor {
         if is_ours && bytes.len() <= SMALL {
             return extract(name, bytes, &self.limits);
         }
-        self.take_turn();
+        self.wait_for_child();
         let answer = self.extract_in_child(name, bytes);
         self.pool().free += 1;
         self.freed.notify_one();
@@ -50,7 +50,7 @@ impl Extractor {
     }
 
     fn extract_in_child(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
-        // A child that was kept may have ended for lack of work; a new one has not.
+        // An idle child may have ended in the meantime; a new one has not.
         loop {
             let kept = self.pool().idle.pop();
             let is_new = kept.is_none();
@@ -78,12 +78,12 @@ impl Extractor {
         }
     }
 
-    fn take_turn(&self) {
+    fn wait_for_child(&self) {
         let waited = self.freed.wait_while(self.pool(), |pool| pool.free == 0);
         waited.unwrap_or_else(PoisonError::into_inner).free -= 1;
     }
 
-    /// What the lock protects is two numbers' worth: never half changed.
+    /// A panic cannot leave the pool half changed, so a poisoned lock is still good.
     fn pool(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }

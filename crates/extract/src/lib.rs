@@ -1,9 +1,9 @@
-//! A file in, passages out: finds what a file is, reads its text with headings, pages and places, and cuts it
+//! Reads files into passages: detects what a file is, reads its text with headings, pages and offsets, and splits it
 //! into passages for the encoder. Knows no service, no database and no network.
 //!
-//! `extract` reads a file in this process. `Extractor` does the same for files from strangers: what third-party
-//! parsers read, it reads in child processes that run `work`, so that no file can stop the program. `passages` cuts
-//! the document. The readers, one for each kind of file, are under `read`.
+//! `extract` reads a file in this process. `Extractor` is for untrusted files: what third-party parsers read, it
+//! reads in child processes that run `work`, so that no file can crash the program. `passages` splits the document.
+//! The readers, one for each kind of file, are under `read`.
 
 mod clean;
 mod decode;
@@ -14,7 +14,6 @@ mod extractor;
 mod limits;
 mod passages;
 mod read;
-mod sentences;
 mod worker;
 
 pub use detect::detect;
@@ -24,5 +23,4 @@ pub use extractor::Extractor;
 pub use limits::Limits;
 pub use passages::{Passage, passages};
 pub use read::extract;
-pub use sentences::sentences;
 pub use worker::work;

@@ -1,20 +1,20 @@
-//! What one file may cost.
+//! The limits on time, memory and size for one file.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 const MIB: usize = 1 << 20;
-/// Memory that a large file needs.
+/// Enough memory for a large file.
 const ENOUGH: u64 = 512 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// For a small file; a large one has `seconds_per_mib` more for each mebibyte, up to `most_seconds`.
+    /// For a small file. A large one gets `seconds_per_mib` more for each mebibyte, up to `most_seconds`.
     pub seconds: u64,
     pub seconds_per_mib: u64,
     pub most_seconds: u64,
-    /// Of extracted text.
+    /// Characters of extracted text.
     pub characters: usize,
     /// Bytes of memory that a child process may use.
     pub memory: u64,
@@ -22,7 +22,7 @@ pub struct Limits {
     pub entries: usize,
     /// Bytes that an archive may unpack to, in all.
     pub unpacked: usize,
-    /// The same for each byte of the archive. An honest archive of a few kilobytes may pass it.
+    /// Bytes that each byte of an archive may unpack to. A small archive may exceed it.
     pub expansion: usize,
     pub cells: usize,
     pub pages: usize,
@@ -46,21 +46,21 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Limits under which children use no more than `budget` bytes together, and how many of them there may be: as
-    /// many as cores if each gets enough for a large file.
+    /// Returns limits under which all children together use at most `budget` bytes, and the number of children: one
+    /// per core if each gets enough for a large file.
     pub fn within(budget: u64, cores: usize) -> (usize, Self) {
         let children = cores.min((budget / ENOUGH) as usize).max(1);
         let memory = (budget / children as u64).min(1 << 30);
         (children, Self { memory, ..Self::default() })
     }
 
-    /// How long a file of this many bytes may take.
+    /// Returns how long a file of this many bytes may take.
     pub fn time(&self, bytes: usize) -> Duration {
         let seconds = self.seconds + self.seconds_per_mib * (bytes / MIB) as u64;
         Duration::from_secs(seconds.min(self.most_seconds.max(self.seconds)))
     }
 
-    /// How many bytes an archive of this many may unpack to.
+    /// Returns how many bytes an archive of this many may unpack to.
     pub(crate) fn unpacked_from(&self, bytes: usize) -> usize {
         bytes.saturating_mul(self.expansion).max(16 * MIB).min(self.unpacked)
     }

@@ -1,8 +1,8 @@
-//! Passages: a document cut by its structure into pieces that the encoder can read whole.
+//! Splits a document by its structure into passages that the encoder can read whole.
 //!
-//! Blocks under the same headings make a section, sections that are too small join their neighbours, and a section
-//! that is too large is cut into parts of about the same size, between blocks rather than between sentences, and
-//! within a sentence only where it alone is too long.
+//! Blocks under the same headings form a section. Small sections join their neighbours. A section that is too large
+//! is split into parts of about the same size: between blocks if possible, else between sentences, and within a
+//! sentence only if it alone is too long.
 
 mod cut;
 mod sections;
@@ -12,19 +12,19 @@ use sections::Cutter;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// What is shown: the passage itself.
+    /// The passage itself, which is shown.
     pub text: String,
     /// From the outermost to the nearest.
     pub headings: Vec<String>,
     pub page: Option<u32>,
     /// In characters of `Document::text`.
     pub offset: usize,
-    /// Title and heading path, as far as there is room for them.
+    /// Title and heading path, as far as they fit.
     pub context: String,
 }
 
 impl Passage {
-    /// What the encoder reads, never more than the tokens allowed: title, heading path, passage.
+    /// Returns what the encoder reads, within the token limit: title, heading path, passage.
     pub fn embedded(&self) -> String {
         match self.context.as_str() {
             "" => self.text.clone(),
@@ -33,9 +33,9 @@ impl Passage {
     }
 }
 
-/// Cuts a document into passages that have, with their context, at most `max_tokens` as `count` counts them.
+/// Splits a document into passages of at most `max_tokens`, with their context, as `count` counts them.
 ///
-/// `count` may include a constant for marks at the ends. It is called a few times for each sentence.
+/// `count` may include a constant for the tokens that mark the ends. It is called a few times for each sentence.
 pub fn passages(
     document: &Document,
     title: &str,

@@ -1,4 +1,4 @@
-//! The readers: one for each kind of file, all of them filling the same `Builder`.
+//! The readers, one for each kind of file. All of them fill a `Builder`.
 
 mod code;
 pub(crate) mod csv;
@@ -21,10 +21,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::document::Builder;
 use crate::{Document, ExtractError, Kind, Limits, decode, detect};
 
-/// Reads a file in this process: see `Extractor` for files from strangers.
+/// Reads a file in this process. See `Extractor` for untrusted files.
 pub fn extract(name: &str, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
     let kind = detect(name, bytes)?;
-    // The parsers of others panic on some damaged files.
+    // Third-party parsers panic on some damaged files.
     let read = catch_unwind(AssertUnwindSafe(|| read(kind, bytes, limits)));
     read.unwrap_or_else(|_| Err(ExtractError::damaged(kind, "its parser gave up")))
 }

@@ -1,4 +1,4 @@
-//! The child's side: reads files from standard input and answers on standard output until there are no more.
+//! The child process: reads files from standard input and answers on standard output until there are no more.
 
 mod memory;
 
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Document, ExtractError, Limits, extract};
 
-/// A child without work for this long ends itself.
+/// An idle child ends after this time.
 const IDLE: Duration = Duration::from_secs(10);
-/// And one that has read this many bytes, so that memory that it did not give back is.
+/// A child ends after reading this many bytes, which frees the memory that the parsers did not.
 const BYTES_SERVED: usize = 32 << 20;
 
-/// What the program runs in the children of an `Extractor`. Returns when the parent is gone or has no more work.
+/// The main function of an `Extractor`'s child process. Returns when the parent has ended or has no more work.
 ///
-/// Standard output belongs to the answers: whatever else a parser prints goes nowhere.
+/// Standard output is for answers only: anything that a parser prints is discarded.
 pub fn work() -> io::Result<()> {
     let mut answers = take_output()?;
     std::panic::set_hook(Box::new(|_| {}));
@@ -44,7 +44,7 @@ pub fn work() -> io::Result<()> {
     Ok(())
 }
 
-/// Stands before the bytes of the file.
+/// Sent before the bytes of a file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Request {
     pub name: String,
@@ -64,7 +64,7 @@ fn take_output() -> io::Result<impl Write> {
     Ok(answers)
 }
 
-/// The parent ends a child that takes too long; this one ends it where the parent is gone as well.
+/// Limits the CPU time. The parent kills a slow child anyway; this works even if the parent has died.
 fn limit_time(request: &Request) -> io::Result<()> {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec.unsigned_abs();
     lower(Resource::Cpu, used + request.limits.time(request.size).as_secs() + 5)
@@ -76,7 +76,7 @@ fn lower(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current, maximum })?)
 }
 
-/// Whether there is something to read before the time is up.
+/// Returns whether there is something to read before the time is up.
 pub(crate) fn is_ready(from: impl AsFd, within: Duration) -> io::Result<bool> {
     let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
     loop {
@@ -88,7 +88,7 @@ pub(crate) fn is_ready(from: impl AsFd, within: Duration) -> io::Result<bool> {
     }
 }
 
-/// A length in eight bytes, and as many bytes. `None` where the other side is gone.
+/// Reads a length in eight bytes, and then that many bytes. Returns `None` if the other side has closed.
 pub(crate) fn read_frame(from: &mut impl Read, most: usize) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 8];
     match from.read_exact(&mut length) {

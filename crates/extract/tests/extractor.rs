@@ -1,4 +1,4 @@
-//! Files from strangers in real child processes.
+//! Untrusted files in real child processes.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::sync::Barrier;
@@ -84,7 +84,7 @@ fn a_child_that_was_ended_while_idle_is_replaced_unseen() {
     let served = 33 << 20;
     let extractor = extractor(1, limits());
     let comment = [PAGE, b"<!--", "x".repeat(served).as_bytes(), b"-->"].concat();
-    // The child leaves after so many bytes: the next file must not notice.
+    // The child ends after that many bytes; the next file must not notice.
     assert!(extractor.extract("a.html", &comment).is_ok());
     for _ in 0..3 {
         assert!(extractor.extract("a.html", PAGE).is_ok());

@@ -1,4 +1,5 @@
-//! What hostile PDFs cost the child that reads them. A program of its own, so that no other test has children.
+//! Memory that hostile PDFs cost the child that reads them. A test program of its own, so that no other test has
+//! children.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::io::Read;
@@ -23,7 +24,7 @@ fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     [head.as_bytes(), content, b"\nendstream"].concat()
 }
 
-/// A file of these objects, the first of which is the catalog.
+/// Returns a file of these objects; the first is the catalog.
 fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut file = b"%PDF-1.5\n".to_vec();
     let mut places = Vec::new();
@@ -45,7 +46,7 @@ fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// One page with this stream as its content.
+/// Returns a file of one page with this stream as its content.
 fn page(content: Vec<u8>) -> Vec<u8> {
     pdf(&[
         b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
@@ -55,10 +56,10 @@ fn page(content: Vec<u8>) -> Vec<u8> {
     ])
 }
 
-/// One file at a time: the children of the other test are ours as well.
+/// One file at a time, since the children of the other test belong to this process too.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The answer, and the most memory that a child of ours has used meanwhile, in bytes.
+/// Returns the answer, and the most memory in bytes that a child used during the call.
 fn read(file: &[u8]) -> (Result<(), ExtractError>, u64) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let limits = Limits { memory: MEMORY, seconds: 60, ..Limits::default() };
@@ -108,7 +109,7 @@ fn a_small_file_that_becomes_large_is_refused_and_costs_little() {
 
 #[test]
 fn a_file_that_takes_more_memory_than_it_may_is_refused_with_that_word() {
-    // Each pair of letters is two operations of the page, and those are far larger.
+    // Each pair of letters is two operations of the page, which are far larger in memory.
     let many = packed(&b"q\nQ\n".repeat(12 << 20));
     let (answer, peak) = read(&page(stream("/Filter/FlateDecode", &many)));
     assert_eq!(answer, Err(ExtractError::TooMuchMemory { mebibytes: MEMORY >> 20 }));

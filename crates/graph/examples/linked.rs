@@ -1,5 +1,5 @@
-//! How many of the passages that a question needs are reached by names: named in the question, or in another
-//! passage that it needs. `linked folder` with `corpus.jsonl`, `queries.jsonl` and `qrels.tsv`.
+//! Measures how many of the passages that a question needs can be reached by names: names in the question, or in
+//! another passage that it needs. `linked folder` with `corpus.jsonl`, `queries.jsonl` and `qrels.tsv`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for measuring, run by hand")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -63,7 +63,8 @@ fn main() {
     );
 }
 
-/// Titles that stand word for word in other passages: how many of those places gave the title's key.
+/// Counts the titles that other passages contain word for word, and how many of those occurrences gave the title's
+/// key.
 fn named_titles(corpus: &BTreeMap<String, (String, String, Vec<Mention>)>) {
     let strip = |title: &str| title.split(" (").next().unwrap_or(title).to_owned();
     let titles: BTreeMap<String, &[Mention]> =

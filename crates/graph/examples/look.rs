@@ -1,4 +1,4 @@
-//! What a collection or a text looks like as a graph, and how fast it was made.
+//! Prints the graph of a collection or of a text, and how fast it was built.
 //!
 //! `look corpus.jsonl` (one object with `_id`, `title` and `text` a line) or `look text.txt`.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for looking, run by hand")]
@@ -28,7 +28,7 @@ fn collection(text: &str) -> Vec<Document> {
     text.lines().map(document).collect()
 }
 
-/// Passages of about 180 words, cut at paragraphs.
+/// Returns passages of about 180 words, split at paragraphs.
 fn single(path: &str, text: &str) -> Document {
     let mut passages = vec![String::new()];
     for paragraph in text.split("\n\n") {
@@ -80,12 +80,12 @@ fn look(path: &str, documents: &[Document]) {
     let mut edges = view.edges;
     edges.sort_by(|a, b| b.strength.total_cmp(&a.strength));
     for edge in edges.iter().take(30) {
-        let label = |place: u32| &graph.nodes()[place as usize].label;
+        let label = |index: u32| &graph.nodes()[index as usize].label;
         println!("  {:.2} {} -- {}", edge.strength, label(edge.source), label(edge.target));
     }
 }
 
-/// Time on the processor, so that what else the machine does is not measured; 0 where the system does not tell.
+/// Returns the CPU time, so that other load on the machine is not measured; 0 if the system does not report it.
 fn processor_seconds() -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     told.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<f64>().ok()).unwrap_or_default() / 1e9

@@ -1,13 +1,13 @@
-//! Acronyms and what they stand for, as in "Boundary Layer Control (BLC)" and "BLC (boundary layer control)",
-//! found as Schwartz and Hearst (2003) do: the letters of the acronym in order, read from the right.
+//! Acronyms and their long forms, as in "Boundary Layer Control (BLC)" and "BLC (boundary layer control)", found by
+//! the method of Schwartz and Hearst (2003): the letters of the acronym in order, read from the right.
 
 use std::ops::Range;
 
-use crate::lexicon::Marks;
-use crate::reading::Line;
+use crate::lexicon::WordClasses;
+use crate::parsed_text::Line;
 use crate::text::{Gap, Shape, Word};
 
-/// Each acronym of a line with the words that it stands for.
+/// Returns each acronym of a line with the range of its long form.
 pub fn acronyms(line: &Line<'_>) -> Vec<(usize, Range<usize>)> {
     let words = &line.words;
     let mut found = Vec::new();
@@ -28,8 +28,8 @@ fn is_acronym(word: &Word<'_>) -> bool {
     word.shape == Shape::Upper && (2..=8).contains(&word.text.len())
 }
 
-/// The words at the end of `range` that spell the acronym: its first letter starts the first of them, the others
-/// come in order, none of the words is left without a letter but small ones.
+/// Returns the words at the end of `range` that spell the acronym. Its first letter starts the first word, the others
+/// follow in order, and only function words are without a letter.
 fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Option<Range<usize>> {
     let letters: Vec<char> = acronym.lower.chars().collect();
     let mut left = letters.len();
@@ -45,8 +45,11 @@ fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Optio
             left -= usize::from(left > 1 || starts_part);
             chars.truncate(at);
         }
-        let is_small = word.marks.any(Marks::ENGLISH) || word.marks.any(Marks::JOINS);
-        if left == before && !is_small || start + 1 < range.end && words[start + 1].gap != Gap::Space {
+        let occurs_in_lower_case =
+            word.classes.any(WordClasses::ENGLISH) || word.classes.any(WordClasses::JOINS);
+        if left == before && !occurs_in_lower_case
+            || start + 1 < range.end && words[start + 1].gap != Gap::Space
+        {
             return None;
         }
         if left == 0 {
@@ -61,7 +64,7 @@ fn spelled(words: &[Word<'_>], range: Range<usize>, acronym: &Word<'_>) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reading::Place;
+    use crate::parsed_text::TextPart;
     use crate::text::words;
 
     #[test]
@@ -80,7 +83,7 @@ mod tests {
             ("a long wait (BLC) ended", ""),
         ];
         for (text, expected) in cases {
-            let line = Line { passage: 0, place: Place::Body, words: words(text) };
+            let line = Line { passage: 0, part: TextPart::Body, words: words(text) };
             let found = acronyms(&line).into_iter().map(|(acronym, range)| {
                 let long: Vec<&str> = line.words[range].iter().map(|word| word.text).collect();
                 format!("{} = {}", line.words[acronym].text, long.join(" "))

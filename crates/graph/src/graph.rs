@@ -1,22 +1,23 @@
-//! The graph of all evidence of one owner: one node for each thing, edges between what is named together.
-//! Nothing but the evidence goes in, so a document's share goes with its rows.
+//! The graph of one owner's evidence: a node for each entity, and edges between entities that occur together. It
+//! depends on the evidence alone, so removing a document's rows removes its part.
 
-mod exact;
+mod fixed_point;
 mod merge;
 mod pairs;
 mod view;
 
-use exact::Exact;
+use fixed_point::FixedPoint;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::edge::Edge;
 use crate::kind::{Kind, Votes};
 use crate::{key, leiden};
 use merge::Merged;
 
 pub use view::View;
 
-/// That a passage of a document names something: a [`crate::Mention`], and whose it is.
+/// The evidence that a passage of a document mentions an entity: a [`crate::Mention`] and its document.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     pub document: &'a str,
@@ -36,20 +37,11 @@ pub struct Node {
     pub id: String,
     pub label: String,
     pub kind: Kind,
-    /// Those that name it, in order.
+    /// The documents that mention it, sorted.
     pub documents: Vec<Arc<str>>,
-    /// Nodes of one number belong together; 0 is the largest community.
+    /// Nodes of the same community have the same number; 0 is the largest.
     pub community: u32,
     /// Between 0 and 1; the strongest node of the graph has 1.
-    pub strength: f32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Edge {
-    /// Places in [`Graph::nodes`], the smaller first.
-    pub source: u32,
-    pub target: u32,
-    /// Between 0 and 1.
     pub strength: f32,
 }
 
@@ -57,64 +49,67 @@ pub struct Edge {
 pub struct Graph {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    /// From each id, also of keys that were merged away, to its node.
-    places: HashMap<String, u32>,
+    /// Index of each id's node, also for keys that were merged into another.
+    indexes: HashMap<String, u32>,
 }
 
 impl Graph {
-    /// The same graph for the same rows, in whatever order they come.
+    /// Returns the same graph for the same rows in any order.
     pub fn build<'a>(evidence: impl Iterator<Item = Evidence<'a>>) -> Graph {
         let merged = Merged::of(evidence.collect());
         let strengths = strengths(&merged);
-        let mut order: Vec<usize> = (0..merged.things.len()).collect();
+        let mut order: Vec<usize> = (0..merged.entities.len()).collect();
         order.sort_by(|&a, &b| {
-            strengths[b].total_cmp(&strengths[a]).then_with(|| merged.things[a].key.cmp(merged.things[b].key))
+            strengths[b]
+                .total_cmp(&strengths[a])
+                .then_with(|| merged.entities[a].key.cmp(merged.entities[b].key))
         });
         let strongest = order.first().map_or(1.0, |&first| strengths[first].max(f32::MIN_POSITIVE));
         let mut nodes: Vec<Node> =
             order.iter().map(|&index| node(&merged, index, strengths[index] / strongest)).collect();
-        let mut place = vec![0_u32; order.len()];
+        let mut index = vec![0_u32; order.len()];
         for (new, &old) in (0_u32..).zip(&order) {
-            place[old] = new;
+            index[old] = new;
         }
-        let edges = pairs::edges(&merged, &place);
+        let edges = pairs::edges(&merged, &index);
         for (node, community) in nodes.iter_mut().zip(leiden::communities(order.len(), &edges)) {
             node.community = community;
         }
-        let places = merged.keys.iter().map(|&(name, thing)| (key::id(name), place[thing])).collect();
-        Graph { nodes, edges, places }
+        let indexes = merged.keys.iter().map(|&(name, entity)| (key::id(name), index[entity])).collect();
+        Graph { nodes, edges, indexes }
     }
 
-    /// The part that documents name for which `keep` says so. Strengths and communities stay as they are.
+    /// Returns the part of the graph that the documents mention for which `keep` returns true. Strengths and
+    /// communities do not change.
     pub fn of_documents(&self, keep: impl Fn(&str) -> bool) -> Graph {
         let mut nodes = Vec::new();
-        let mut places: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
+        let mut indexes: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             let documents: Vec<Arc<str>> = node.documents.iter().filter(|name| keep(name)).cloned().collect();
-            places.push((!documents.is_empty()).then_some(nodes.len() as u32));
+            indexes.push((!documents.is_empty()).then_some(nodes.len() as u32));
             if !documents.is_empty() {
                 nodes.push(Node { documents, ..node.clone() });
             }
         }
-        let place = |old: u32| places[old as usize];
+        let index = |old: u32| indexes[old as usize];
         let edges = self.edges.iter().filter_map(|edge| {
-            Some(Edge { source: place(edge.source)?, target: place(edge.target)?, ..*edge })
+            Some(Edge { source: index(edge.source)?, target: index(edge.target)?, ..*edge })
         });
-        let ids = self.places.iter().filter_map(|(id, old)| Some((id.clone(), place(*old)?)));
-        Graph { nodes, edges: edges.collect(), places: ids.collect() }
+        let ids = self.indexes.iter().filter_map(|(id, old)| Some((id.clone(), index(*old)?)));
+        Graph { nodes, edges: edges.collect(), indexes: ids.collect() }
     }
 
-    /// The strongest first.
+    /// Returns the nodes, the strongest first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// In the order of their nodes.
+    /// Returns the edges in the order of their nodes.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
 
-    /// The memory that it takes, about.
+    /// Returns an estimate of the memory used, in bytes.
     pub fn bytes(&self) -> usize {
         let node = |node: &Node| {
             size_of::<Node>()
@@ -122,37 +117,37 @@ impl Graph {
                 + node.label.capacity()
                 + node.documents.capacity() * size_of::<Arc<str>>()
         };
-        let place = |id: &String| size_of::<(String, u32)>() + 1 + id.capacity();
+        let index = |id: &String| size_of::<(String, u32)>() + 1 + id.capacity();
         self.nodes.iter().map(node).sum::<usize>()
             + self.edges.capacity() * size_of::<Edge>()
-            + self.places.keys().map(place).sum::<usize>()
+            + self.indexes.keys().map(index).sum::<usize>()
     }
 
-    /// The node of that id; the id of a form that was merged away leads to its node too.
+    /// Returns the node of an id, also if its key was merged into another.
     pub fn find(&self, id: &str) -> Option<&Node> {
-        self.place(id).map(|place| &self.nodes[place as usize])
+        self.index(id).map(|index| &self.nodes[index as usize])
     }
 
-    /// The node of that id, or of that name however it is spelled.
+    /// Returns the node of an id, or of a name in any spelling.
     pub fn find_named(&self, name: &str) -> Option<&Node> {
         self.find(name).or_else(|| self.find(&key::id(&key::key_of_label(name))))
     }
 
-    /// Where a node stands, as edges name it.
-    pub fn place(&self, id: &str) -> Option<u32> {
-        self.places.get(id).copied()
+    /// Returns the index of a node in `nodes`, as edges use it.
+    pub fn index(&self, id: &str) -> Option<u32> {
+        self.indexes.get(id).copied()
     }
 }
 
 fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
-    let thing = &merged.things[index];
+    let entity = &merged.entities[index];
     let mut votes = Votes::default();
-    thing.rows.iter().for_each(|row| votes.add(row.kind, row.weight));
-    let mut documents: Vec<u32> = thing.rows.iter().map(|row| row.document).collect();
+    entity.rows.iter().for_each(|row| votes.add(row.kind, row.weight));
+    let mut documents: Vec<u32> = entity.rows.iter().map(|row| row.document).collect();
     documents.dedup();
     Node {
-        id: key::id(thing.key),
-        label: thing.label.to_owned(),
+        id: key::id(entity.key),
+        label: entity.label.to_owned(),
         kind: votes.winner(),
         documents: documents
             .iter()
@@ -163,12 +158,12 @@ fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
     }
 }
 
-/// How strong each thing is: much where it matters much in many documents, less where nearly all name it.
+/// Returns the strength of each entity: high if it has weight in many documents, lower if nearly all mention it.
 fn strengths(merged: &Merged<'_>) -> Vec<f32> {
     let all = merged.documents.len() as f32;
-    let strength = |thing: &merge::Thing<'_>| {
-        let (mut sum, mut documents) = (Exact::default(), 0.0);
-        for rows in thing.rows.chunk_by(|one, next| one.document == next.document) {
+    let strength = |entity: &merge::MergedEntity<'_>| {
+        let (mut sum, mut documents) = (FixedPoint::default(), 0.0);
+        for rows in entity.rows.chunk_by(|one, next| one.document == next.document) {
             let weight = rows.iter().map(|row| row.weight).fold(0.0, f32::max);
             sum += weight * (1.0 + (rows.len() as f32).ln());
             documents += 1.0;
@@ -176,5 +171,5 @@ fn strengths(merged: &Merged<'_>) -> Vec<f32> {
         let rarity = (1.0 + all / documents).ln() / (1.0 + all).ln();
         (1.0 + sum.value()).ln() * rarity.sqrt()
     };
-    merged.things.iter().map(strength).collect()
+    merged.entities.iter().map(strength).collect()
 }

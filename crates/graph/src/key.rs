@@ -1,12 +1,12 @@
-//! The normal form of a name or a phrase: what two documents must share to speak of the same thing.
-//! Lower case, no marks on letters, words of letters and digits joined by single spaces, the last one singular.
+//! The normal form of a name or a phrase, which is the same for every spelling: lower case, no accents, words of
+//! letters and digits joined by single spaces, the last one singular.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::lexicon::{Marks, marks};
+use crate::lexicon::{WordClasses, classes};
 
-/// Keys do not grow without bound, whatever the text.
+/// In bytes.
 const LONGEST_KEY: usize = 120;
 
 pub fn key<'a>(words: impl Iterator<Item = &'a str>) -> String {
@@ -24,7 +24,7 @@ pub fn key<'a>(words: impl Iterator<Item = &'a str>) -> String {
     key
 }
 
-/// The key of a label: that of the words that it was made from.
+/// Returns the key of a label, which is that of the words it was made from.
 pub fn key_of_label(label: &str) -> String {
     let is_article =
         |word: &&str| ["the", "a", "an"].iter().any(|article| article.eq_ignore_ascii_case(word));
@@ -34,12 +34,13 @@ pub fn key_of_label(label: &str) -> String {
         .map(|word| word.strip_suffix("'s").unwrap_or(word)))
 }
 
-/// A key as an identifier: injective, since keys hold neither hyphens nor runs of spaces.
+/// Returns a key as an identifier. Different keys have different ids, since keys have no hyphens and no double
+/// spaces.
 pub fn id(key: &str) -> String {
     key.replace(' ', "-")
 }
 
-/// Appends a word in lower case: "Saxe-Eisenach" becomes two, "U.S.A" and "O'Neill" one each, "P-204" one.
+/// Appends a word in lower case: "Saxe-Eisenach" becomes two words, "U.S.A", "O'Neill" and "P-204" one each.
 fn push_word(key: &mut String, word: &str) {
     let word = if word == "&" { "and" } else { word };
     let glues_parts = is_code(word);
@@ -61,7 +62,7 @@ fn push_word(key: &mut String, word: &str) {
     }
 }
 
-/// A short letter code with a number, so that "P-204" and "P204" are one thing.
+/// Returns whether the word is a short letter code with a number, so that "P-204" and "P204" have one key.
 fn is_code(word: &str) -> bool {
     let Some((letters, digits)) = word.split_once('-') else { return false };
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
@@ -72,7 +73,9 @@ fn singular(word: &str) -> String {
     let drop = |count: usize| word[..word.len() - count].to_owned();
     let before_s = word.strip_suffix('s').and_then(|stem| stem.chars().last());
     match before_s {
-        _ if word.len() < 4 || !word.is_ascii() || marks(word).any(Marks::GIVEN_NAME) => word.to_owned(),
+        _ if word.len() < 4 || !word.is_ascii() || classes(word).any(WordClasses::GIVEN_NAME) => {
+            word.to_owned()
+        }
         _ if word.ends_with("ies") && word.len() > 4 => drop(3) + "y",
         _ if ["sses", "shes", "ches", "xes", "zzes"].iter().any(|ending| word.ends_with(ending)) => drop(2),
         // "status", "analysis", "glass", "thomas", "chaos".

@@ -1,10 +1,10 @@
-//! What a name names: decided by votes of its own words and of the words around it.
+//! The kind of a named entity, decided by votes of the words in it and around it.
 
 use std::ops::Range;
 
-use crate::lexicon::{Marks, marks};
+use crate::lexicon::{WordClasses, classes};
 use crate::names::is_numeral;
-use crate::reading::Reading;
+use crate::parsed_text::ParsedText;
 use crate::text::{Gap, Shape, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,13 +32,13 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with this name.
     pub fn parse(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// How much speaks for each kind.
+/// How much evidence there is for each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Votes([f32; Kind::ALL.len()]);
 
@@ -57,12 +57,12 @@ impl Votes {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// Whether more than the mere look of the name speaks for a person.
+    /// Returns whether there is more evidence for a person than the look of the name.
     pub fn are_for_person(&self) -> bool {
         self.0[Kind::Person as usize] >= 0.8
     }
 
-    /// The kind with most votes; of equals, the first.
+    /// Returns the kind with most votes; of equals, the first.
     pub fn winner(&self) -> Kind {
         let mut best = Kind::Concept;
         for kind in Kind::ALL {
@@ -74,17 +74,17 @@ impl Votes {
     }
 }
 
-/// What this sighting of a name says about its kind.
-pub fn votes(line: &[Word<'_>], name: &Range<usize>, reading: &Reading<'_>) -> Votes {
+/// Returns what an occurrence of a name says about its kind.
+pub fn votes(line: &[Word<'_>], name: &Range<usize>, parsed: &ParsedText<'_>) -> Votes {
     let words = &line[name.clone()];
     let mut votes = Votes::one(Kind::Term, 0.2);
-    vote_by_words(words, reading, &mut votes);
+    vote_by_words(words, parsed, &mut votes);
     if let Some(before) = line[..name.start].last().filter(|_| words[0].gap == Gap::Space) {
         vote_by_word_before(before, words, &mut votes);
     }
     if let [.., kind, of] = &line[..name.start]
         && of.lower == "of"
-        && kind.marks.any(Marks::PLACE.or(Marks::EVENT))
+        && kind.classes.any(WordClasses::PLACE.or(WordClasses::EVENT))
     {
         // "the village of Skarness", "Battle of Brevik".
         votes.add(Kind::Place, 1.0);
@@ -93,7 +93,7 @@ pub fn votes(line: &[Word<'_>], name: &Range<usize>, reading: &Reading<'_>) -> V
     votes
 }
 
-fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
+fn vote_by_words(words: &[Word<'_>], parsed: &ParsedText<'_>, votes: &mut Votes) {
     let (first, last) = (&words[0], &words[words.len() - 1]);
     // "Battle" of "Battle of Hastings", "War" of "World War II".
     let is_head = |word: &&Word<'_>| word.shape != Shape::Number && !is_numeral(word);
@@ -101,20 +101,20 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     let head = before_of.iter().rev().find(is_head).unwrap_or(last);
     let is_personal =
         |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Initial) || is_numeral(word);
-    let is_plain = words.iter().all(|word| is_personal(word) && !reading.is_small(word));
+    let is_plain = words.iter().all(|word| is_personal(word) && !parsed.occurs_in_lower_case(word));
     if words.len() > 1 {
         for (mark, kind) in [
-            (Marks::ORGANIZATION, Kind::Organization),
-            (Marks::EVENT, Kind::Event),
-            (Marks::PLACE, Kind::Place),
+            (WordClasses::ORGANIZATION, Kind::Organization),
+            (WordClasses::EVENT, Kind::Event),
+            (WordClasses::PLACE, Kind::Place),
         ] {
-            let heads = head.marks.any(mark) || kind != Kind::Organization && first.marks.any(mark);
+            let heads = head.classes.any(mark) || kind != Kind::Organization && first.classes.any(mark);
             votes.add(kind, if heads { 2.0 } else { 0.0 });
         }
     }
     let is_compass = |word: &Word<'_>| COMPASS.contains(&word.lower.as_str());
-    if last.marks.any(Marks::COUNTRY)
-        && words.iter().all(|word| word.marks.any(Marks::COUNTRY) || is_compass(word))
+    if last.classes.any(WordClasses::COUNTRY)
+        && words.iter().all(|word| word.classes.any(WordClasses::COUNTRY) || is_compass(word))
     {
         votes.add(Kind::Place, 2.0);
     }
@@ -124,8 +124,10 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     if words.len() > 1 && is_given(first) && is_plain {
         votes.add(Kind::Person, 1.2);
     }
-    let is_titled =
-        words[..words.len() - 1].iter().take(2).any(|word| word.marks.any(Marks::RANK.or(Marks::HONORIFIC)));
+    let is_titled = words[..words.len() - 1]
+        .iter()
+        .take(2)
+        .any(|word| word.classes.any(WordClasses::RANK.or(WordClasses::HONORIFIC)));
     if is_titled || words.len() == 2 && is_plain && is_numeral(last) {
         votes.add(Kind::Person, 1.0);
     }
@@ -134,11 +136,11 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     if words.len() == 2
         && is_plain
         && ends_like_person
-        && words.iter().all(|word| word.marks == Marks::default())
+        && words.iter().all(|word| word.classes == WordClasses::default())
     {
         votes.add(Kind::Person, if has_initial { 1.0 } else { 0.45 });
     }
-    if words.iter().any(|word| word.shape == Shape::Code && !word.marks.any(Marks::ORGANIZATION)) {
+    if words.iter().any(|word| word.shape == Shape::Code && !word.classes.any(WordClasses::ORGANIZATION)) {
         votes.add(Kind::Term, 2.0);
     }
     if words.len() == 1
@@ -148,13 +150,13 @@ fn vote_by_words(words: &[Word<'_>], reading: &Reading<'_>, votes: &mut Votes) {
     }
 }
 
-/// "Anna", and the first half of "Pierre-Joseph".
+/// Returns whether the word is a given name, such as "Anna" or the first half of "Pierre-Joseph".
 fn is_given(word: &Word<'_>) -> bool {
     let first = word.lower.split('-').next().unwrap_or_default();
-    marks(first).any(Marks::GIVEN_NAME)
+    classes(first).any(WordClasses::GIVEN_NAME)
 }
 
-/// What stands before the name of a country or a city and is part of it.
+/// Words before the name of a country or a city that are part of it.
 const COMPASS: [&str; 12] = [
     "new", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "united", "los",
     "san",
@@ -163,14 +165,14 @@ const PLACE_ENDINGS: [&str; 10] =
     ["shire", "ville", "burg", "borough", "stan", "land", "ford", "haven", "mouth", "bury"];
 
 fn vote_by_word_before(before: &Word<'_>, words: &[Word<'_>], votes: &mut Votes) {
-    if before.marks.any(Marks::HONORIFIC) {
+    if before.classes.any(WordClasses::HONORIFIC) {
         votes.add(Kind::Person, 3.0);
     }
-    if before.marks.any(Marks::ROLE.or(Marks::RANK)) && before.shape == Shape::Lower {
+    if before.classes.any(WordClasses::ROLE.or(WordClasses::RANK)) && before.shape == Shape::Lower {
         votes.add(Kind::Person, 1.0);
     }
     let is_named_place = words.len() <= 2 && words.iter().all(|word| word.shape == Shape::Capital);
-    if before.marks.any(Marks::LOCATES) && is_named_place {
+    if before.classes.any(WordClasses::LOCATES) && is_named_place {
         votes.add(Kind::Place, if before.lower == "to" { 0.3 } else { 0.5 });
     }
 }
@@ -183,7 +185,7 @@ fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
     if is_dates || next.gap == Gap::Space && (is_life(next) || speaks.contains(&next.lower.as_str())) {
         votes.add(Kind::Person, if is_dates { 3.0 } else { 1.0 });
     }
-    if next.gap == Gap::Space && next.shape == Shape::Lower && next.marks.any(Marks::PLACE) {
+    if next.gap == Gap::Space && next.shape == Shape::Lower && next.classes.any(WordClasses::PLACE) {
         votes.add(Kind::Place, 0.7);
     }
     if let Some(kind) = definition(after).and_then(defined_kind) {
@@ -191,7 +193,7 @@ fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
     }
 }
 
-/// What follows "is a" or "was the", after an aside in brackets.
+/// Returns the words after "is a" or "was the", also after a remark in brackets.
 pub fn definition<'w, 'a>(after: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     let mut rest = after;
     if rest.first().is_some_and(|word| word.gap == Gap::Open) {
@@ -200,27 +202,27 @@ pub fn definition<'w, 'a>(after: &'w [Word<'a>]) -> Option<&'w [Word<'a>]> {
     }
     let (verb, article) = (rest.first()?, rest.get(1)?);
     let is_verb = ["is", "was", "are", "were"].contains(&verb.lower.as_str());
-    let is_article = article.marks.any(Marks::ARTICLE) || article.lower == "one";
+    let is_article = article.classes.any(WordClasses::ARTICLE) || article.lower == "one";
     (is_verb && is_article && verb.gap != Gap::Sentence).then(|| &rest[2..])
 }
 
-/// The kind that the first telling noun of a definition speaks of.
+/// Returns the kind that the first specific noun of a definition stands for.
 fn defined_kind(definition: &[Word<'_>]) -> Option<Kind> {
     let sentence = definition.first()?.sentence;
     let words = definition.iter().take(10).take_while(|word| word.sentence == sentence && word.lower != "of");
     for word in words.filter(|word| word.shape == Shape::Lower) {
         let kinds = [
-            (Marks::ROLE.or(Marks::RANK), Kind::Person),
-            (Marks::ORGANIZATION, Kind::Organization),
-            (Marks::PLACE, Kind::Place),
-            (Marks::EVENT, Kind::Event),
+            (WordClasses::ROLE.or(WordClasses::RANK), Kind::Person),
+            (WordClasses::ORGANIZATION, Kind::Organization),
+            (WordClasses::PLACE, Kind::Place),
+            (WordClasses::EVENT, Kind::Event),
         ];
         if ["film", "song", "album", "novel", "book", "album", "single", "series", "play"]
             .contains(&word.lower.as_str())
         {
             return Some(Kind::Term);
         }
-        if let Some((_, kind)) = kinds.iter().find(|(marks, _)| word.marks.any(*marks)) {
+        if let Some((_, kind)) = kinds.iter().find(|(classes, _)| word.classes.any(*classes)) {
             return Some(*kind);
         }
     }

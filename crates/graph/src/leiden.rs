@@ -1,23 +1,23 @@
-//! Communities by the Leiden method (Traag, Waltman and van Eck 2019) on modularity: nodes move to where they gain
-//! most, communities are refined so that each hangs together, and the refined ones become the nodes of the next
-//! level. Where the method draws lots, the best choice is taken instead, so the same graph gives the same answer.
+//! Communities by the Leiden method (Traag, Waltman and van Eck 2019) with modularity: nodes move where they gain
+//! most, communities are refined into connected parts, and the parts become the nodes of the next level. Where the
+//! method chooses at random, this takes the best choice, so the same graph always gives the same communities.
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::graph::Edge;
+use crate::edge::Edge;
 
-/// A bound only: real graphs end after three or four.
+/// An upper bound; real graphs end after three or four levels.
 const MOST_LEVELS: usize = 16;
-/// A bound on moves per node and level, against endless exchange by rounding.
+/// Most moves per node and level, so that rounding cannot cause endless moves.
 const MOST_MOVES: usize = 32;
-/// Less is no gain.
+/// Smallest modularity gain that counts as an improvement.
 const EPSILON: f64 = 1e-9;
 
-/// The community of each node; 0 is the largest. A node without edges is one by itself.
+/// Returns the community of each node; 0 is the largest. A node without edges is a community by itself.
 pub fn communities(nodes: usize, edges: &[Edge]) -> Vec<u32> {
     let mut network = Network::of(nodes, edges);
     let mut community: Vec<u32> = numbers(nodes);
-    // Of every original node, the node of the current network that holds it.
+    // For every original node, the node of the current network that contains it.
     let mut holder: Vec<u32> = numbers(nodes);
     for _ in 0..MOST_LEVELS {
         network.move_nodes(&mut community);
@@ -38,7 +38,7 @@ pub fn communities(nodes: usize, edges: &[Edge]) -> Vec<u32> {
     by_size(&connected(&found, edges))
 }
 
-/// The same partition, with what the last moves left apart in communities of its own.
+/// Splits communities that the last moves left disconnected.
 fn connected(partition: &[u32], edges: &[Edge]) -> Vec<u32> {
     let mut parents = numbers(partition.len());
     let root = |parents: &mut Vec<u32>, mut node: u32| {
@@ -57,11 +57,11 @@ fn connected(partition: &[u32], edges: &[Edge]) -> Vec<u32> {
     (0..partition.len() as u32).map(|node| root(&mut parents, node)).collect()
 }
 
-/// Weighted and undirected: the links of node n are `links[starts[n]..starts[n + 1]]`.
+/// A weighted undirected graph. The links of node n are `links[starts[n]..starts[n + 1]]`.
 struct Network {
     starts: Vec<usize>,
     links: Vec<(u32, f64)>,
-    /// Sums of weights, those inside a node twice.
+    /// Sums of the weights of each node's links, those inside a node counted twice.
     degrees: Vec<f64>,
     total: f64,
 }
@@ -79,7 +79,7 @@ impl Network {
         Network::linked(degrees, &pairs)
     }
 
-    /// From each pair once.
+    /// Builds the network from pairs that are given once each.
     fn linked(degrees: Vec<f64>, pairs: &[(u32, u32, f64)]) -> Network {
         let mut starts = vec![0; degrees.len() + 1];
         for &(one, other, _) in pairs {
@@ -105,7 +105,7 @@ impl Network {
         &self.links[self.starts[node]..self.starts[node + 1]]
     }
 
-    /// Moves nodes to the neighbouring community where modularity gains most, until none gains.
+    /// Moves nodes to the neighbouring community with the largest gain, until none gains.
     fn move_nodes(&self, community: &mut [u32]) {
         let count = self.degrees.len();
         let mut sizes = vec![0.0; count];
@@ -137,8 +137,8 @@ impl Network {
         }
     }
 
-    /// Splits each community into parts that hang together: lone nodes join the part of their community where
-    /// they gain most, if they and that part are well tied to the rest of it.
+    /// Splits each community into connected parts: single nodes join the part of their community where they gain
+    /// most, if both they and that part are well connected to the rest of it.
     fn refine(&self, community: &[u32]) -> Vec<u32> {
         let count = self.degrees.len();
         let mut whole = vec![0.0; count];
@@ -199,7 +199,7 @@ impl Network {
     }
 }
 
-/// The weight of one node's links to each community around it.
+/// The weight of one node's links to each neighbouring community.
 struct Links {
     weights: Vec<f64>,
     seen: Vec<u32>,
@@ -227,7 +227,7 @@ impl Links {
     }
 }
 
-/// The candidate with the largest gain; `stay` where none gains more.
+/// Returns the candidate with the largest gain, or `stay` if none gains more.
 fn best(stay: u32, candidates: &[u32], gain: impl Fn(u32) -> f64) -> u32 {
     let mut best = (stay, gain(stay));
     for &candidate in candidates {
@@ -243,7 +243,7 @@ fn numbers(count: usize) -> Vec<u32> {
     (0..count as u32).collect()
 }
 
-/// The same partition with numbers from 0 in the order of first use.
+/// Returns the same partition with numbers from 0 in the order of first use.
 fn renumber(partition: &[u32]) -> Vec<u32> {
     let mut new: HashMap<u32, u32> = HashMap::new();
     partition
@@ -255,7 +255,7 @@ fn renumber(partition: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// The same partition with numbers by falling size, the first node deciding among equals.
+/// Returns the same partition numbered by decreasing size; of equals, the one with the first node comes first.
 fn by_size(partition: &[u32]) -> Vec<u32> {
     let partition = renumber(partition);
     let mut sizes = vec![0_usize; partition.iter().max().map_or(0, |&last| last as usize + 1)];
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(communities(15, &edges), [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 3]);
     }
 
-    /// Louvain may leave communities whose parts hang together only through a node that has moved away.
+    /// The simpler Louvain method may leave communities that are connected only through a node that has moved away.
     #[test]
     fn every_community_hangs_together() {
         let mut state = 1_u64;

@@ -1,75 +1,75 @@
-//! Word lists: what a word says by itself, before any text is looked at. One lookup per word gives all of it.
+//! Word lists: the classes of a word without its context. One lookup per word returns all of them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// What is known of a word, as a set of the marks below.
+/// A set of the classes below.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks(u32);
+pub struct WordClasses(u32);
 
-impl Marks {
-    /// Says nothing by itself and neither opens nor ends a concept ("various", "described").
-    pub const WEAK: Marks = Marks(1);
-    /// A noun too general to stand alone ("system"), good inside a phrase ("hydraulic system").
-    pub const PLAIN: Marks = Marks(1 << 14);
-    pub const DATE: Marks = Marks(1 << 1);
-    /// Stands before a person's name and is no part of it ("Dr").
-    pub const HONORIFIC: Marks = Marks(1 << 2);
-    /// Stands before a person's name and may be part of it ("Queen").
-    pub const RANK: Marks = Marks(1 << 3);
+impl WordClasses {
+    /// Too vague to start or end a concept ("various", "described").
+    pub const WEAK: WordClasses = WordClasses(1);
+    /// A noun too general by itself ("system"), but good inside a phrase ("hydraulic system").
+    pub const PLAIN: WordClasses = WordClasses(1 << 14);
+    pub const DATE: WordClasses = WordClasses(1 << 1);
+    /// Precedes a person's name and is not part of it ("Dr").
+    pub const HONORIFIC: WordClasses = WordClasses(1 << 2);
+    /// Precedes a person's name and may be part of it ("Queen").
+    pub const RANK: WordClasses = WordClasses(1 << 3);
     /// What a person is or does ("engineer Anna Berg").
-    pub const ROLE: Marks = Marks(1 << 4);
-    pub const GIVEN_NAME: Marks = Marks(1 << 5);
-    pub const ORGANIZATION: Marks = Marks(1 << 6);
-    pub const PLACE: Marks = Marks(1 << 7);
-    pub const EVENT: Marks = Marks(1 << 8);
+    pub const ROLE: WordClasses = WordClasses(1 << 4);
+    pub const GIVEN_NAME: WordClasses = WordClasses(1 << 5);
+    pub const ORGANIZATION: WordClasses = WordClasses(1 << 6);
+    pub const PLACE: WordClasses = WordClasses(1 << 7);
+    pub const EVENT: WordClasses = WordClasses(1 << 8);
     /// The name of a country, a region or a large city.
-    pub const COUNTRY: Marks = Marks(1 << 9);
-    pub const DEMONYM: Marks = Marks(1 << 10);
+    pub const COUNTRY: WordClasses = WordClasses(1 << 9);
+    pub const DEMONYM: WordClasses = WordClasses(1 << 10);
     /// A lower-case word inside names ("of", "von").
-    pub const JOINS: Marks = Marks(1 << 11);
-    /// The word before which a place stands ("in", "near").
-    pub const LOCATES: Marks = Marks(1 << 12);
-    pub const ARTICLE: Marks = Marks(1 << 13);
-    /// Shows that the word after it is a noun ("of") or that the one before it is none ("sends the").
-    pub const DETERMINES: Marks = Marks(1 << 15);
-    /// Shows that the word after it is a verb ("must", "she").
-    pub const ACTS: Marks = Marks(1 << 16);
-    /// Its letters occur in no other list, so that its function words are known in any document.
-    pub const RUSSIAN: Marks = Marks(1 << 31);
-    pub const ENGLISH: Marks = Marks(1 << 24);
-    /// A function word of some language; the languages have one mark each.
-    const LANGUAGES: [Marks; 8] = [
-        Marks::ENGLISH,
-        Marks(1 << 25),
-        Marks(1 << 26),
-        Marks(1 << 27),
-        Marks(1 << 28),
-        Marks(1 << 29),
-        Marks(1 << 30),
-        Marks::RUSSIAN,
+    pub const JOINS: WordClasses = WordClasses(1 << 11);
+    /// A preposition before a place ("in", "near").
+    pub const LOCATES: WordClasses = WordClasses(1 << 12);
+    pub const ARTICLE: WordClasses = WordClasses(1 << 13);
+    /// Shows that the next word is a noun ("of") or that the one before it is not ("sends the").
+    pub const DETERMINES: WordClasses = WordClasses(1 << 15);
+    /// Shows that the next word is a verb ("must", "she").
+    pub const ACTS: WordClasses = WordClasses(1 << 16);
+    /// Its letters occur in no other list, so its function words are recognised in any document.
+    pub const RUSSIAN: WordClasses = WordClasses(1 << 31);
+    pub const ENGLISH: WordClasses = WordClasses(1 << 24);
+    /// A function word of a language; each language has its own class.
+    const LANGUAGES: [WordClasses; 8] = [
+        WordClasses::ENGLISH,
+        WordClasses(1 << 25),
+        WordClasses(1 << 26),
+        WordClasses(1 << 27),
+        WordClasses(1 << 28),
+        WordClasses(1 << 29),
+        WordClasses(1 << 30),
+        WordClasses::RUSSIAN,
     ];
 
-    pub const fn or(self, other: Marks) -> Marks {
-        Marks(self.0 | other.0)
+    pub const fn or(self, other: WordClasses) -> WordClasses {
+        WordClasses(self.0 | other.0)
     }
 
-    /// Whether any of `other` is among these.
-    pub const fn any(self, other: Marks) -> bool {
+    /// Returns whether any of `other` is in this set.
+    pub const fn any(self, other: WordClasses) -> bool {
         self.0 & other.0 != 0
     }
 }
 
-/// What is known of a word in lower case.
-pub fn marks(lower: &str) -> Marks {
-    MARKS.get(lower).copied().unwrap_or_default()
+/// Returns the classes of a word in lower case.
+pub fn classes(lower: &str) -> WordClasses {
+    CLASSES.get(lower).copied().unwrap_or_default()
 }
 
-/// The language whose function words occur most: English where none does.
-pub fn language(words: impl Iterator<Item = Marks>) -> Marks {
-    let mut counts = [0_u32; Marks::LANGUAGES.len()];
+/// Returns the language with most function words in the text, or English if there are none.
+pub fn language(words: impl Iterator<Item = WordClasses>) -> WordClasses {
+    let mut counts = [0_u32; WordClasses::LANGUAGES.len()];
     for word in words {
-        for (count, language) in counts.iter_mut().zip(Marks::LANGUAGES) {
+        for (count, language) in counts.iter_mut().zip(WordClasses::LANGUAGES) {
             *count += u32::from(word.any(language));
         }
     }
@@ -79,10 +79,10 @@ pub fn language(words: impl Iterator<Item = Marks>) -> Marks {
             best = index;
         }
     }
-    Marks::LANGUAGES[best]
+    WordClasses::LANGUAGES[best]
 }
 
-static MARKS: LazyLock<HashMap<&'static str, Marks>> = LazyLock::new(|| {
+static CLASSES: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| {
     let languages = [
         include_str!("lexicon/stop_en.txt"),
         include_str!("lexicon/stop_de.txt"),
@@ -94,32 +94,35 @@ static MARKS: LazyLock<HashMap<&'static str, Marks>> = LazyLock::new(|| {
         include_str!("lexicon/stop_ru.txt"),
     ];
     let lists = [
-        (include_str!("lexicon/weak.txt"), Marks::WEAK),
-        (include_str!("lexicon/plain.txt"), Marks::PLAIN),
-        (include_str!("lexicon/date.txt"), Marks::DATE),
-        (include_str!("lexicon/honorific.txt"), Marks::HONORIFIC),
-        (include_str!("lexicon/rank.txt"), Marks::RANK),
-        (include_str!("lexicon/role.txt"), Marks::ROLE),
-        (include_str!("lexicon/given.txt"), Marks::GIVEN_NAME),
-        (include_str!("lexicon/organization.txt"), Marks::ORGANIZATION),
-        (include_str!("lexicon/place.txt"), Marks::PLACE),
-        (include_str!("lexicon/event.txt"), Marks::EVENT),
-        (include_str!("lexicon/country.txt"), Marks::COUNTRY),
-        (include_str!("lexicon/demonym.txt"), Marks::DEMONYM),
-        (include_str!("lexicon/joins.txt"), Marks::JOINS),
-        ("in at near from to into around outside toward towards across", Marks::LOCATES),
-        ("the a an", Marks::ARTICLE),
-        ("the a an its their his her our my your this these those each every no any", Marks::DETERMINES),
+        (include_str!("lexicon/weak.txt"), WordClasses::WEAK),
+        (include_str!("lexicon/plain.txt"), WordClasses::PLAIN),
+        (include_str!("lexicon/date.txt"), WordClasses::DATE),
+        (include_str!("lexicon/honorific.txt"), WordClasses::HONORIFIC),
+        (include_str!("lexicon/rank.txt"), WordClasses::RANK),
+        (include_str!("lexicon/role.txt"), WordClasses::ROLE),
+        (include_str!("lexicon/given.txt"), WordClasses::GIVEN_NAME),
+        (include_str!("lexicon/organization.txt"), WordClasses::ORGANIZATION),
+        (include_str!("lexicon/place.txt"), WordClasses::PLACE),
+        (include_str!("lexicon/event.txt"), WordClasses::EVENT),
+        (include_str!("lexicon/country.txt"), WordClasses::COUNTRY),
+        (include_str!("lexicon/demonym.txt"), WordClasses::DEMONYM),
+        (include_str!("lexicon/joins.txt"), WordClasses::JOINS),
+        ("in at near from to into around outside toward towards across", WordClasses::LOCATES),
+        ("the a an", WordClasses::ARTICLE),
+        (
+            "the a an its their his her our my your this these those each every no any",
+            WordClasses::DETERMINES,
+        ),
         (
             "will would can could may might must should cannot not he she it they we you i who does do did",
-            Marks::ACTS,
+            WordClasses::ACTS,
         ),
     ];
     let mut table = HashMap::new();
-    for (list, mark) in lists.into_iter().chain(languages.into_iter().zip(Marks::LANGUAGES)) {
+    for (list, class) in lists.into_iter().chain(languages.into_iter().zip(WordClasses::LANGUAGES)) {
         for word in list.split_whitespace() {
-            let entry: &mut Marks = table.entry(word).or_default();
-            *entry = entry.or(mark);
+            let entry: &mut WordClasses = table.entry(word).or_default();
+            *entry = entry.or(class);
         }
     }
     table

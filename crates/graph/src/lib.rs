@@ -1,7 +1,9 @@
-//! Names and concepts of documents, and the graph that they make. Pure: text in, evidence out; evidence in,
-//! graph out. No model, no clock, no store; the same input always gives the same output.
+//! Finds the names and concepts in documents, and builds the graph that connects them. Pure: text in, evidence out;
+//! evidence in, graph out. No model, no clock, no store; the same input always gives the same output.
 
 mod acronym;
+mod edge;
+mod entities;
 mod graph;
 mod key;
 mod kind;
@@ -9,48 +11,48 @@ mod leiden;
 mod lexicon;
 mod mentions;
 mod names;
+mod parsed_text;
 mod phrases;
 mod question;
-mod reading;
 mod same;
 mod text;
-mod things;
 
-pub use graph::{Edge, Evidence, Graph, Node, View};
+pub use edge::Edge;
+pub use graph::{Evidence, Graph, Node, View};
 pub use kind::Kind;
 pub use mentions::mentions;
 pub use question::names_in;
 
-/// A passage of a document, as it was cut.
+/// A passage of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage<'a> {
     pub text: &'a str,
-    /// From the outermost to the one right above the passage.
+    /// From the outermost to the nearest.
     pub headings: &'a [String],
 }
 
-/// That a passage names something.
+/// The mention of an entity in a passage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
     /// Counted from 0.
     pub passage: u32,
-    /// The normal form: what two documents share that name the same thing.
+    /// The normal form of the name, the same in all documents that mention the entity.
     pub key: String,
-    /// As a reader would write it.
+    /// The name as it is shown.
     pub label: String,
     pub kind: Kind,
-    /// How often in this passage.
+    /// How often it occurs in this passage.
     pub count: u32,
-    /// How much it matters in its document, between 0 and 1.
+    /// Its importance in its document, between 0 and 1.
     pub weight: f32,
-    /// The document or passage is about it: it stands in the title, the heading, or is defined there.
+    /// Whether the document or passage is about it: it is in the title or heading, or is defined there.
     pub defines: bool,
-    /// In which sentences of the passage: bit n for the nth, the last bit for all beyond.
+    /// The sentences of the passage that mention it: bit n for the nth, the last bit for all further ones.
     pub sentences: u32,
 }
 
 impl Mention {
-    /// As the evidence of a document.
+    /// Returns the mention as evidence of a document.
     pub fn evidence<'a>(&'a self, document: &'a str) -> Evidence<'a> {
         Evidence {
             document,

@@ -1,45 +1,45 @@
-//! What a document names, passage by passage: things are merged, weighed and written out.
+//! The mentions of a document: its entities are merged, weighted and written out passage by passage.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::reading::{Place, Reading};
-use crate::things::{Thing, Things};
+use crate::entities::{Entities, Entity};
+use crate::parsed_text::{ParsedText, TextPart};
 use crate::{Mention, Passage, same};
 
-/// At most so many different things of one passage are kept, the weightiest first.
+/// Most entities of one passage; those with the highest weights are kept.
 const MOST_PER_PASSAGE: usize = 64;
-/// A form of a name that is not the one used here still finds the thing, but says less.
+/// Weight of a mention under a form of the name that the passage does not use.
 const OTHER_FORM: f32 = 0.5;
 
-/// What one document names, passage by passage, in the order of passages and falling weight.
+/// Returns the mentions of a document, in the order of passages and of decreasing weight.
 ///
-/// A name may come under several keys: the one of its label, and those of its other forms ("King Lothair II
-/// of Lotharingia" also as `lothair ii`), with the label unchanged. [`crate::Graph`] shows them as one.
+/// A name may have several keys: that of its label, and those of its other forms ("King Lothair II of Lotharingia"
+/// also as `lothair ii`), with the same label. [`crate::Graph`] merges them.
 pub fn mentions(title: &str, passages: &[Passage<'_>]) -> Vec<Mention> {
     if passages.is_empty() {
         return Vec::new();
     }
-    let reading = Reading::new(title, passages);
-    let mut things = Things::of(&reading);
-    same::merge(&reading, &mut things);
+    let parsed = ParsedText::new(title, passages);
+    let mut entities = Entities::of(&parsed);
+    same::merge(&parsed, &mut entities);
     let mut by_passage: BTreeMap<u32, Vec<Mention>> = BTreeMap::new();
-    for thing in things.all.iter().filter(|thing| !thing.key.is_empty()) {
-        for mention in write_out(&things, thing) {
+    for entity in entities.all.iter().filter(|entity| !entity.key.is_empty()) {
+        for mention in write_out(&entities, entity) {
             by_passage.entry(mention.passage).or_default().push(mention);
         }
     }
     by_passage.into_values().flat_map(strongest).collect()
 }
 
-fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
-    let Some(weight) = weight(thing, things.independent(thing)) else { return Vec::new() };
-    let (label, kind) = (best_label(thing), thing.votes.winner());
+fn write_out(entities: &Entities, entity: &Entity) -> Vec<Mention> {
+    let Some(weight) = weight(entity, entities.independent(entity)) else { return Vec::new() };
+    let (label, kind) = (best_label(entity), entity.votes.winner());
     let mut found: BTreeMap<u32, Mention> = BTreeMap::new();
-    for sighting in &thing.sightings {
-        let mention = found.entry(sighting.passage).or_insert_with(|| Mention {
-            passage: sighting.passage,
-            key: thing.key.clone(),
+    for occurrence in &entity.occurrences {
+        let mention = found.entry(occurrence.passage).or_insert_with(|| Mention {
+            passage: occurrence.passage,
+            key: entity.key.clone(),
             label: label.clone(),
             kind,
             count: 0,
@@ -48,13 +48,13 @@ fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
             sentences: 0,
         });
         mention.count += 1;
-        mention.defines |= sighting.defines;
-        let counts = sighting.place == Place::Body && sighting.inside.is_none();
-        mention.sentences |= if counts { 1 << sighting.sentence.min(31) } else { 0 };
+        mention.defines |= occurrence.defines;
+        let counts = occurrence.part == TextPart::Body && occurrence.inside.is_none();
+        mention.sentences |= if counts { 1 << occurrence.sentence.min(31) } else { 0 };
     }
     let own: Vec<Mention> = found.into_values().collect();
     let mut forms: Vec<&String> =
-        thing.others.iter().filter(|form| !form.is_empty() && **form != thing.key).collect();
+        entity.others.iter().filter(|form| !form.is_empty() && **form != entity.key).collect();
     forms.sort();
     forms.dedup();
     let others: Vec<Mention> = forms
@@ -69,23 +69,23 @@ fn write_out(things: &Things, thing: &Thing) -> Vec<Mention> {
     own.into_iter().chain(others).collect()
 }
 
-/// How much a thing matters in its document, between 0 and 1: how often it is named by itself, how early, in
-/// which place and in how many words. None for what is not worth a row.
-fn weight(thing: &Thing, own: f32) -> Option<f32> {
-    let alone = || thing.sightings.iter().filter(|sighting| sighting.inside.is_none());
-    let place = alone().map(|sighting| sighting.place).min().unwrap_or(Place::Body);
-    let is_once = own < 2.0 && place == Place::Body && !thing.is_name;
-    let needs_more = thing.words == 1 && !is_rare(&thing.key) || thing.key.contains(" of ");
-    if !thing.is_name && own < 1.0 || is_once && needs_more {
+/// Returns the importance of an entity in its document, between 0 and 1: by how often it occurs independently, how
+/// early, in which part of the text and in how many words. Returns none if it is not worth a mention.
+fn weight(entity: &Entity, own: f32) -> Option<f32> {
+    let alone = || entity.occurrences.iter().filter(|occurrence| occurrence.inside.is_none());
+    let part = alone().map(|occurrence| occurrence.part).min().unwrap_or(TextPart::Body);
+    let is_once = own < 2.0 && part == TextPart::Body && !entity.is_name;
+    let needs_more = entity.words == 1 && !is_rare(&entity.key) || entity.key.contains(" of ");
+    if !entity.is_name && own < 1.0 || is_once && needs_more {
         return None;
     }
     let (passage, sentence) =
-        thing.sightings.iter().map(|sighting| (sighting.passage, sighting.sentence)).min()?;
+        entity.occurrences.iter().map(|occurrence| (occurrence.passage, occurrence.sentence)).min()?;
     let often = (0.5 + own).ln_1p();
-    let length = match (thing.is_name, thing.words) {
+    let length = match (entity.is_name, entity.words) {
         (true, _) if own < 1.0 => 0.5,
         (true, _) => 1.2,
-        (_, 1) if thing.is_modifier() => 0.4,
+        (_, 1) if entity.is_modifier() => 0.4,
         (_, 1) if is_once => 0.75,
         (_, 1) => 0.85,
         (_, 2) if is_once => 0.85,
@@ -93,18 +93,19 @@ fn weight(thing: &Thing, own: f32) -> Option<f32> {
         _ if is_once => 0.6,
         _ => 1.0,
     };
-    let placed = match place {
-        Place::Title => 1.8,
-        Place::Heading => 1.4,
-        Place::Body if alone().any(|sighting| sighting.defines) => 1.3,
-        Place::Body => 1.0,
+    let placed = match part {
+        TextPart::Title => 1.8,
+        TextPart::Heading => 1.4,
+        TextPart::Body if alone().any(|occurrence| occurrence.defines) => 1.3,
+        TextPart::Body => 1.0,
     };
     let early = 1.0 + 0.2 / (1.0 + passage as f32 * 2.0 + sentence as f32 / 4.0);
     let score = often * length * placed * early;
     Some(score / (score + 2.0))
 }
 
-/// A long word is worth naming even once, if it looks neither like an adjective nor like a verb form nor abstract.
+/// Returns whether a word is worth a mention even if it occurs once: it is long and looks like neither an adjective
+/// nor a verb form nor an abstract noun.
 fn is_rare(word: &str) -> bool {
     const ENDINGS: [&str; 20] = [
         "ing", "able", "ible", "ous", "ive", "ful", "al", "ic", "less", "ize", "ary", "ent", "ant", "ion",
@@ -113,10 +114,10 @@ fn is_rare(word: &str) -> bool {
     word.chars().count() > 8 && !ENDINGS.iter().any(|ending| word.ends_with(ending))
 }
 
-/// The label written most often; of equals the longest.
-fn best_label(thing: &Thing) -> String {
+/// Returns the most frequent label; of equals, the longest.
+fn best_label(entity: &Entity) -> String {
     let rank = |(label, count): &&(String, u32)| (*count, label.len(), std::cmp::Reverse(label.clone()));
-    thing.labels.iter().max_by_key(rank).map(|(label, _)| label.clone()).unwrap_or_default()
+    entity.labels.iter().max_by_key(rank).map(|(label, _)| label.clone()).unwrap_or_default()
 }
 
 fn strongest(mut mentions: Vec<Mention>) -> Vec<Mention> {
@@ -135,9 +136,9 @@ mod tests {
     use super::*;
     use crate::key::key_of_label;
 
-    /// What [`crate::Graph`] relies on to tell a thing's own rows from those of its other forms.
+    /// [`crate::Graph`] relies on this to tell an entity's own rows from those of its other forms.
     #[test]
-    fn every_thing_has_a_row_under_the_key_of_its_label() {
+    fn every_entity_has_a_row_under_the_key_of_its_label() {
         let texts = [
             "Dr. J. R. Berg of St. Brigid's Hospital met King Lothair II of Lotharingia, Hugh, King of Italy, and P-204.",
             "The Straw Hat by Roger W. Straus; Ferrant & Oakes of Leeds; max_age; C-reactive protein (CRP); the U.S.A.",

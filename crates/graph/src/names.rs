@@ -1,24 +1,24 @@
-//! Names: runs of capitalised words, codes, and what stands in quotation marks; and the forms of a name.
+//! Names: runs of capitalised words, codes, and titles in quotation marks; and the forms of a name.
 
 use std::ops::Range;
 
 use crate::key::key;
-use crate::lexicon::Marks;
-use crate::reading::{Line, Place, Reading};
+use crate::lexicon::WordClasses;
+use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::text::{Gap, Shape, Word};
 
 /// Longer runs are lists or headings, not names.
 const LONGEST_NAME: usize = 10;
 
-/// Where names stand in a line, from left to right, none over another.
-pub fn names(line: &Line<'_>, reading: &Reading<'_>) -> Vec<Range<usize>> {
-    let scan = Scan { words: &line.words, reading, place: line.place };
+/// Returns the ranges of the names in a line, from left to right, without overlaps.
+pub fn names(line: &Line<'_>, parsed: &ParsedText<'_>) -> Vec<Range<usize>> {
+    let scan = Scan { words: &line.words, parsed, part: line.part };
     let mut names = Vec::new();
     let mut at = 0;
     while at < line.words.len() {
         let end = scan.quotation(at).or_else(|| scan.name(at));
         let name = end.map_or(at..at, |end| scan.trimmed(at..end));
-        if !name.is_empty() && scan.is_telling(&name) {
+        if !name.is_empty() && scan.is_specific(&name) {
             names.push(name);
         }
         at = end.unwrap_or(at + 1);
@@ -26,7 +26,7 @@ pub fn names(line: &Line<'_>, reading: &Reading<'_>) -> Vec<Range<usize>> {
     names
 }
 
-/// "Alexander the Great".
+/// As in "Alexander the Great".
 const EPITHETS: [&str; 16] = [
     "bald",
     "black",
@@ -48,12 +48,12 @@ const EPITHETS: [&str; 16] = [
 
 struct Scan<'s, 'a> {
     words: &'s [Word<'a>],
-    reading: &'s Reading<'a>,
-    place: Place,
+    parsed: &'s ParsedText<'a>,
+    part: TextPart,
 }
 
 impl Scan<'_, '_> {
-    /// The end of what stands in quotation marks from here, where it looks like a title.
+    /// Returns the end of the quotation that starts here, if it looks like a title.
     fn quotation(&self, at: usize) -> Option<usize> {
         if self.words[at].gap != Gap::Quote || !self.words[at].is_capitalized() {
             return None;
@@ -65,7 +65,7 @@ impl Scan<'_, '_> {
         (closes && (length < 7 || self.words[end - 1].is_capitalized())).then_some(end)
     }
 
-    /// The end of the name that starts here.
+    /// Returns the end of the name that starts here.
     fn name(&self, at: usize) -> Option<usize> {
         if !self.starts(at) {
             return None;
@@ -83,49 +83,52 @@ impl Scan<'_, '_> {
     fn starts(&self, at: usize) -> bool {
         let word = &self.words[at];
         if word.shape == Shape::Code {
-            return !self.is_unit(at) && !self.reading.is_stop(word);
+            return !self.is_unit(at) && !self.parsed.is_stop(word);
         }
-        if !word.is_capitalized() || word.marks.any(Marks::HONORIFIC.or(Marks::DATE)) {
+        if !word.is_capitalized() || word.classes.any(WordClasses::HONORIFIC.or(WordClasses::DATE)) {
             return false;
         }
         let next = self.words.get(at + 1).filter(|next| next.gap == Gap::Space);
-        let leads_on = next.is_some_and(|next| next.is_capitalized() && !self.reading.is_stop(next));
-        if self.reading.is_stop(word) {
+        let leads_on = next.is_some_and(|next| next.is_capitalized() && !self.parsed.is_stop(next));
+        if self.parsed.is_stop(word) {
             // "The Straw Hat" inside a sentence.
             return leads_on
                 && word.gap == Gap::Space
                 && word.shape == Shape::Capital
-                && self.place == Place::Body;
+                && self.part == TextPart::Body;
         }
         if word.shape == Shape::Upper || word.shape == Shape::Initial {
             return word.shape == Shape::Upper || leads_on;
         }
-        if self.place == Place::Body && !word.starts_sentence() || self.reading.is_large(word) {
+        if self.part == TextPart::Body && !word.starts_sentence() || self.parsed.occurs_capitalized(word) {
             return true;
         }
-        if self.reading.is_small(word) || word.marks.any(Marks::WEAK.or(Marks::PLAIN)) {
+        if self.parsed.occurs_in_lower_case(word)
+            || word.classes.any(WordClasses::WEAK.or(WordClasses::PLAIN))
+        {
             return false;
         }
-        let is_known = word.marks.any(Marks::GIVEN_NAME.or(Marks::COUNTRY).or(Marks::RANK));
-        let stands_alone = self.place == Place::Title && self.words.len() == 1;
+        let is_known =
+            word.classes.any(WordClasses::GIVEN_NAME.or(WordClasses::COUNTRY).or(WordClasses::RANK));
+        let stands_alone = self.part == TextPart::Title && self.words.len() == 1;
         leads_on || is_known || word.possessive || stands_alone
     }
 
-    /// "75 kW", "104 mmHg".
+    /// Recognises "75 kW" and "104 mmHg".
     fn is_unit(&self, at: usize) -> bool {
         let before = at.checked_sub(1).map(|before| &self.words[before]);
         before.is_some_and(|before| before.shape == Shape::Number) && self.words[at].text.len() <= 5
     }
 
-    /// How many words more belong to the name from `at` to `end`.
+    /// Returns how many further words belong to the name from `at` to `end`.
     fn step(&self, at: usize, end: usize) -> usize {
         let word = &self.words[end];
         if word.gap != Gap::Space {
             return 0;
         }
         if word.is_capitalized() || word.shape == Shape::Code {
-            let small_heading = self.place != Place::Body && self.reading.is_small(word);
-            return usize::from(!small_heading && !word.marks.any(Marks::HONORIFIC));
+            let small_heading = self.part != TextPart::Body && self.parsed.occurs_in_lower_case(word);
+            return usize::from(!small_heading && !word.classes.any(WordClasses::HONORIFIC));
         }
         // "Apollo 11", "ISO 10816".
         let digits = if self.words[end - 1].shape == Shape::Upper { 5 } else { 2 };
@@ -135,12 +138,13 @@ impl Scan<'_, '_> {
         self.step_over(at, end)
     }
 
-    /// How many words from the small one at `end` on belong to the name: "of Elmham", "of the Hydaspes", "& Sons".
+    /// Returns how many words from the lower-case one at `end` belong to the name: "of Elmham", "of the Hydaspes", "&
+    /// Sons".
     fn step_over(&self, at: usize, end: usize) -> usize {
         let (word, next) = (&self.words[end], self.words.get(end + 1));
-        let joins = |word: &Word<'_>| word.marks.any(Marks::JOINS) && word.shape == Shape::Lower;
+        let joins = |word: &Word<'_>| word.classes.any(WordClasses::JOINS) && word.shape == Shape::Lower;
         let names =
-            |word: &Word<'_>| word.is_capitalized() && !self.reading.is_stop(word) && word.gap == Gap::Space;
+            |word: &Word<'_>| word.is_capitalized() && !self.parsed.is_stop(word) && word.gap == Gap::Space;
         let is_followed = next.is_some_and(names);
         let joins_one = match word.lower.as_str() {
             "&" => true,
@@ -161,36 +165,37 @@ impl Scan<'_, '_> {
     /// "Anna Berg of Berg Pumps" is two names; "Catherine of Aragon" and "King Lothair II of Lotharingia" are one.
     fn is_person(&self, name: Range<usize>) -> bool {
         let words = &self.words[name.clone()];
-        let is_plain = |word: &Word<'_>| word.shape == Shape::Capital && !word.marks.any(Marks::RANK);
-        let before = name.start.checked_sub(1).map(|before| self.words[before].marks).unwrap_or_default();
-        let is_known = words[0].marks.any(Marks::GIVEN_NAME) || before.any(Marks::HONORIFIC);
+        let is_plain = |word: &Word<'_>| word.shape == Shape::Capital && !word.classes.any(WordClasses::RANK);
+        let before = name.start.checked_sub(1).map(|before| self.words[before].classes).unwrap_or_default();
+        let is_known = words[0].classes.any(WordClasses::GIVEN_NAME) || before.any(WordClasses::HONORIFIC);
         words.len() > 1 && is_known && words.iter().all(is_plain)
     }
 
-    /// "the License of the Program", where licences and programs are also spoken of in lower case.
+    /// "the License of the Program", if the document also writes "license" in lower case.
     fn is_common(&self, head: usize) -> bool {
         let word = &self.words[head];
-        let general = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT).or(Marks::RANK);
-        self.reading.is_small(word) && !word.marks.any(general)
+        let general =
+            WordClasses::ORGANIZATION.or(WordClasses::PLACE).or(WordClasses::EVENT).or(WordClasses::RANK);
+        self.parsed.occurs_in_lower_case(word) && !word.classes.any(general)
     }
 
     /// "Ministry of Trade and Industry", "Harmon and Sons".
     fn is_office(&self, name: Range<usize>, next: Option<&Word<'_>>) -> bool {
         let words = &self.words[name];
         let has_of = words.iter().any(|word| word.lower == "of");
-        let is_organization = |word: &Word<'_>| word.marks.any(Marks::ORGANIZATION);
+        let is_organization = |word: &Word<'_>| word.classes.any(WordClasses::ORGANIZATION);
         has_of && words.iter().any(is_organization)
             || next.is_some_and(|next| ["sons", "company", "co"].contains(&next.lower.as_str()))
     }
 
-    /// Without articles and general words at its edges.
+    /// Returns the name without articles and connecting words at its ends.
     fn trimmed(&self, mut name: Range<usize>) -> Range<usize> {
         let is_year = |word: Option<&Word<'_>>| word.is_some_and(|word| word.shape == Shape::Number);
         let ends_badly = |end: usize| {
             let word = &self.words[end - 1];
-            let is_month = word.marks.any(Marks::DATE) && is_year(self.words.get(end));
+            let is_month = word.classes.any(WordClasses::DATE) && is_year(self.words.get(end));
             let is_open = word.is_article()
-                || word.marks.any(Marks::JOINS)
+                || word.classes.any(WordClasses::JOINS)
                 || ["and", "&"].contains(&word.lower.as_str());
             is_open || is_month
         };
@@ -206,12 +211,21 @@ impl Scan<'_, '_> {
         name
     }
 
-    /// A lone word must say something: neither "President" nor "the University" nor "American" is a name.
-    fn is_telling(&self, name: &Range<usize>) -> bool {
+    /// Returns whether it can be a name: a single general word such as "President", "University" or "American" is
+    /// not.
+    fn is_specific(&self, name: &Range<usize>) -> bool {
         let words = &self.words[name.clone()];
-        let general = Marks::WEAK.or(Marks::PLAIN).or(Marks::RANK).or(Marks::DEMONYM).or(Marks::ORGANIZATION);
-        let general = general.or(Marks::PLACE).or(Marks::EVENT).or(Marks::DATE).or(Marks::HONORIFIC);
-        let is_general = |word: &Word<'_>| word.marks.any(general) && word.shape == Shape::Capital;
+        let general = WordClasses::WEAK
+            .or(WordClasses::PLAIN)
+            .or(WordClasses::RANK)
+            .or(WordClasses::DEMONYM)
+            .or(WordClasses::ORGANIZATION);
+        let general = general
+            .or(WordClasses::PLACE)
+            .or(WordClasses::EVENT)
+            .or(WordClasses::DATE)
+            .or(WordClasses::HONORIFIC);
+        let is_general = |word: &Word<'_>| word.classes.any(general) && word.shape == Shape::Capital;
         let is_quoted = words.first().is_some_and(|word| word.gap == Gap::Quote);
         let has_letters = !words.iter().all(is_numeral)
             && words.iter().any(|word| {
@@ -221,7 +235,7 @@ impl Scan<'_, '_> {
     }
 }
 
-/// The key of a name and those of its other forms: without rank, without initials, the part before "of".
+/// The key of a name, and those of its other forms: without rank, without initials, the part before "of".
 pub struct Forms {
     pub key: String,
     pub others: Vec<String>,
@@ -231,16 +245,17 @@ pub fn forms(words: &[Word<'_>]) -> Forms {
     let own = |words: &[&Word<'_>]| key(words.iter().map(|word| word.text));
     let all: Vec<&Word<'_>> = words.iter().skip_while(|word| word.is_article()).collect();
     let mut forms = Forms { key: own(&all), others: Vec::new() };
-    let is_generic = Marks::ORGANIZATION.or(Marks::PLACE).or(Marks::EVENT);
-    let is_titled = !all.iter().take_while(|word| word.lower != "of").any(|word| word.marks.any(is_generic));
-    // "Persian King Darius III": what comes before the last rank goes with it.
-    let leads = all.iter().take_while(|word| is_rank(word) || word.marks.any(Marks::DEMONYM)).count();
+    let is_generic = WordClasses::ORGANIZATION.or(WordClasses::PLACE).or(WordClasses::EVENT);
+    let is_titled =
+        !all.iter().take_while(|word| word.lower != "of").any(|word| word.classes.any(is_generic));
+    // "Persian King Darius III": the words before the last rank are dropped with it.
+    let leads = all.iter().take_while(|word| is_rank(word) || word.classes.any(WordClasses::DEMONYM)).count();
     let ranks = all[..leads].iter().rposition(|word| is_rank(word)).map_or(0, |last| last + 1);
     let bare: Vec<&Word<'_>> = all[if is_titled { ranks } else { 0 }..].to_vec();
     forms.add(own(&bare));
     if let Some(of) = bare.iter().position(|word| word.lower == "of") {
         let head: Vec<&Word<'_>> = bare[..of].iter().copied().filter(|word| !is_rank(word)).collect();
-        let is_firm = head.len() > 1 && head[head.len() - 1].marks.any(Marks::ORGANIZATION);
+        let is_firm = head.len() > 1 && head[head.len() - 1].classes.any(WordClasses::ORGANIZATION);
         if (is_titled || is_firm) && !head.is_empty() {
             forms.add(own(&head));
             forms.add(own(&head.iter().chain(&bare[of..]).copied().collect::<Vec<_>>()));
@@ -263,10 +278,10 @@ impl Forms {
 }
 
 fn is_rank(word: &Word<'_>) -> bool {
-    word.marks.any(Marks::RANK.or(Marks::HONORIFIC)) && word.is_capitalized()
+    word.classes.any(WordClasses::RANK.or(WordClasses::HONORIFIC)) && word.is_capitalized()
 }
 
-/// "II" and "V" as in "Lothair II" and "Marianus V".
+/// Recognises "II" and "V" as in "Lothair II" and "Marianus V".
 pub fn is_numeral(word: &Word<'_>) -> bool {
     word.text.bytes().all(|b| matches!(b, b'I' | b'V' | b'X'))
 }

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use crate::lexicon::Marks;
-use crate::reading::{Line, Place, Reading};
+use crate::lexicon::WordClasses;
+use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::text::{Gap, Shape, Word};
 
 const LONGEST_PHRASE: usize = 4;
 
-/// Every phrase of a line that could be a concept, nested ones included. A name of one word may open a phrase
-/// ("Lyme disease"); apart from that, phrases stand between names.
-pub fn phrases(line: &Line<'_>, reading: &Reading<'_>, names: &[Range<usize>]) -> Vec<Range<usize>> {
-    let scan = Scan { words: &line.words, reading, place: line.place };
+/// Returns every phrase of a line that could be a concept, also nested ones. A name of one word may start a phrase
+/// ("Lyme disease"); otherwise phrases are between names.
+pub fn phrases(line: &Line<'_>, parsed: &ParsedText<'_>, names: &[Range<usize>]) -> Vec<Range<usize>> {
+    let scan = Scan { words: &line.words, parsed, part: line.part };
     let mut phrases = Vec::new();
     let mut after_name = 0;
     for name in names {
@@ -27,8 +27,8 @@ pub fn phrases(line: &Line<'_>, reading: &Reading<'_>, names: &[Range<usize>]) -
 
 struct Scan<'s, 'a> {
     words: &'s [Word<'a>],
-    reading: &'s Reading<'a>,
-    place: Place,
+    parsed: &'s ParsedText<'a>,
+    part: TextPart,
 }
 
 impl Scan<'_, '_> {
@@ -44,12 +44,12 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// How many words from the start of the range belong together.
+    /// Returns how many words from the start of the range belong together.
     fn run_length(&self, range: Range<usize>) -> usize {
         let belongs = |index: &usize| {
             let word = &self.words[*index];
             let follows = *index == range.start || word.gap == Gap::Space;
-            let is_function = self.reading.is_stop(word) || self.reading.is_verb(word);
+            let is_function = self.parsed.is_stop(word) || self.parsed.is_verb(word);
             follows && is_content(word) && !is_function
         };
         range.clone().take_while(belongs).count()
@@ -58,34 +58,35 @@ impl Scan<'_, '_> {
     fn add_phrases(&self, run: Range<usize>, phrases: &mut Vec<Range<usize>>) {
         for start in run.clone() {
             for end in start + 1..=run.end.min(start + LONGEST_PHRASE) {
-                // Nothing reaches over a possessive: "the pump's seal" names two things.
+                // A phrase ends at a possessive: "the pump's seal" is two entities.
                 if end > start + 1 && self.words[end - 2].possessive {
                     break;
                 }
-                if self.may_end(end) && is_telling(&self.words[start..end]) && self.is_noun(start..end) {
+                if self.may_end(end) && is_specific(&self.words[start..end]) && self.is_noun(start..end) {
                     phrases.push(start..end);
                 }
             }
         }
     }
 
-    /// "angle of attack", where `of` is the place of its middle word.
+    /// Adds phrases like "angle of attack"; `of` is the index of the middle word.
     fn add_joined(&self, of: usize, phrases: &mut Vec<Range<usize>>) {
         let (first, last) = (&self.words[of - 1], &self.words[of + 1]);
         let is_joined = self.words[of].lower == "of" && self.words[of].gap == Gap::Space && !first.possessive;
-        let is_telling = |word: &Word<'_>| word.shape == Shape::Lower && !word.marks.any(Marks::PLAIN);
+        let is_specific =
+            |word: &Word<'_>| word.shape == Shape::Lower && !word.classes.any(WordClasses::PLAIN);
         let continues = self.run_length(of + 1..(of + 3).min(self.words.len())) == 1;
-        if is_joined && is_telling(first) && is_telling(last) && last.gap == Gap::Space && continues {
+        if is_joined && is_specific(first) && is_specific(last) && last.gap == Gap::Space && continues {
             phrases.push(of - 1..of + 2);
         }
     }
 
-    /// Phrases that open with a name, where they stand as nouns do, not as a subject and its verb.
+    /// Adds phrases that start with a name, if it is used like a noun and not as the subject of a verb.
     fn opened_by(&self, name: usize, phrases: &mut Vec<Range<usize>>) {
         let opener = &self.words[name];
         let is_led = name > 0 && opener.gap == Gap::Space && self.words[name - 1].shape == Shape::Lower;
         let is_noun =
-            is_led || opener.shape == Shape::Upper || opener.starts_sentence() || self.place != Place::Body;
+            is_led || opener.shape == Shape::Upper || opener.starts_sentence() || self.part != TextPart::Body;
         let next = self.words.get(name + 1);
         if opener.possessive
             || !is_noun
@@ -93,7 +94,7 @@ impl Scan<'_, '_> {
         {
             return;
         }
-        let is_plain = |index: usize| self.words[index].marks.any(Marks::PLAIN);
+        let is_plain = |index: usize| self.words[index].classes.any(WordClasses::PLAIN);
         let length = self.run_length(name + 1..self.words.len());
         for end in name + 2..=(name + 1 + length).min(name + LONGEST_PHRASE) {
             let last = &self.words[end - 1].lower;
@@ -105,10 +106,11 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Verbs and adjectives are listed for English alone: elsewhere a lone word must follow an article or the like.
+    /// Only English has lists of verbs and adjectives: in other languages a single word must follow an article or the
+    /// like.
     fn is_noun(&self, phrase: Range<usize>) -> bool {
-        let is_led = phrase.start > 0 && self.reading.is_stop(&self.words[phrase.start - 1]);
-        phrase.len() > 1 || is_led || self.reading.language == Marks::ENGLISH
+        let is_led = phrase.start > 0 && self.parsed.is_stop(&self.words[phrase.start - 1]);
+        phrase.len() > 1 || is_led || self.parsed.language == WordClasses::ENGLISH
     }
 
     fn may_end(&self, end: usize) -> bool {
@@ -116,16 +118,16 @@ impl Scan<'_, '_> {
         let is_participle =
             word.lower.len() > 4 && word.lower.ends_with("ed") && !word.lower.ends_with("eed");
         let takes_object = self.words.get(end).is_some_and(|next| {
-            next.gap == Gap::Space && next.marks.any(Marks::DETERMINES) && word.lower.ends_with('s')
+            next.gap == Gap::Space && next.classes.any(WordClasses::DETERMINES) && word.lower.ends_with('s')
         });
-        !(word.marks.any(Marks::DEMONYM) || is_participle || takes_object)
+        !(word.classes.any(WordClasses::DEMONYM) || is_participle || takes_object)
     }
 }
 
 fn is_content(word: &Word<'_>) -> bool {
     let letters = word.lower.chars().filter(|c| c.is_alphabetic()).count();
     let enough = if word.shape == Shape::Other { 2 } else { 3 };
-    // Runs with grammar in them, of a script that is written without spaces.
+    // A run of a script without spaces that includes grammatical endings.
     let is_unspaced =
         word.shape == Shape::Other && word.text.contains(|c| ('\u{3041}'..='\u{309f}').contains(&c));
     let is_adverb = word.lower.len() > 4 && word.lower.ends_with("ly") && word.shape == Shape::Lower;
@@ -133,12 +135,14 @@ fn is_content(word: &Word<'_>) -> bool {
         && !is_adverb
         && !is_unspaced
         && word.shape != Shape::Number
-        && !word.marks.any(Marks::WEAK.or(Marks::DATE).or(Marks::HONORIFIC).or(Marks::ARTICLE))
+        && !word
+            .classes
+            .any(WordClasses::WEAK.or(WordClasses::DATE).or(WordClasses::HONORIFIC).or(WordClasses::ARTICLE))
 }
 
-/// At least one word that is not general.
-fn is_telling(words: &[Word<'_>]) -> bool {
-    let general = Marks::PLAIN.or(Marks::DEMONYM).or(Marks::ROLE).or(Marks::RANK);
-    let tells = words.iter().any(|word| !word.marks.any(general));
-    tells && (words.len() > 1 || words[0].lower.chars().count() > 2)
+/// Returns whether at least one word is specific.
+fn is_specific(words: &[Word<'_>]) -> bool {
+    let general = WordClasses::PLAIN.or(WordClasses::DEMONYM).or(WordClasses::ROLE).or(WordClasses::RANK);
+    let is_specific = words.iter().any(|word| !word.classes.any(general));
+    is_specific && (words.len() > 1 || words[0].lower.chars().count() > 2)
 }

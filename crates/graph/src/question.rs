@@ -1,20 +1,20 @@
-//! What a question names. It may be written in lower case or with every word large, so capitals are not asked:
-//! every run of its words is a candidate, and the keys that documents have decide.
+//! The names in a question. It may be written in lower case or with every word capitalised, so capitals are ignored:
+//! every run of words is a candidate, and the keys of the documents decide.
 
 use std::collections::HashSet;
 
 use crate::key::key;
-use crate::lexicon::{Marks, language};
+use crate::lexicon::{WordClasses, language};
 use crate::text::{Word, words};
 
 const MOST_WORDS: usize = 64;
 const LONGEST_NAME: usize = 9;
 
-/// Keys that a question may name, the longest first. Most of them exist in no document.
+/// Returns the keys that a question may name, the longest first. Most of them are in no document.
 pub fn names_in(text: &str) -> Vec<String> {
     let mut words = words(text);
     words.truncate(MOST_WORDS);
-    let language = language(words.iter().map(|word| word.marks));
+    let language = language(words.iter().map(|word| word.classes));
     let mut keys: Vec<String> = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
     for length in (1..=LONGEST_NAME.min(words.len())).rev() {
@@ -28,11 +28,11 @@ pub fn names_in(text: &str) -> Vec<String> {
     keys
 }
 
-fn may_name(run: &[Word<'_>], language: Marks) -> bool {
+fn may_name(run: &[Word<'_>], language: WordClasses) -> bool {
     let crosses_sentences = run[1..].iter().any(Word::starts_sentence);
-    let says = run.iter().any(|word| !word.marks.any(language));
+    let says = run.iter().any(|word| !word.classes.any(language));
     let opens_with_article = run[0].is_article();
-    let general = Marks::WEAK.or(Marks::PLAIN);
-    let is_general = run.len() == 1 && run[0].marks.any(general) && !run[0].is_capitalized();
+    let general = WordClasses::WEAK.or(WordClasses::PLAIN);
+    let is_general = run.len() == 1 && run[0].classes.any(general) && !run[0].is_capitalized();
     says && !crosses_sentences && !opens_with_article && !is_general
 }

@@ -1,98 +1,100 @@
-//! Different ways to write one thing inside a document: acronyms, forms of a name, surnames alone.
+//! Merges different spellings of one entity inside a document: acronyms, forms of a name, surnames alone.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::acronym::acronyms;
+use crate::entities::{Entities, Entity, Occurrence};
 use crate::key::key;
 use crate::kind::{Kind, Votes};
-use crate::reading::Reading;
-use crate::things::{Sighting, Thing, Things};
+use crate::parsed_text::ParsedText;
 
-/// A word that is part of more names of other things than this is nobody's surname.
+/// A word that is part of more names of other entities than this is not taken for a surname.
 const MOST_OTHERS: usize = 2;
 
-/// Among more persons of one name than this, nobody knows who is meant.
+/// If more persons than this share a name, an occurrence of it is assigned to none of them.
 const MOST_BEARERS: usize = 8;
 
-pub fn merge(reading: &Reading<'_>, things: &mut Things) {
-    merge_acronyms(reading, things);
-    merge_forms(things);
-    merge_surnames(things);
+pub fn merge(parsed: &ParsedText<'_>, entities: &mut Entities) {
+    merge_acronyms(parsed, entities);
+    merge_forms(entities);
+    merge_surnames(entities);
 }
 
-/// What is seen as "BLC" counts for "Boundary Layer Control".
-fn merge_acronyms(reading: &Reading<'_>, things: &mut Things) {
-    for line in &reading.lines {
+/// Counts "BLC" as "Boundary Layer Control".
+fn merge_acronyms(parsed: &ParsedText<'_>, entities: &mut Entities) {
+    for line in &parsed.lines {
         for (acronym, words) in acronyms(line) {
             let short = key(std::iter::once(line.words[acronym].text));
-            let long = things.see_spelled_out(line, &words);
-            if let Some(acronym) = things.find(&short) {
-                things.merge(long, acronym);
+            let long = entities.add_spelled_out(line, &words);
+            if let Some(acronym) = entities.find(&short) {
+                entities.merge(long, acronym);
             }
-            things.all[long].others.push(short);
+            entities.all[long].others.push(short);
         }
     }
 }
 
-/// "Lothair II" counts for "King Lothair II of Lotharingia" where only one such is named.
-fn merge_forms(things: &mut Things) {
+/// Counts "Lothair II" as "King Lothair II of Lotharingia" if only one such name occurs.
+fn merge_forms(entities: &mut Entities) {
     let mut claims: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (index, thing) in things.all.iter().enumerate() {
-        for form in thing.others.iter().filter_map(|form| things.find(form)).filter(|&form| form != index) {
+    for (index, entity) in entities.all.iter().enumerate() {
+        for form in entity.others.iter().filter_map(|form| entities.find(form)).filter(|&form| form != index)
+        {
             claims.entry(form).or_default().push(index);
         }
     }
     for (form, mut claimants) in claims {
         claimants.dedup();
         if let [only] = claimants[..] {
-            things.merge(only, form);
+            entities.merge(only, form);
         }
     }
 }
 
-/// "Boritzer" counts for "Etan Boritzer"; where several persons have that name, for the one named last.
-fn merge_surnames(things: &mut Things) {
-    let bearers = Bearers::of(things);
-    for index in 0..things.all.len() {
-        let thing = &things.all[index];
-        if !thing.is_name || thing.is_common || thing.words != 1 || thing.votes.winner() == Kind::Place {
+/// Counts "Boritzer" as "Etan Boritzer". If several persons have that name, counts it for the one named last.
+fn merge_surnames(entities: &mut Entities) {
+    let bearers = Bearers::of(entities);
+    for index in 0..entities.all.len() {
+        let entity = &entities.all[index];
+        if !entity.is_name || entity.is_common || entity.words != 1 || entity.votes.winner() == Kind::Place {
             continue;
         }
-        match bearers.of_name(&thing.key) {
+        match bearers.of_name(&entity.key) {
             [] => {}
             &[only] => {
-                let surname = thing.key.clone();
-                // A surname alone looks like anything: it has no say in the kind.
-                things.all[index].votes = Votes::default();
-                things.merge(only, index);
-                things.all[only].others.push(surname);
+                let surname = entity.key.clone();
+                // A surname alone says nothing about the kind.
+                entities.all[index].votes = Votes::default();
+                entities.merge(only, index);
+                entities.all[only].others.push(surname);
             }
-            several if several.len() <= MOST_BEARERS => share_out(things, index, several),
+            several if several.len() <= MOST_BEARERS => assign_to_latest(entities, index, several),
             _ => {}
         }
     }
 }
 
-/// Who, or what, has a word in its name of several words.
+/// The entities whose names of several words contain a word.
 #[derive(Default)]
 struct Bearers {
     persons: HashMap<String, Vec<usize>>,
-    /// Those that merely look like persons, by their last word.
+    /// Those that only look like persons, by their last word.
     lookalikes: HashMap<String, Vec<usize>>,
     others: HashMap<String, usize>,
 }
 
 impl Bearers {
-    fn of(things: &Things) -> Bearers {
+    fn of(entities: &Entities) -> Bearers {
         let mut bearers = Bearers::default();
-        let is_longer = |thing: &Thing| thing.is_name && thing.words > 1 && !thing.sightings.is_empty();
-        for (index, thing) in things.all.iter().enumerate().filter(|(_, thing)| is_longer(thing)) {
-            let looks_so = !thing.is_common && thing.votes.winner() == Kind::Person;
-            let last = thing.key.rsplit(' ').next();
-            for word in thing.key.split(' ').filter(|word| word.len() > 2) {
+        let is_longer =
+            |entity: &Entity| entity.is_name && entity.words > 1 && !entity.occurrences.is_empty();
+        for (index, entity) in entities.all.iter().enumerate().filter(|(_, entity)| is_longer(entity)) {
+            let looks_so = !entity.is_common && entity.votes.winner() == Kind::Person;
+            let last = entity.key.rsplit(' ').next();
+            for word in entity.key.split(' ').filter(|word| word.len() > 2) {
                 let word_of = || word.to_owned();
                 match looks_so {
-                    true if thing.is_person => bearers.persons.entry(word_of()).or_default().push(index),
+                    true if entity.is_person => bearers.persons.entry(word_of()).or_default().push(index),
                     true if Some(word) == last => {
                         bearers.lookalikes.entry(word_of()).or_default().push(index)
                     }
@@ -113,22 +115,22 @@ impl Bearers {
     }
 }
 
-/// Gives each sighting of a surname to the person with that name who was named last before it.
-fn share_out(things: &mut Things, surname: usize, bearers: &[usize]) {
-    let place = |sighting: &Sighting| (sighting.passage, sighting.sentence);
+/// Assigns each occurrence of a surname to the person of that name who was named last before it.
+fn assign_to_latest(entities: &mut Entities, surname: usize, bearers: &[usize]) {
+    let position = |occurrence: &Occurrence| (occurrence.passage, occurrence.sentence);
     let mut named: Vec<Vec<(u32, u32)>> = Vec::new();
     for &bearer in bearers {
-        let mut places: Vec<(u32, u32)> = things.all[bearer].sightings.iter().map(place).collect();
-        places.sort_unstable();
-        named.push(places);
+        let mut positions: Vec<(u32, u32)> = entities.all[bearer].occurrences.iter().map(position).collect();
+        positions.sort_unstable();
+        named.push(positions);
     }
-    for sighting in std::mem::take(&mut things.all[surname].sightings) {
-        let last = |places: &Vec<(u32, u32)>| {
-            let before = places.partition_point(|named| *named <= place(&sighting));
-            before.checked_sub(1).map(|last| places[last])
+    for occurrence in std::mem::take(&mut entities.all[surname].occurrences) {
+        let last = |positions: &Vec<(u32, u32)>| {
+            let before = positions.partition_point(|named| *named <= position(&occurrence));
+            before.checked_sub(1).map(|last| positions[last])
         };
         let latest = (0..bearers.len()).rev().max_by_key(|&index| last(&named[index]));
         let bearer = latest.filter(|&index| last(&named[index]).is_some()).map(|index| bearers[index]);
-        things.all[bearer.unwrap_or(surname)].sightings.push(sighting);
+        entities.all[bearer.unwrap_or(surname)].occurrences.push(occurrence);
     }
 }

@@ -1,17 +1,17 @@
-//! From a line of text to its words: where each stands, how it is written, and what stands before it.
+//! Splits a line of text into words, with the form of each and what separates it from the one before.
 
-use crate::lexicon::{Marks, marks};
+use crate::lexicon::{WordClasses, classes};
 
 pub struct Word<'a> {
-    /// As written, less a possessive ending.
+    /// As written, without a possessive ending.
     pub text: &'a str,
     pub lower: String,
     pub shape: Shape,
-    pub marks: Marks,
-    /// What stands between the word before and this one.
+    pub classes: WordClasses,
+    /// What is between the word before and this one.
     pub gap: Gap,
     pub possessive: bool,
-    /// A full stop follows: "J." is an initial, "A" may be an article.
+    /// Whether a full stop follows: "J." is an initial, "A" may be an article.
     pub dotted: bool,
     /// Counted from the start of the line.
     pub sentence: u32,
@@ -43,7 +43,7 @@ pub enum Gap {
     Other,
 }
 
-/// Longer ones are no words: encoded data, or a script that is written without spaces.
+/// Longer ones are not words but encoded data, or a script without spaces.
 const LONGEST_WORD: usize = 64;
 
 impl Word<'_> {
@@ -52,7 +52,7 @@ impl Word<'_> {
     }
 
     pub fn is_article(&self) -> bool {
-        self.marks.any(Marks::ARTICLE) && !self.dotted
+        self.classes.any(WordClasses::ARTICLE) && !self.dotted
     }
 
     pub fn starts_sentence(&self) -> bool {
@@ -85,11 +85,20 @@ fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
     let bare = ["'s", "’s", "'S", "’S"].iter().find_map(|ending| written.strip_suffix(ending));
     let text = bare.unwrap_or(written).trim_end_matches(['\'', '’']);
     let lower = text.to_lowercase();
-    let marks = marks(&lower);
-    Word { text, lower, shape: shape(text), marks, gap, possessive: bare.is_some(), dotted: false, sentence }
+    let classes = classes(&lower);
+    Word {
+        text,
+        lower,
+        shape: shape(text),
+        classes,
+        gap,
+        possessive: bare.is_some(),
+        dotted: false,
+        sentence,
+    }
 }
 
-/// Start and end of the next word at or after `from`.
+/// Returns the start and end of the next word at or after `from`.
 fn next_word(line: &str, from: usize) -> Option<(usize, usize)> {
     let rest = &line[from..];
     let start = from + rest.find(|c: char| is_inside(c) || c == '&')?;
@@ -114,12 +123,12 @@ fn is_inside(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || ('\u{300}'..='\u{36f}').contains(&c)
 }
 
-/// Whether `c` between two letters or digits leaves them one word.
+/// Returns whether `c` between two letters or digits joins them into one word.
 fn links(so_far: &str, c: char, next: char) -> bool {
     let last_part = so_far.rsplit('.').next().unwrap_or(so_far);
     match c {
         '-' | '\u{2010}' | '\u{2011}' | '\'' | '’' => true,
-        // "U.S.A", "3.5", "db.small"; not the full stop between two sentences set without a space.
+        // "U.S.A", "3.5", "db.small"; not the full stop between two sentences without a space.
         '.' => last_part.chars().count() == 1 || !next.is_uppercase(),
         _ => false,
     }
@@ -157,7 +166,7 @@ fn is_abbreviation(word: &Word<'_>) -> bool {
     const ABBREVIATIONS: [&str; 14] =
         ["st", "jr", "sr", "no", "vol", "fig", "vs", "etc", "gen", "col", "capt", "lt", "mt", "ft"];
     word.shape == Shape::Initial && word.lower != "i"
-        || word.marks.any(Marks::HONORIFIC) && word.lower.len() < 5
+        || word.classes.any(WordClasses::HONORIFIC) && word.lower.len() < 5
         || word.is_capitalized() && ABBREVIATIONS.contains(&word.lower.as_str())
 }
 

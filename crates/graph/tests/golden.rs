@@ -1,5 +1,5 @@
-//! Five texts of different fields, each with a list of what a careful reader would name in it, of which kind, and
-//! which of these belong together. The strongest nodes and edges are held against the lists.
+//! Five texts of different fields, each with a list of the entities that a careful reader would name, their kinds,
+//! and the pairs that belong together. The strongest nodes and edges are compared with the lists.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -55,17 +55,17 @@ fn score(name: &str) -> Score {
         }
     }
     let view = graph.strongest(50);
-    let places: Vec<Vec<&Node>> = listed
+    let listed_nodes: Vec<Vec<&Node>> = listed
         .iter()
         .map(|(_, labels)| labels.iter().filter_map(|label| find(&graph, label)).collect())
         .collect();
-    let is_listed = |node: &&&Node| places.iter().flatten().any(|listed| listed.id == node.id);
+    let is_listed = |node: &&&Node| listed_nodes.iter().flatten().any(|listed| listed.id == node.id);
     for node in view.nodes[..30].iter().filter(|node| !is_listed(node)) {
         println!("{name}: not on the list: {} ({})", node.label, node.kind.as_str());
     }
     let mut found = 0;
     let mut right = 0;
-    for ((kind, labels), nodes) in listed.iter().zip(&places) {
+    for ((kind, labels), nodes) in listed.iter().zip(&listed_nodes) {
         match nodes.iter().find(|node| view.nodes.iter().any(|shown| shown.id == node.id)) {
             Some(node) => {
                 found += 1;
@@ -97,7 +97,8 @@ fn read(name: &str, ending: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// The graph of one Markdown text, a passage for each section, or for each paragraph where there are no sections.
+/// Returns the graph of a Markdown text, with a passage for each section, or for each paragraph if it has no
+/// sections.
 fn graph_of(text: &str) -> Graph {
     let (title, body) = text.split_once('\n').unwrap();
     let has_sections = body.contains("\n## ");
@@ -125,7 +126,7 @@ fn find<'g>(graph: &'g Graph, label: &str) -> Option<&'g Node> {
 fn joins(graph: &Graph, pair: &str) -> bool {
     let (one, other) = pair.split_once(" -- ").unwrap();
     let (Some(one), Some(other)) = (find(graph, one), find(graph, other)) else { return false };
-    let id = |place: u32| &graph.nodes()[place as usize].id;
+    let id = |index: u32| &graph.nodes()[index as usize].id;
     graph.strongest(60).edges.iter().any(|edge| {
         let ends = [id(edge.source), id(edge.target)];
         ends.contains(&&one.id) && ends.contains(&&other.id)

@@ -1,4 +1,4 @@
-//! The graph depends on its evidence alone, joins what is named together, and can be looked at in parts.
+//! The graph depends on its evidence alone, joins entities that occur together, and can be viewed in parts.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use graph::{Graph, Mention, Passage, mentions};
@@ -68,7 +68,7 @@ fn a_part_has_what_its_documents_name_and_nothing_else() {
     assert!(part.find("hucbert").is_none() && part.find("lothair-ii").is_some());
     assert!(part.nodes().iter().all(|node| part.find(&node.id) == Some(node)), "ids lead to their nodes");
     let names = |graph: &Graph, edge: &graph::Edge| {
-        [edge.source, edge.target].map(|place| graph.nodes()[place as usize].id.clone())
+        [edge.source, edge.target].map(|index| graph.nodes()[index as usize].id.clone())
     };
     let kept: Vec<_> = all
         .edges()
@@ -127,7 +127,7 @@ fn what_is_named_together_more_often_than_chance_is_joined_more_strongly() {
     }
     let graph = graph(&rows);
     let strength = |one: &str, other: &str| {
-        let is = |place: u32, id: &str| graph.nodes()[place as usize].id == id;
+        let is = |index: u32, id: &str| graph.nodes()[index as usize].id == id;
         let joins = |edge: &&graph::Edge| {
             is(edge.source, one) && is(edge.target, other) || is(edge.source, other) && is(edge.target, one)
         };

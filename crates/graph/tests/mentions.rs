@@ -1,4 +1,4 @@
-//! What documents name: one thing under one key, however it is written, and of which kind.
+//! The mentions of documents: one key for one entity in every spelling, and its kind.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use graph::{Kind, Mention, Passage, mentions, names_in};
@@ -93,7 +93,7 @@ fn names_get_the_kind_that_their_words_and_surroundings_speak_for() {
 }
 
 #[test]
-fn one_thing_written_in_several_ways_is_counted_as_one() {
+fn one_entity_written_in_several_ways_is_counted_as_one() {
     let cases = [
         ("Etan Boritzer writes. Boritzer has four books. We met Boritzer's wife.", "etan boritzer", 3),
         (

@@ -1,13 +1,17 @@
-//! How close the encoder is to its float reference, on a collection in BEIR's form: the cosine of each text's two
-//! vectors, and nDCG@10 of an exact search with each.
+//! Measures how close the encoder is to its float reference, on a collection in the format of BEIR: the cosine of
+//! each text's two vectors, and nDCG@10 of an exact search with each.
 //!
-//! `accuracy MODELS CORPUS [TEXTS [KERNEL]]`: the encoder's folder, the collection's folder, how many texts at most are
-//! compared (all of them for a comparable nDCG; the reference takes a quarter of a second for each), and with what.
+//! `accuracy MODELS CORPUS [TEXTS [KERNEL]]`: the encoder's folder, the collection's folder, the most texts to
+//! compare (all of them for a comparable nDCG; the reference takes a quarter of a second for each), and the kernel.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "not the product")]
 
-use inference::encoder::{Encoder, Reference};
+#[path = "../tests/reference/encoder.rs"]
+mod reference;
+
+use inference::encoder::Encoder;
 use inference::{Engine, Kernel, Models, Priority};
+use reference::Reference;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,7 +29,8 @@ fn main() {
 
     let encoder = Encoder::load(models, kernel).unwrap();
     let engine = Engine::start(Models { encoder: Some(encoder), decoder: None, threads: 2 });
-    let fast = engine.embed(texts.clone(), Priority::Bulk).unwrap().wait().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let fast = runtime.block_on(engine.embed(texts.clone(), Priority::Bulk).unwrap()).unwrap();
     let exact = reference(models, &texts);
 
     let cosines: Vec<f32> = fast.iter().zip(&exact).map(|(a, b)| dot(a, b)).collect();
@@ -48,7 +53,7 @@ fn read(file: &Path, most: usize) -> Vec<(String, String)> {
 }
 
 fn reference(models: &Path, texts: &[String]) -> Vec<Vec<f32>> {
-    let reference = Reference::load(models).unwrap();
+    let reference = Reference::load(models);
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut done = Vec::new();

@@ -1,4 +1,4 @@
-//! Our side of the benchmarks: loads a model, then does what each line of standard input says and prints how long it
+//! This engine's part of the benchmarks: loads a model, runs the commands on standard input and prints how long each
 //! took, so that the rounds of several engines can be interleaved.
 //!
 //! `bench embed --models DIR --texts FILE` understands `go` and `vectors FILE`;
@@ -12,9 +12,12 @@
     reason = "not the product"
 )]
 
+#[path = "../tests/common/helpers.rs"]
+mod helpers;
+
 use inference::decoder::{Decoder, Sampler, Sampling};
 use inference::encoder::Encoder;
-use inference::{Crew, Engine, Kernel, Models, Priority};
+use inference::{Engine, Kernel, Models, Priority, TaskPool};
 use std::collections::HashMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -50,9 +53,10 @@ fn embed(models: &Path, texts: &Path, kernel: Kernel, threads: usize) {
     let tokens: usize = texts.iter().map(|text| encoder.tokenize(text).len()).sum();
     ready(kernel, start, encoder.resident_bytes());
     let engine = Engine::start(Models { encoder: Some(encoder), decoder: None, threads });
+    let runtime = tokio::runtime::Runtime::new().unwrap();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let start = Instant::now();
-        let vectors = engine.embed(texts.clone(), Priority::Bulk).unwrap().wait().unwrap();
+        let vectors = runtime.block_on(engine.embed(texts.clone(), Priority::Bulk).unwrap()).unwrap();
         match line.split_once(' ') {
             None => println!("{{\"seconds\":{},\"tokens\":{tokens}}}", start.elapsed().as_secs_f64()),
             Some((_, file)) => {
@@ -68,7 +72,9 @@ fn llm(model: &Path, kernel: Kernel, threads: usize) {
     let start = Instant::now();
     let decoder = Decoder::load(model, kernel, threads).expect("the model");
     ready(kernel, start, decoder.resident_bytes());
-    Crew::with_helpers(threads, |crew| {
+    let pool = TaskPool::new(threads);
+    let help = || pool.help();
+    helpers::with_helpers(threads, help, || {
         let mut sequence = decoder.sequence(1);
         let mut expected = Vec::new();
         for line in io::stdin().lock().lines().map_while(Result::ok) {
@@ -78,15 +84,15 @@ fn llm(model: &Path, kernel: Kernel, threads: usize) {
                 let tokens: Vec<u32> = (0..count as u32).map(|i| 1000 + i * 37 % 20_000).collect();
                 sequence = decoder.sequence(count + 1024);
                 let start = Instant::now();
-                expected = decoder.read(crew, &mut sequence, &tokens);
+                expected = decoder.read(&pool, &mut sequence, &tokens);
                 println!("{{\"seconds\":{}}}", start.elapsed().as_secs_f64());
             } else {
                 let mut sampler = Sampler::new(Sampling::default());
                 let start = Instant::now();
                 for _ in 0..count {
-                    let mut logits = decoder.logits(crew, &[expected]);
+                    let mut logits = decoder.logits(&pool, &[expected]);
                     let token = sampler.choose(&mut logits[0], &[]);
-                    expected = decoder.write(crew, &mut [&mut sequence], &[token]).remove(0);
+                    expected = decoder.write(&pool, &mut [&mut sequence], &[token]).remove(0);
                 }
                 println!("{{\"seconds\":{}}}", start.elapsed().as_secs_f64());
             }

@@ -1,8 +1,9 @@
-//! A matrix kept as small as its file has it: blocks of 32 weights of four or eight bits with a scale each.
+//! A matrix that stays quantized as in its file: blocks of 32 weights of four or eight bits, with a scale for each
+//! block.
 //!
-//! Writing text word by word is limited by how fast the weights come from memory, so here they stay packed, and are
-//! multiplied with rows of bytes that have a scale for each block, too. For many rows at once, as when a prompt is
-//! read, a panel is unpacked into the bytes of `linear` and used for all of them.
+//! Writing text token by token is limited by how fast the weights come from memory, so they stay packed and are
+//! multiplied with rows of bytes that also have a scale for each block. For many rows at once, as in reading a
+//! prompt, a panel is unpacked into the bytes of `linear` and used for all rows.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -16,8 +17,8 @@ use crate::elementwise;
 use crate::kernel::{Aligned, BLOCK, Isa, Starts};
 use crate::tensor_kind::f16_to_f32;
 
-/// How a panel's block (32 columns by a depth of 32) is stored: scales as half floats, then quants; both in halves
-/// of 16 columns.
+/// How a panel's block (32 columns by a depth of 32) is stored: scales as half floats, then quants, both in halves of
+/// 16 columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bits {
     /// `weight = scale · quant + min`: 32 scales, 32 mins, then for each half `[4][16][4]` bytes whose low nibbles
@@ -48,7 +49,7 @@ pub(crate) struct BlockMatrix {
     depth: usize,
     columns: usize,
     blocks: Aligned<u8>,
-    /// For the bytes of `linear`: a scale for each column, and what `Panels` call its start.
+    /// For the bytes of `linear`: a scale for each column, and its start (see `Panels`).
     column_scales: Vec<f32>,
     column_starts: Vec<Starts>,
 }
@@ -71,7 +72,7 @@ impl BlockMatrix {
         &self.blocks[panel * bytes..][..bytes]
     }
 
-    /// One column as numbers.
+    /// Writes one column as floats.
     pub fn column(&self, column: usize, out: &mut [f32]) {
         let lane = column % BLOCK;
         let blocks = self.panel_blocks(column / BLOCK).chunks_exact(self.bits.block_bytes());
@@ -102,7 +103,7 @@ impl BlockMatrix {
         self.blocks.len() + self.column_scales.len() * 4 + self.column_starts.len() * BLOCK * 4
     }
 
-    /// All of `rows` times one panel: `out` becomes rows of 32.
+    /// Multiplies all of `rows` with one panel; `out` gets rows of 32.
     pub fn times_panel(&self, isa: Isa, rows: &BlockRows, panel: usize, out: &mut [f32]) {
         assert!(rows.width == self.depth && out.len() == rows.rows * BLOCK);
         let blocks = self.panel_blocks(panel);
@@ -130,7 +131,7 @@ impl BlockRows {
         Self { bytes: Aligned::zeroed(0), scales: Vec::new(), sums: Vec::new(), width: 0, rows: 0 }
     }
 
-    /// Makes room for rows that are then set one by one.
+    /// Makes room for rows, which are then set one by one.
     pub fn reset(&mut self, rows: usize, width: usize) {
         self.bytes.reserve(rows * width);
         self.scales.resize(rows * width / BLOCK, 0.0);
@@ -175,14 +176,14 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
     use crate::linear::{self, ByteRows};
-    use crate::rescale::{Out, Then};
+    use crate::rescale::{Epilogue, Out};
     use crate::tensor_kind::TensorKind;
 
     fn number(i: usize) -> f32 {
         ((i * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    /// 40 columns of depth 96, as `kind` stores them, and what they stand for.
+    /// Returns 40 columns of depth 96 as `kind` stores them, and their values.
     fn matrix(kind: TensorKind) -> (BlockMatrix, Vec<f32>) {
         let (columns, depth) = (40, 96);
         let mut bytes = Vec::new();
@@ -252,7 +253,7 @@ mod tests {
                         &session,
                         &bytes.all(),
                         panel,
-                        Then::Set,
+                        Epilogue::Set,
                         Out { values: &mut out, stride: BLOCK },
                         &mut crate::kernel::pair(),
                     );

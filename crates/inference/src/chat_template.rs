@@ -1,5 +1,5 @@
-//! From a conversation to a decoder's prompt, by the template in the model's file. The template and the
-//! messages are both untrusted: the one may not run forever, the others may not say what only the template may.
+//! Turns a conversation into a decoder's prompt, with the template in the model's file. Both are untrusted: the
+//! template must not run forever, and the messages must not contain control tokens that only the template may write.
 
 use minijinja::{Environment, Error, ErrorKind, context};
 use serde::Serialize;
@@ -8,10 +8,10 @@ use crate::ModelError;
 use crate::gguf::Gguf;
 use crate::tokenizer::TextTokenizer;
 
-/// One turn of a conversation.
+/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// `system`, `user` or `assistant`, for most templates.
+    /// `system`, `user` or `assistant` for most templates.
     pub role: String,
     pub content: String,
 }
@@ -31,7 +31,7 @@ pub struct ChatTemplate {
 
 const NAME: &str = "chat";
 const MAX_SOURCE: usize = 256 << 10;
-/// Templates in use take some hundred steps for a message. A second's worth.
+/// About a second's worth. Templates in use take some hundred steps per message.
 const MAX_STEPS: u64 = 4_000_000;
 const MAX_RECURSION: usize = 64;
 
@@ -41,8 +41,8 @@ const ZEPHYR: &str = "{% for message in messages %}<|{{ message.role }}|>\n\
     {{ message.content }}{{ eos_token }}\n{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}";
 
 impl ChatTemplate {
-    /// A file without a template is read as ChatML if it has ChatML's tokens, and else as Zephyr's plain
-    /// format, which TinyLlama uses.
+    /// A file without a template is read as ChatML if it has ChatML's tokens, else as Zephyr's plain format, which
+    /// TinyLlama uses.
     pub fn from_gguf(gguf: &Gguf) -> Result<Self, ModelError> {
         let tokens = gguf.required_strings("tokenizer.ggml.tokens")?;
         let text = |key| -> Result<String, ModelError> {
@@ -61,7 +61,7 @@ impl ChatTemplate {
         })
     }
 
-    /// The prompt's tokens. With `add_generation_prompt` it ends where the assistant begins to speak.
+    /// Returns the prompt's tokens. With `add_generation_prompt` the prompt ends where the assistant's answer begins.
     pub fn chat_tokens(
         &self,
         tokenizer: &TextTokenizer,
@@ -100,7 +100,7 @@ impl ChatTemplate {
     }
 }
 
-/// Set up as the templates' authors expect it: Python's methods on strings, and no white space of their own.
+/// Sets up what authors of templates expect: Python's string methods, and trimmed white space.
 fn environment(source: &str) -> Result<Environment<'static>, ModelError> {
     if source.len() > MAX_SOURCE {
         return Err(ModelError::unsupported(format!(

@@ -1,18 +1,16 @@
 //! The language model: Llama's architecture, from a GGUF file.
 //!
-//! A prompt is read many tokens at a time through the byte products of `linear`, rows split over threads; text is
-//! written one token of each sequence at a time through `blocks`, columns split over threads.
+//! A prompt is read many tokens at a time with the byte products of `linear`, its rows split over threads. Text is
+//! written one token of each sequence at a time with `blocks`, the columns split over threads.
 
 mod attention;
 mod config;
 mod load;
 mod read;
-mod reference;
 mod rope;
 mod sampler;
 mod write;
 
-pub use reference::{Past, Reference};
 pub use sampler::{Sampler, Sampling};
 
 use crate::blocks::BlockMatrix;
@@ -31,7 +29,7 @@ pub struct Decoder {
     embeddings: BlockMatrix,
     layers: Vec<Layer>,
     output_norm: Vec<f32>,
-    /// None: the embeddings serve as output, too.
+    /// None if the embeddings also serve as output.
     output: Option<BlockMatrix>,
 }
 
@@ -66,22 +64,22 @@ impl Decoder {
         &self.template
     }
 
-    /// Most tokens of prompt and answer together.
+    /// Returns the most tokens of prompt and answer together.
     pub fn context(&self) -> usize {
         self.config.context
     }
 
-    /// SHA-256 of the model's file, in hex.
+    /// Returns the SHA-256 of the model's file in hex.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Bytes of weights held in memory.
+    /// Returns the bytes of weights held in memory.
     pub fn resident_bytes(&self) -> usize {
         self.matrices().map(BlockMatrix::resident_bytes).sum()
     }
 
-    /// How large the model is.
+    /// Returns the number of parameters.
     pub fn parameters(&self) -> usize {
         self.matrices().map(BlockMatrix::weights).sum()
     }
@@ -91,7 +89,7 @@ impl Decoder {
         layers.chain([&self.embeddings]).chain(&self.output)
     }
 
-    /// Room for a text of so many tokens.
+    /// Creates a sequence for at most `capacity` tokens.
     pub fn sequence(&self, capacity: usize) -> Sequence {
         let head = || KeyValues::new(self.config.head_dimension, capacity);
         let layer = || (0..self.config.key_heads).map(|_| head()).collect();
@@ -103,7 +101,7 @@ impl Decoder {
     }
 }
 
-/// A text that is being read or written, with what the model remembers of it.
+/// A text that is being read or written, with the keys and values of its tokens.
 pub struct Sequence {
     /// `[layer][key head]`
     past: Vec<Vec<KeyValues>>,
@@ -112,7 +110,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> usize {
         self.tokens.len()
     }
@@ -121,7 +119,7 @@ impl Sequence {
         &self.tokens
     }
 
-    /// Begins with the first `len` tokens of another, as if they had been read.
+    /// Takes the first `len` tokens of another sequence with their keys and values.
     pub(crate) fn begin_with(&mut self, other: &Self, len: usize) {
         for (layer, other) in self.past.iter_mut().zip(&other.past) {
             for (head, other) in layer.iter_mut().zip(other) {

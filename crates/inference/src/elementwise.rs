@@ -1,14 +1,14 @@
-//! What happens to rows of numbers between two products: norms, activations, and rounding to bytes.
+//! Operations on rows of floats between two products: norms, activations, and rounding to bytes.
 //!
-//! Slices are whole sixteens long.
+//! The lengths of slices are multiples of sixteen.
 
 use crate::simd::{Floats, LANES, vectorized};
 
-/// Bytes stand for numbers around this one.
+/// The byte that stands for zero.
 pub(crate) const ZERO: i32 = 128;
 
 vectorized! {
-    /// Rounds rows of `width`, `stride` apart, to bytes around `ZERO`, which come to lie `byte_stride` apart.
+    /// Rounds rows of `width`, `stride` apart, to bytes around `ZERO`, which are `byte_stride` apart.
     pub(crate) fn quantize_all(
         values: &[f32],
         stride: usize,
@@ -20,7 +20,7 @@ vectorized! {
         quantize_with::<V>(values, stride, width, scales, bytes, byte_stride, ZERO as f32);
     }
 
-    /// Rounds rows of `width` to signed bytes; `values` has them `stride` apart, `bytes` one behind another.
+    /// Rounds rows of `width` to signed bytes. They are `stride` apart in `values` and contiguous in `bytes`.
     pub(crate) fn quantize_rows(values: &[f32], stride: usize, width: usize, scales: &mut [f32], bytes: &mut [u8]) {
         quantize_with::<V>(values, stride, width, scales, bytes, width, 0.0);
     }
@@ -116,7 +116,8 @@ fn round<V: Floats>(values: &[f32], factor: V, zero: f32, bytes: &mut [u8]) {
     }
 }
 
-/// `x · Φ(x)` with Φ as a polynomial, within 5e-4 of the exact value: a twentieth of what rounding to bytes adds.
+/// Returns `x · Φ(x)` with Φ as a polynomial, within 5e-4 of the exact value: a twentieth of the error of rounding to
+/// bytes.
 #[inline(always)]
 pub(crate) fn gelu<V: Floats, const N: usize>(x: [V; N]) -> [V; N] {
     const COEFFICIENTS: [f32; 5] = [2.721_952e-5, -6.220_62e-4, 7.876_788e-3, -6.266_169e-2, 3.965_366e-1];
@@ -144,13 +145,14 @@ pub(crate) fn gelu<V: Floats, const N: usize>(x: [V; N]) -> [V; N] {
     series
 }
 
-/// `x / (1 + e^-x)`
+/// Returns `x / (1 + e^-x)`.
 #[inline(always)]
 pub(crate) fn silu<V: Floats>(x: V) -> V {
     x.divided_by(V::splat(0.0).minus(x).exp().plus(V::splat(1.0)))
 }
 
-/// The highest of what `of` makes of each lane, in four chains, since each link of one waits for the link before.
+/// Returns the maximum of `of` for each lane, in four independent chains, since each step of a chain waits for the
+/// one before.
 #[inline(always)]
 fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> V {
     let mut chains = [V::splat(f32::MIN); 4];
@@ -166,7 +168,7 @@ fn highest<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> V {
     chains[0].max(chains[1]).max(chains[2].max(chains[3]))
 }
 
-/// The sum of what `of` makes of the values, in four chains.
+/// Returns the sum of `of` over the values, in four independent chains.
 #[inline(always)]
 fn sum<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
     let mut chains = [V::splat(0.0); 4];
@@ -182,8 +184,8 @@ fn sum<V: Floats>(values: &[f32], of: impl Fn(V) -> V) -> f32 {
     chains[0].plus(chains[1]).plus(chains[2].plus(chains[3])).sum()
 }
 
-/// What one of `count` steps up to `highest` is worth, and its inverse. A row of zeros, and one with a number that is
-/// none, have steps of zero.
+/// Returns the value of one of `count` steps up to `highest`, and its inverse. For a row of zeros, or one with a NaN,
+/// both are zero.
 #[inline(always)]
 fn steps(highest: f32, count: f32) -> (f32, f32) {
     let counts = highest > 0.0 && highest < f32::INFINITY;
@@ -194,7 +196,7 @@ fn steps(highest: f32, count: f32) -> (f32, f32) {
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::rescale::{Out, Scales, Then, rescale};
+    use crate::rescale::{Epilogue, Out, Scales, rescale};
 
     fn ramp(from: f32, to: f32) -> Vec<f32> {
         (0..4096).map(|i| from + (to - from) * i as f32 / 4095.0).collect()
@@ -207,7 +209,7 @@ mod tests {
             let steps: Vec<i32> = values.iter().map(|value| (value * 1024.0) as i32).collect();
             let mut out = vec![0.0; steps.len()];
             let scales = Scales { rows: &[1.0; 128], columns: &[1.0 / 1024.0; 32], bias: &[0.0; 32] };
-            rescale(kernel.0, &steps, scales, Then::Gelu, Out { values: &mut out, stride: 32 });
+            rescale(kernel.0, &steps, scales, Epilogue::Gelu, Out { values: &mut out, stride: 32 });
             for (x, y) in steps.iter().zip(&out) {
                 let x = f64::from(*x) / 1024.0;
                 let exact = x * 0.5 * (1.0 + erf(x / std::f64::consts::SQRT_2));
@@ -279,7 +281,7 @@ mod tests {
         }
     }
 
-    /// By its series, exact enough for a test.
+    /// By its series, accurate enough for a test.
     fn erf(x: f64) -> f64 {
         if x.abs() > 5.0 {
             return x.signum();

@@ -1,20 +1,16 @@
-//! The sentence encoder: texts in, vectors of length one out.
+//! The sentence encoder: turns texts into vectors of length 1.
 //!
-//! Texts are packed behind one another up to about 256 tokens, so that no product is too small and none is padded;
-//! one thread takes a pack through all layers, with everything but the weights in its second-level cache.
+//! Texts are concatenated into batches of about 256 tokens, so that no product is too small and none is padded. One
+//! thread takes a batch through all layers, with everything but the weights in its second-level cache.
 
 mod attention;
-mod reference;
 mod weights;
-
-pub use reference::Reference;
-pub(crate) use reference::{dot, softmax};
 
 use crate::ModelError;
 use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
 use crate::linear::{self, ByteMatrix, ByteRows, Rows, stride};
-use crate::rescale::{Out, Then};
+use crate::rescale::{Epilogue, Out};
 use crate::simd::LANES;
 use crate::tokenizer::WordPiece;
 use attention::Head;
@@ -22,10 +18,10 @@ use std::ops::Range;
 use std::path::Path;
 use weights::{Config, LayerWeights, Norm, Weights};
 
-/// Tokens that the model reads of a text.
+/// Most tokens of a text that the model reads.
 pub const MAX_TOKENS: usize = 256;
-/// Columns of the feed-forward part that are computed together: their weights stay in the second-level cache while blocks of
-/// rows pass by, each from the bytes that come in to the sums that go out.
+/// Columns of the feed-forward part that are computed together. Their weights stay in the second-level cache while
+/// all blocks of rows pass by, each from its input bytes to its output sums.
 const GROUP: usize = 384;
 
 pub struct Encoder {
@@ -44,7 +40,7 @@ struct Layer {
     attention_output: ByteMatrix,
     attention_norm: Norm,
     intermediate: ByteMatrix,
-    /// The product's depth in groups, whose results add up.
+    /// The matrix in groups of its depth, whose results add up.
     output: Vec<ByteMatrix>,
     output_norm: Norm,
 }
@@ -68,7 +64,7 @@ impl Layer {
 }
 
 impl Encoder {
-    /// From a folder with `config.json`, `tokenizer.json` and `model.safetensors`.
+    /// Loads a folder with `config.json`, `tokenizer.json` and `model.safetensors`.
     pub fn load(folder: &Path, kernel: Kernel) -> Result<Self, ModelError> {
         let weights = Weights::read(folder)?;
         let config = weights.config;
@@ -88,12 +84,12 @@ impl Encoder {
         self.kernel
     }
 
-    /// Numbers in a vector.
+    /// Returns the dimension of the vectors.
     pub fn dimension(&self) -> usize {
         self.config.hidden_size
     }
 
-    /// SHA-256 of the weights' file, in hex: vectors of different fingerprints must not be compared.
+    /// Returns the SHA-256 of the weights' file in hex. Vectors of different fingerprints must not be compared.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -102,7 +98,7 @@ impl Encoder {
         &self.tokenizer
     }
 
-    /// Bytes of weights held in memory.
+    /// Returns the bytes of weights held in memory.
     pub fn resident_bytes(&self) -> usize {
         let layer = |layer: &Layer| {
             layer.query_key_value.resident_bytes()
@@ -114,25 +110,25 @@ impl Encoder {
             + self.layers.iter().map(layer).sum::<usize>()
     }
 
-    /// The tokens of a text, as many as the model reads.
+    /// Returns the tokens of a text, as many as the model reads.
     pub fn tokenize(&self, text: &str) -> Vec<u32> {
         self.tokenizer.encode(text, MAX_TOKENS.min(self.config.max_position_embeddings))
     }
 
-    /// The vectors of a pack of texts, each given by what `tokenize` made of it.
+    /// Returns the vectors of a batch of texts, given as their tokens.
     pub fn embed(&self, texts: &[Vec<u32>], scratch: &mut Scratch) -> Vec<Vec<f32>> {
         let session = self.kernel.session();
-        let pack = Pack::new(texts);
-        if pack.rows == 0 {
+        let batch = Batch::new(texts);
+        if batch.rows == 0 {
             return Vec::new();
         }
-        scratch.fit(&self.config, pack.rows);
+        scratch.fit(&self.config, batch.rows);
         self.embed_tokens(texts, scratch);
         for layer in &self.layers {
-            self.attend(&session, layer, &pack, scratch);
+            self.attend(&session, layer, &batch, scratch);
             self.feed_forward(&session, layer, scratch);
         }
-        pack.texts.iter().map(|rows| self.pool(rows.clone(), &scratch.hidden)).collect()
+        batch.texts.iter().map(|rows| self.pool(rows.clone(), &scratch.hidden)).collect()
     }
 
     fn embed_tokens(&self, texts: &[Vec<u32>], scratch: &mut Scratch) {
@@ -148,7 +144,7 @@ impl Encoder {
         }
     }
 
-    fn attend(&self, session: &Session, layer: &Layer, pack: &Pack, scratch: &mut Scratch) {
+    fn attend(&self, session: &Session, layer: &Layer, batch: &Batch, scratch: &mut Scratch) {
         let Config { hidden_size: hidden, heads, .. } = self.config;
         let (dimension, isa) = (hidden / heads, session.isa());
         let (panels, apart) = (3 * dimension / BLOCK, stride(3 * dimension));
@@ -156,16 +152,16 @@ impl Encoder {
             let (left, out) = (scratch.bytes.all(), Out { values: &mut scratch.inner, stride: apart });
             let panels = head * panels..(head + 1) * panels;
             let panels = layer.query_key_value.panels(panels);
-            linear::product(isa, session, &left, panels, Then::Set, out, &mut scratch.sums);
-            for rows in &pack.texts {
+            linear::product(isa, session, &left, panels, Epilogue::Set, out, &mut scratch.sums);
+            for rows in &batch.texts {
                 let values = &mut scratch.inner[rows.start * apart..rows.end * apart];
                 scratch.head.set(session, dimension, values, apart);
                 let context = &mut scratch.context[rows.start * hidden + head * dimension..];
                 scratch.head.attend(session, Out { values: context, stride: hidden });
             }
         }
-        scratch.other.reset(pack.rows, hidden);
-        scratch.other.set_all(isa, &scratch.context[..pack.rows * hidden], hidden, 1.0);
+        scratch.other.reset(batch.rows, hidden);
+        scratch.other.set_all(isa, &scratch.context[..batch.rows * hidden], hidden, 1.0);
         self.add_product(session, &layer.attention_output, 0, scratch);
         self.finish(isa, &layer.attention_norm, scratch);
     }
@@ -179,7 +175,7 @@ impl Encoder {
                 let rows = first..scratch.bytes.rows().min(first + BLOCK);
                 let left = Rows { bytes: &scratch.bytes, range: rows.clone() };
                 let out = Out { values: &mut scratch.inner, stride: stride(width) };
-                linear::product(isa, session, &left, panels, Then::Gelu, out, &mut scratch.sums);
+                linear::product(isa, session, &left, panels, Epilogue::Gelu, out, &mut scratch.sums);
                 scratch.other.reset(rows.len(), width);
                 scratch.other.set_all(isa, &scratch.inner, stride(width), 1.0);
                 self.add_product(session, group, rows.start, scratch);
@@ -188,14 +184,14 @@ impl Encoder {
         self.finish(isa, &layer.output_norm, scratch);
     }
 
-    /// `hidden = hidden + other · matrix`, from a row on.
+    /// Computes `hidden = hidden + other · matrix`, starting at a row.
     fn add_product(&self, session: &Session, matrix: &ByteMatrix, row: usize, scratch: &mut Scratch) {
         let mut out = Out { values: &mut scratch.hidden, stride: self.config.hidden_size };
         let (left, out) = (scratch.other.all(), out.at(row, 0));
-        linear::product(session.isa(), session, &left, matrix.all(), Then::Add, out, &mut scratch.sums);
+        linear::product(session.isa(), session, &left, matrix.all(), Epilogue::Add, out, &mut scratch.sums);
     }
 
-    /// `hidden = norm(hidden)`, and `bytes` again as `hidden`.
+    /// Computes `hidden = norm(hidden)`, and `bytes` from it.
     fn finish(&self, isa: Isa, norm: &Norm, scratch: &mut Scratch) {
         let (hidden, rows) = (self.config.hidden_size, scratch.bytes.rows());
         for first in (0..rows).step_by(LANES) {
@@ -206,7 +202,7 @@ impl Encoder {
         }
     }
 
-    /// The mean of a text's rows, brought to length one.
+    /// Returns the mean of a text's rows, scaled to length 1.
     fn pool(&self, rows: Range<usize>, hidden: &[f32]) -> Vec<f32> {
         let width = self.config.hidden_size;
         let mut vector = vec![0.0; width];
@@ -229,13 +225,13 @@ impl Norm {
     }
 }
 
-/// Texts one behind another.
-struct Pack {
+/// Concatenated texts.
+struct Batch {
     rows: usize,
     texts: Vec<Range<usize>>,
 }
 
-impl Pack {
+impl Batch {
     fn new(texts: &[Vec<u32>]) -> Self {
         let mut rows = 0;
         let texts = texts
@@ -249,12 +245,12 @@ impl Pack {
     }
 }
 
-/// Everything that a pack needs on its way; each thread keeps one.
+/// The buffers for a batch; each thread keeps one.
 pub struct Scratch {
     hidden: Aligned<f32>,
-    /// As `hidden`.
+    /// The same as `hidden`, as bytes.
     bytes: ByteRows,
-    /// What attention or the feed-forward part came to.
+    /// The result of attention or of the feed-forward part, as bytes.
     other: ByteRows,
     head: Head,
     context: Aligned<f32>,

@@ -1,64 +1,39 @@
-//! One handle for the whole process: requests from any thread or task, models on threads of their own.
+//! The one handle of the process to the models: takes requests from any thread or task, runs them on its own threads.
 //!
-//! Every thread takes the most urgent work it finds: texts that somebody waits for, then its part in writing answers,
-//! then texts in bulk. Bulk waits while answers are written, but never longer than `LONGEST_WAIT` for one pack.
+//! Every thread takes the most urgent work: interactive texts, then its part in writing answers, then bulk texts. Bulk
+//! texts wait while answers are written, but at most `LONGEST_WAIT` per batch.
 
 mod embedding;
+mod error;
 mod generation;
 mod queue;
+mod request;
 mod stop;
 
 pub use embedding::Embeddings;
-pub use generation::{Event, FinishReason, Finished, Generation, Prompt, Request};
+pub use error::EngineError;
+pub use request::{Event, FinishReason, Finished, Generation, Priority, Request};
 
-use crate::chat_template::TemplateError;
-use crate::crew::{Crew, Pause};
 use crate::decoder::Decoder;
 use crate::encoder::{Encoder, Scratch};
+use crate::task_pool::{Pause, TaskPool};
 use embedding::Text;
 use generation::Writers;
 use queue::{Queue, Work};
+use request::QueuedRequest;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// How long a pack of bulk texts waits at most while answers are being written.
-const LONGEST_WAIT: Duration = Duration::from_millis(50);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
-    /// Somebody waits for it.
-    Interactive,
-    /// Whenever there is time.
-    Bulk,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum EngineError {
-    #[error("too much is waiting already: try again later")]
-    Busy,
-    #[error("no {0} model is loaded")]
-    NoModel(&'static str),
-    #[error("the prompt has {tokens} tokens, the model reads at most {most}")]
-    PromptTooLong { tokens: usize, most: usize },
-    #[error(transparent)]
-    Template(#[from] TemplateError),
-    #[error("the model failed")]
-    Failed,
-    #[error("the engine is shutting down")]
-    Stopped,
-}
-
-/// The models that are there, and how many threads they may use.
+/// The models that are loaded, and the number of threads they may use.
 pub struct Models {
     pub encoder: Option<Encoder>,
     pub decoder: Option<Decoder>,
     pub threads: usize,
 }
 
-/// Hands requests to the threads; ends them when dropped.
+/// Queues requests for its threads. Dropping it ends the threads.
 pub struct Engine {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -67,14 +42,14 @@ pub struct Engine {
 struct Shared {
     encoder: Option<Encoder>,
     decoder: Option<Decoder>,
-    crew: Crew,
+    pool: TaskPool,
     queue: Mutex<Queue>,
     changed: Condvar,
-    /// Whether answers are being written: threads without other work then stay awake to help.
+    /// Whether answers are being written: threads without other work then spin, ready to help.
     writing: AtomicBool,
-    /// Whether somebody waits for texts.
+    /// Whether interactive texts wait.
     urgent: AtomicBool,
-    /// Whether texts in bulk have waited long enough.
+    /// Whether bulk texts have waited long enough.
     bulk_due: AtomicBool,
     writers: Mutex<Writers>,
 }
@@ -85,7 +60,7 @@ impl Engine {
         let shared = Arc::new(Shared {
             encoder: models.encoder,
             decoder: models.decoder,
-            crew: Crew::new(threads),
+            pool: TaskPool::new(threads),
             queue: Mutex::new(Queue::default()),
             changed: Condvar::new(),
             writing: AtomicBool::new(false),
@@ -108,7 +83,7 @@ impl Engine {
         self.shared.decoder.as_ref()
     }
 
-    /// The vectors of some texts, in their order.
+    /// Queues texts to be embedded; the vectors come in the order of the texts.
     pub fn embed(&self, texts: Vec<String>, priority: Priority) -> Result<Embeddings, EngineError> {
         if self.shared.encoder.is_none() {
             return Err(EngineError::NoModel("embedding"));
@@ -120,7 +95,7 @@ impl Engine {
         Ok(Embeddings(embeddings))
     }
 
-    /// Writes on from a prompt.
+    /// Queues a conversation to be answered.
     pub fn generate(&self, request: Request) -> Result<Generation, EngineError> {
         if self.shared.decoder.is_none() {
             return Err(EngineError::NoModel("language"));
@@ -140,7 +115,7 @@ impl Drop for Engine {
         self.shared.announce(&queue);
         drop(queue);
         for thread in self.threads.drain(..) {
-            // A thread that panicked outside of a request has nothing left to say.
+            // Panics inside a request are caught and answered there; any other has been reported already.
             let _ = thread.join();
         }
     }
@@ -151,7 +126,7 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the threads what there is.
+    /// Wakes the threads after the queue has changed.
     fn announce(&self, queue: &Queue) {
         self.urgent.store(queue.is_urgent(), Ordering::SeqCst);
         self.bulk_due.store(queue.bulk_is_due(), Ordering::SeqCst);
@@ -159,7 +134,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// What each thread does until the engine ends.
+    /// The loop of each thread, until the engine ends.
     fn work(&self) {
         let mut scratch = Scratch::default();
         while let Some(work) = self.next() {
@@ -168,9 +143,9 @@ impl Shared {
                 Work::Lead(requests) => self.lead(requests),
                 Work::Help => {
                     let mut pause = Pause::default();
-                    // As long as answers are written there is soon more to do: sleeping would cost more than waiting.
+                    // While answers are written, tasks come every few microseconds: sleeping would cost more.
                     while self.writing.load(Ordering::SeqCst) && !self.urgent.load(Ordering::SeqCst) {
-                        if self.crew.help() {
+                        if self.pool.help() {
                             pause = Pause::default();
                         } else if self.bulk_due.load(Ordering::SeqCst) {
                             break;
@@ -183,7 +158,7 @@ impl Shared {
         }
     }
 
-    /// Waits for work; none when the engine ends.
+    /// Waits for work. Returns none when the engine ends.
     fn next(&self) -> Option<Work> {
         let mut queue = self.queue();
         loop {
@@ -204,16 +179,16 @@ impl Shared {
         }
     }
 
-    /// One token of every answer, or some of a prompt.
-    fn lead(&self, requests: Vec<generation::Waiting>) {
+    /// Leads one step: admits requests, reads a part of a prompt, writes a token of every answer.
+    fn lead(&self, requests: Vec<QueuedRequest>) {
         let Some(decoder) = &self.decoder else { return };
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         writers.admit(decoder, requests);
-        writers.advance(decoder, &self.crew);
+        writers.advance(decoder, &self.pool);
         let counts = writers.counts();
         drop(writers);
         let mut queue = self.queue();
-        queue.led(counts);
+        queue.end_step(counts);
         self.announce(&queue);
     }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a model's files: every reader of this crate answers with this type.
+//! Errors in a model's files; every reader of this crate returns this type.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ pub enum ModelError {
     /// The bytes contradict their format, or each other.
     #[error("malformed model file: {0}")]
     Malformed(String),
-    /// Well formed, but of a kind that this crate does not run.
+    /// Well formed, but of a kind that this crate cannot run.
     #[error("unsupported model: {0}")]
     Unsupported(String),
 }

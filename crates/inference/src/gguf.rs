@@ -1,5 +1,5 @@
-//! Reader of GGUF files, versions 2 and 3: metadata and tensor directory are read at once, weights when asked
-//! for. The file is untrusted: every length is compared with the file's before anything of that size is allocated.
+//! Reads GGUF files, versions 2 and 3: metadata and tensor directory at once, weights on demand. The file is
+//! untrusted: every length is compared with the file's before anything of that size is allocated.
 
 mod directory;
 mod header;
@@ -19,7 +19,7 @@ use source::Source;
 
 const MAGIC: &[u8] = b"GGUF";
 const DEFAULT_ALIGNMENT: u32 = 32;
-/// The largest models in use have a few thousand; each costs more memory than it does in the file.
+/// The largest models in use have a few thousand. Each entry takes more memory than it does in the file.
 const MAX_ENTRIES: u64 = 1 << 16;
 
 /// An open GGUF file.
@@ -65,7 +65,7 @@ impl Gguf {
         self.tensors.values()
     }
 
-    /// The stored bytes of some rows of a tensor: `row_bytes` for each.
+    /// Returns the stored bytes of a range of a tensor's rows, `row_bytes` for each.
     pub fn read_rows(&self, tensor: &Tensor, rows: Range<usize>) -> Result<Vec<u8>, ModelError> {
         if rows.start > rows.end || rows.end > tensor.rows {
             return Err(ModelError::malformed(format!(
@@ -77,12 +77,12 @@ impl Gguf {
         self.source.read(tensor.position + (rows.start * row_bytes) as u64, rows.len() * row_bytes)
     }
 
-    /// `None` where the file has no such key; an error where it has another type.
+    /// Returns `None` if the file has no such key, and an error if its value has another type.
     pub fn string(&self, key: &str) -> Result<Option<&str>, ModelError> {
         self.metadata.string(key)
     }
 
-    /// Any integer that fits.
+    /// Accepts any integer that fits.
     pub fn u32(&self, key: &str) -> Result<Option<u32>, ModelError> {
         self.metadata.u32(key)
     }

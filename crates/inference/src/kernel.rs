@@ -1,7 +1,7 @@
-//! Which instructions this processor can really run, chosen once, and the one product they are chosen for.
+//! Detects which instructions this processor can run, and provides the matrix product that uses them.
 //!
-//! A `Kernel` can only be had for instructions that were announced, granted by the system and seen to work, so
-//! holding one is what makes calling them sound.
+//! A `Kernel` exists only for instructions that the processor announces, the system permits and a test has run, so
+//! holding one makes calling them sound.
 
 mod aligned;
 #[cfg(target_arch = "x86_64")]
@@ -29,7 +29,7 @@ pub(crate) const BLOCK: usize = 32;
 #[repr(C, align(64))]
 pub(crate) struct Sums(pub [i32; BLOCK * BLOCK]);
 
-/// What the sums of a panel's columns begin with.
+/// The initial sums of a panel's columns.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Starts(pub [i32; BLOCK]);
@@ -41,7 +41,7 @@ pub struct Kernel(pub(crate) Isa);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only the portable one exists there"))]
 pub(crate) enum Isa {
-    /// Int8 tiles; for everything but large products as `Vnni`.
+    /// Int8 tiles for large products; otherwise the same as `Vnni`.
     Amx,
     /// AVX-512 with byte dot products.
     Vnni,
@@ -51,12 +51,12 @@ pub(crate) enum Isa {
 }
 
 impl Kernel {
-    /// The fastest that works here.
+    /// Returns the fastest kernel that works here.
     pub fn best() -> Self {
         Self::available()[0]
     }
 
-    /// All that work here, the fastest first.
+    /// Returns all kernels that work here, the fastest first.
     pub fn available() -> &'static [Self] {
         static AVAILABLE: OnceLock<Vec<Kernel>> = OnceLock::new();
         AVAILABLE.get_or_init(|| {
@@ -68,7 +68,7 @@ impl Kernel {
         })
     }
 
-    /// The one of this name, if it works here.
+    /// Returns the kernel of this name, if it works here.
     pub fn named(name: &str) -> Option<Self> {
         Self::available().iter().copied().find(|kernel| kernel.name() == name)
     }
@@ -82,12 +82,12 @@ impl Kernel {
         }
     }
 
-    /// Whether its products are faster where columns are narrow, see `column_scale`.
+    /// Returns whether products are faster with narrow columns, see `column_scale`.
     pub(crate) fn prefers_narrow(self) -> bool {
         self.0 == Isa::Avx2
     }
 
-    /// Makes the calling thread ready for products.
+    /// Prepares the calling thread for products.
     pub(crate) fn session(self) -> Session {
         #[cfg(target_arch = "x86_64")]
         if self.0 == Isa::Amx {
@@ -103,7 +103,7 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// A thread that may multiply. With AMX it holds the configuration of the thread's tiles.
+/// A thread that can multiply. With AMX it holds the configuration of the thread's tiles.
 pub(crate) struct Session {
     isa: Isa,
     _stays_on_its_thread: PhantomData<*const ()>,
@@ -118,8 +118,8 @@ impl Drop for Session {
     }
 }
 
-/// Left operand: up to 32 rows of `depth` unsigned bytes, `stride` bytes apart. With AMX rows are read sixteen
-/// at a time, so the bytes must reach to a whole sixteen.
+/// The left operand: up to 32 rows of `depth` unsigned bytes, `stride` bytes apart. AMX reads sixteen rows at a time,
+/// so the bytes must cover a multiple of sixteen rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Left<'a> {
     pub bytes: &'a [u8],
@@ -134,8 +134,8 @@ impl Left<'_> {
     }
 }
 
-/// Right operand: 32 columns, four bytes of a column's depth together, `[depth/4][32][4]`, and what their sums begin
-/// with.
+/// The right operand: 32 columns as `[depth/4][32][4]`, four bytes of a column's depth together, and their initial
+/// sums.
 #[derive(Clone, Copy)]
 pub(crate) struct Right<'a> {
     pub bytes: &'a [i8],
@@ -144,20 +144,20 @@ pub(crate) struct Right<'a> {
     pub narrow: bool,
 }
 
-/// What the vector units do while the tile unit works: something with the rows of another block.
-pub(crate) trait Meanwhile {
-    /// The next two rows, or what is left of them. Called sixteen times or more.
+/// Work for the vector units that is interleaved with a product of the tile unit: on the rows of another block.
+pub(crate) trait Interleaved {
+    /// Processes the next two rows, or those that are left. Called sixteen times or more.
     fn two_rows(&mut self);
 }
 
-pub(crate) struct Nothing;
+pub(crate) struct NoWork;
 
-impl Meanwhile for Nothing {
+impl Interleaved for NoWork {
     #[inline(always)]
     fn two_rows(&mut self) {}
 }
 
-/// Parts of a block that `Meanwhile` is called for.
+/// How often `two_rows` is called for a block.
 const PARTS: usize = BLOCK / 2;
 
 impl Session {
@@ -165,8 +165,8 @@ impl Session {
         self.isa
     }
 
-    /// `sums[i][j] = start[j] + Σ left[i][k] · right[k][j]`, exactly, for the rows of `left`, which are `stride` apart in
-    /// `sums`; what is left of the block is unspecified. The depth is a multiple of 32.
+    /// Computes `sums[i][j] = start[j] + Σ left[i][k] · right[k][j]` exactly, for the rows of `left`, which are
+    /// `stride` apart in `sums`. The rest of the block is unspecified. The depth is a multiple of 32.
     #[inline(always)]
     pub(crate) fn multiply(
         &self,
@@ -174,7 +174,7 @@ impl Session {
         right: Right<'_>,
         sums: &mut [i32],
         stride: usize,
-        meanwhile: &mut impl Meanwhile,
+        interleaved: &mut impl Interleaved,
     ) {
         assert!(left.rows <= BLOCK && left.depth > 0 && left.depth.is_multiple_of(32));
         assert!(left.reaches(left.rows) && right.bytes.len() >= left.depth * BLOCK);
@@ -184,7 +184,7 @@ impl Session {
             #[cfg(target_arch = "x86_64")]
             Isa::Amx if left.rows > 8 && left.depth.is_multiple_of(amx::DEPTH) => {
                 assert!(left.reaches(left.rows.next_multiple_of(16)));
-                return amx::multiply(left, panel, start, sums, stride, meanwhile);
+                return amx::multiply(left, panel, start, sums, stride, interleaved);
             }
             #[cfg(target_arch = "x86_64")]
             Isa::Amx | Isa::Vnni => vnni::multiply(left, panel, start, sums, stride),
@@ -195,12 +195,12 @@ impl Session {
             _ => portable::multiply(left, panel, start, sums, stride),
         }
         for _ in 0..PARTS {
-            meanwhile.two_rows();
+            interleaved.two_rows();
         }
     }
 
-    /// The same for panels one behind another, each with 32 starts, into as many columns: their depth is that of `left`, or
-    /// 64 where tiles are used, and then zero behind it.
+    /// The same for contiguous panels, each with 32 starts, into as many columns. Their depth is that of `left`, or
+    /// 64 with tiles, padded with zeros.
     pub(crate) fn multiply_across(
         &self,
         left: Left<'_>,
@@ -225,12 +225,12 @@ impl Session {
         }
         for (index, start) in starts.iter().enumerate() {
             let right = Right { bytes: &panels[index * depth * BLOCK..], start, narrow: false };
-            self.multiply(left, right, &mut sums[index * BLOCK..], stride, &mut Nothing);
+            self.multiply(left, right, &mut sums[index * BLOCK..], stride, &mut NoWork);
         }
     }
 }
 
-/// Sums that stand for logits, in rows of `width`, a multiple of 32: a row's scale makes them powers of two.
+/// Sums that stand for logits, in rows of `width`, a multiple of 32. Times the row's scale they are exponents of two.
 pub(crate) struct Logits<'a> {
     pub sums: &'a [i32],
     pub stride: usize,
@@ -239,8 +239,9 @@ pub(crate) struct Logits<'a> {
 }
 
 impl Logits<'_> {
-    /// Their softmax as bytes by a table, where the kernel has one. The highest of a row is 255, what is behind `width` up to
-    /// a whole 64 is zero, and `steps` becomes what one step of a row's bytes is worth.
+    /// Computes the softmax as bytes with a table, and returns false if the kernel has none. The highest of a row is
+    /// 255, bytes after `width` up to a multiple of 64 are zero, and `steps` gets the value of one step of a row's
+    /// bytes.
     pub fn look_up(&self, isa: Isa, weights: &mut [u8], stride: usize, steps: &mut [f32]) -> bool {
         let Some(last) = self.scales.len().checked_sub(1) else { return true };
         assert!(self.width.is_multiple_of(32) && self.width > 0 && steps.len() == self.scales.len());
@@ -255,10 +256,10 @@ impl Logits<'_> {
     }
 }
 
-/// The smallest scale with which a column becomes bytes. A narrow one becomes bytes whose products with any others can be
-/// added up by fours in sixteen bits: the positive bytes of a four, and its negative ones, come to 128 at most
-/// (255 · 128 < 2¹⁵), two of which are left to rounding. AVX2 multiplies bytes and adds up neighbours, and then two such
-/// sums: hence these fours.
+/// Returns the smallest scale with which a column becomes bytes. AVX2 multiplies bytes, adds neighbours, and then
+/// adds two such sums, all in sixteen bits that saturate. The bytes of a narrow column are small enough for that: in
+/// each such four, the positive bytes, and the negative ones, add up to at most 128 (255 · 128 < 2¹⁵), of which 2 are
+/// left for rounding.
 pub(crate) fn column_scale(column: &[f32], narrow: bool) -> f32 {
     let (highest, steps) = if narrow {
         let fours = column.chunks_exact(8).flat_map(|eight| {
@@ -273,7 +274,7 @@ pub(crate) fn column_scale(column: &[f32], narrow: bool) -> f32 {
     if highest > 0.0 { highest / steps } else { 1.0 }
 }
 
-/// Two blocks, of which one is computed while the other is used.
+/// Two blocks: one is computed while the other is used.
 pub(crate) type Pair = [Sums; 2];
 
 pub(crate) fn pair() -> Box<Pair> {
@@ -316,13 +317,13 @@ mod tests {
         portable::multiply(left, right.bytes, right.start, &mut expected.0, BLOCK);
         for kernel in Kernel::available() {
             let mut sums = Sums([0; 1024]);
-            kernel.session().multiply(left, right, &mut sums.0, BLOCK, &mut Nothing);
+            kernel.session().multiply(left, right, &mut sums.0, BLOCK, &mut NoWork);
             assert_eq!(sums.0[..rows * 32], expected.0[..rows * 32], "{kernel}, {rows} × {depth}");
         }
     }
 
-    /// Columns in which some bytes are as large as they may be: all, one, two, or four that without the room for it would
-    /// all be rounded up.
+    /// Columns in which some bytes are as large as possible: all, one, two, or four that would all be rounded up if
+    /// no room were left for rounding.
     #[test]
     fn products_of_narrow_columns_are_exact_too() {
         let mut seed = 9;
@@ -371,7 +372,7 @@ mod tests {
             Right { bytes: &panel, start: &[5; 32], narrow: false },
             &mut sums.0,
             BLOCK,
-            &mut Nothing,
+            &mut NoWork,
         );
         assert_eq!(sums.0, [5; 1024]);
     }

@@ -1,12 +1,12 @@
-//! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels of our own.
+//! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels. `docs/inference.md` explains how they
+//! work.
 //!
-//! `Engine` is what the rest of the program uses. Below it are the two models, below them what both are made of:
-//! products (`linear`, `blocks`), `elementwise` operations, and at the bottom the kernels, chosen at
-//! run time. Readers of model files and tokenizers stand beside them, and `scan`, which compares stored vectors.
+//! The rest of the program uses `Engine`. Below it are the two models, then what both are made of: products
+//! (`linear`, `blocks`) and `elementwise` operations, and at the bottom the kernels, chosen at run time. Readers of
+//! model files and tokenizers are separate, as is `scan`, which compares stored vectors.
 
 mod blocks;
 pub mod chat_template;
-mod crew;
 pub mod decoder;
 mod elementwise;
 pub mod encoder;
@@ -19,13 +19,13 @@ mod rescale;
 pub mod safetensors;
 pub mod scan;
 mod simd;
+mod task_pool;
 pub mod tensor_kind;
 pub mod tokenizer;
 
-pub use crew::Crew;
 pub use engine::{
-    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Prompt,
-    Request,
+    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Request,
 };
 pub use error::ModelError;
 pub use kernel::Kernel;
+pub use task_pool::TaskPool;

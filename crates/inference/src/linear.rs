@@ -1,27 +1,27 @@
-//! Rows of bytes times a matrix of bytes: the product that nearly all time goes into.
+//! Rows of bytes times a matrix of bytes: the product that takes nearly all of the time.
 //!
-//! A row of activations is rounded to bytes as it comes, with one scale; a column of weights was when the model was
-//! loaded. The product runs over blocks of 32 rows, each of which stays in the first-level cache while panels of 32
-//! columns pass by it, so few that they stay in the second-level cache.
+//! A row of activations is rounded to bytes with one scale; the columns of weights were rounded when the model was
+//! loaded. The product goes over blocks of 32 rows. Each block stays in the first-level cache while panels of 32
+//! columns pass by, few enough to stay in the second-level cache.
 
 use crate::elementwise::{self, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, Starts, column_scale};
-use crate::rescale::{Add, After, Gate, Gelu, Out, Rescale, Scales, Set, Then, rescale_all};
+use crate::rescale::{Add, Epilogue, EpilogueOp, Gate, Gelu, Out, Rescale, Scales, Set, rescale_all};
 use crate::simd::{Floats, vectorized};
 use std::ops::Range;
 
-/// How far apart rows of a wide matrix of floats should lie: by an odd number of cache lines, since rows that are a
-/// power of two apart compete for the same few places in the cache.
+/// Returns the distance between rows of a wide matrix of floats: an odd number of cache lines, since rows a power of
+/// two apart compete for the same cache sets.
 pub(crate) fn stride(width: usize) -> usize {
     ((width / 16) | 1) * 16
 }
 
-/// Activations as bytes around `ZERO`, each row with its scale.
+/// Activations as bytes around `ZERO`, with a scale for each row.
 pub(crate) struct ByteRows {
     bytes: Aligned<u8>,
     scales: Aligned<f32>,
     width: usize,
-    /// How far apart they lie: tiles want their rows to begin on cache lines.
+    /// Distance between rows. Tiles need rows that begin on cache lines.
     stride: usize,
     rows: usize,
 }
@@ -31,7 +31,7 @@ impl ByteRows {
         Self { bytes: Aligned::zeroed(0), scales: Aligned::zeroed(0), width: 0, stride: 0, rows: 0 }
     }
 
-    /// Makes room for rows that are then set.
+    /// Makes room for rows, which are then set.
     pub fn reset(&mut self, rows: usize, width: usize) {
         // A block may begin at any row, and is read to its end.
         let readable = rows + BLOCK;
@@ -47,7 +47,7 @@ impl ByteRows {
         self.set(isa, 0..self.rows, values, stride, factor);
     }
 
-    /// Sets some of the rows.
+    /// Sets a range of the rows.
     pub fn set(&mut self, isa: Isa, rows: Range<usize>, values: &[f32], stride: usize, factor: f32) {
         let bytes = &mut self.bytes[rows.start * self.stride..rows.end * self.stride];
         let scales = &mut self.scales[rows];
@@ -55,7 +55,7 @@ impl ByteRows {
         scales.iter_mut().for_each(|scale| *scale *= factor);
     }
 
-    /// Makes no scale smaller than `least`.
+    /// Raises scales that are below `least`.
     pub fn raise_scales(&mut self, least: f32) {
         self.scales[..self.rows].iter_mut().for_each(|scale| *scale = scale.max(least));
     }
@@ -68,7 +68,7 @@ impl ByteRows {
         Rows { bytes: self, range: 0..self.rows }
     }
 
-    /// Up to 32 of `rows`, and their scales.
+    /// Returns up to 32 of `rows`, and their scales.
     pub fn block(&self, rows: Range<usize>) -> (Left<'_>, &[f32]) {
         let count = rows.len().min(BLOCK);
         let bytes = &self.bytes[rows.start * self.stride..];
@@ -78,7 +78,7 @@ impl ByteRows {
         )
     }
 
-    /// Up to 32 rows, each `step` behind the one before, and their scales.
+    /// Returns up to 32 rows that are `step` apart, and their scales.
     pub fn every(&self, first: usize, step: usize, rows: usize) -> (Left<'_>, [f32; BLOCK]) {
         let mut scales = [0.0; BLOCK];
         for (row, scale) in scales.iter_mut().enumerate().take(rows) {
@@ -89,11 +89,11 @@ impl ByteRows {
     }
 }
 
-/// Some neighbouring columns of a matrix, ready for the kernels: panels of 32.
+/// Consecutive columns of a matrix, in panels of 32 for the kernels.
 #[derive(Clone, Copy)]
 pub(crate) struct Panels<'a> {
     pub bytes: &'a [i8],
-    /// Take back what the rows' bytes are too large by: `-ZERO · Σ column`.
+    /// Correct the offset of the rows' bytes: `-ZERO · Σ column`.
     pub starts: &'a [Starts],
     pub scales: &'a [f32],
     pub biases: &'a [f32],
@@ -126,8 +126,8 @@ pub(crate) struct ByteMatrix {
 }
 
 impl ByteMatrix {
-    /// From rows that are the matrix's columns, as models keep them, rounded as the kernel likes them. Both sides are
-    /// multiples of 32.
+    /// Takes the matrix transposed, as models store it, and rounds it as the kernel prefers. Both sides are multiples
+    /// of 32.
     pub fn new(kernel: Kernel, weights: &[f32], depth: usize, bias: &[f32]) -> Self {
         let columns = weights.len() / depth;
         assert!(columns.is_multiple_of(BLOCK) && depth.is_multiple_of(BLOCK) && bias.len() == columns);
@@ -159,7 +159,7 @@ impl ByteMatrix {
         self.depth
     }
 
-    /// Some of its panels.
+    /// Returns a range of its panels.
     pub fn panels(&self, range: Range<usize>) -> Panels<'_> {
         let (size, columns) = (BLOCK * self.depth, range.start * BLOCK..range.end * BLOCK);
         Panels {
@@ -171,7 +171,7 @@ impl ByteMatrix {
         }
     }
 
-    /// All of them.
+    /// Returns all panels.
     pub fn all(&self) -> Panels<'_> {
         self.panels(0..self.starts.len())
     }
@@ -182,27 +182,27 @@ impl ByteMatrix {
 }
 
 vectorized! {
-    /// Some rows times some panels, into `out`.
+    /// Multiplies rows with panels, into `out`.
     pub(crate) fn product(
         session: &Session,
         left: &Rows<'_>,
         panels: Panels<'_>,
-        then: Then,
+        then: Epilogue,
         out: Out<'_>,
         sums: &mut Pair,
     ) {
         match then {
-            Then::Set => product_with::<V, Set>(session, left, panels, out, sums),
-            Then::Add => product_with::<V, Add>(session, left, panels, out, sums),
-            Then::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
-            Then::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
+            Epilogue::Set => product_with::<V, Set>(session, left, panels, out, sums),
+            Epilogue::Add => product_with::<V, Add>(session, left, panels, out, sums),
+            Epilogue::Gelu => product_with::<V, Gelu>(session, left, panels, out, sums),
+            Epilogue::Gate => product_with::<V, Gate>(session, left, panels, out, sums),
         }
     }
 }
 
-/// While a block is multiplied, the one before it is turned into numbers.
+/// Converts each block to floats while the next one is multiplied.
 #[inline(always)]
-fn product_with<V: Floats, A: After>(
+fn product_with<V: Floats, A: EpilogueOp>(
     session: &Session,
     left: &Rows<'_>,
     panels: Panels<'_>,
@@ -214,8 +214,8 @@ fn product_with<V: Floats, A: After>(
     for first in left.range.clone().step_by(BLOCK) {
         let (bytes, rows) = left.bytes.block(first..left.range.end);
         for index in 0..panels.starts.len() {
-            let mut meanwhile = Rescale::<V, A>::new(&before.0, scales, out.at(row, column));
-            session.multiply(bytes, panels.right(index), &mut current.0, BLOCK, &mut meanwhile);
+            let mut interleaved = Rescale::<V, A>::new(&before.0, scales, out.at(row, column));
+            session.multiply(bytes, panels.right(index), &mut current.0, BLOCK, &mut interleaved);
             std::mem::swap(&mut current, &mut before);
             (scales, row, column) = (panels.scales(index, rows), first - left.range.start, index * BLOCK);
         }
@@ -223,7 +223,7 @@ fn product_with<V: Floats, A: After>(
     rescale_all::<V, A>(&before.0, scales, out.at(row, column));
 }
 
-/// Some of the rows of a matrix.
+/// A range of the rows of a matrix.
 #[derive(Clone)]
 pub(crate) struct Rows<'a> {
     pub bytes: &'a ByteRows,

@@ -1,28 +1,28 @@
-//! Sums of bytes back to numbers, with what follows in the same pass: bias, residual, activation. It is done two rows
-//! at a time, without a loop that would end at different times, so that it can be woven into the next block's product.
+//! Converts sums of bytes to floats, and applies bias, residual or activation in the same pass. It processes two rows
+//! at a time without a loop of its own, so that it can be interleaved with the product of the next block.
 
 #![expect(unsafe_code, reason = "lengths are checked once for a block")]
 
 use crate::elementwise::{gelu, silu};
-use crate::kernel::{BLOCK, Meanwhile};
+use crate::kernel::{BLOCK, Interleaved};
 use crate::simd::{Floats, LANES, vectorized};
 use std::marker::PhantomData;
 use std::slice;
 
-/// What becomes of a value that was computed, and of what is in its place.
+/// How a computed value is combined with the value that is at its place in the output.
 #[derive(Clone, Copy)]
-pub(crate) enum Then {
+pub(crate) enum Epilogue {
     Set,
     Add,
-    /// The value's GELU.
+    /// Replaces it by the GELU of the computed value.
     Gelu,
-    /// The value times the SiLU of what is there.
+    /// Replaces it by the computed value times its SiLU.
     Gate,
 }
 
-/// One of `Then`, known when the code is compiled. It works on several vectors at once, each step on all of them, since
-/// the steps of one wait for each other.
-pub(crate) trait After {
+/// An `Epilogue` as a type, so that it is known at compile time. It works on several vectors at once, since the steps
+/// of one depend on each other.
+pub(crate) trait EpilogueOp {
     fn apply<V: Floats, const N: usize>(values: [V; N], there: [V; N]) -> [V; N];
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Add;
 pub(crate) struct Gelu;
 pub(crate) struct Gate;
 
-impl After for Set {
+impl EpilogueOp for Set {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(values: [V; N], _: [V; N]) -> [V; N] {
         values
     }
 }
 
-impl After for Add {
+impl EpilogueOp for Add {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(mut values: [V; N], there: [V; N]) -> [V; N] {
         for i in 0..N {
@@ -48,14 +48,14 @@ impl After for Add {
     }
 }
 
-impl After for Gelu {
+impl EpilogueOp for Gelu {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(values: [V; N], _: [V; N]) -> [V; N] {
         gelu(values)
     }
 }
 
-impl After for Gate {
+impl EpilogueOp for Gate {
     #[inline(always)]
     fn apply<V: Floats, const N: usize>(mut values: [V; N], there: [V; N]) -> [V; N] {
         for i in 0..N {
@@ -65,7 +65,7 @@ impl After for Gate {
     }
 }
 
-/// What the sums of a block stand for: scales of its rows and of its 32 columns, and what is added to each column.
+/// The scales of a block's rows and of its 32 columns, and the bias of each column.
 #[derive(Clone, Copy)]
 pub(crate) struct Scales<'a> {
     pub rows: &'a [f32],
@@ -73,14 +73,14 @@ pub(crate) struct Scales<'a> {
     pub bias: &'a [f32],
 }
 
-/// Rows of numbers, `stride` apart, of which the first places are written.
+/// Rows of floats, `stride` apart, that are written.
 pub(crate) struct Out<'a> {
     pub values: &'a mut [f32],
     pub stride: usize,
 }
 
 impl Out<'_> {
-    /// From a row and a column on.
+    /// Returns the part from a row and a column on.
     #[inline(always)]
     pub fn at(&mut self, row: usize, column: usize) -> Out<'_> {
         Out { values: &mut self.values[row * self.stride + column..], stride: self.stride }
@@ -88,27 +88,27 @@ impl Out<'_> {
 }
 
 vectorized! {
-    /// `value[i][j] = sums[i][j] · rows[i] · columns[j] + bias[j]`, for rows of 32; `then` says how they go into
-    /// `out`.
-    pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Then, out: Out<'_>) {
+    /// Computes `value[i][j] = sums[i][j] · rows[i] · columns[j] + bias[j]` for rows of 32, and combines it with
+    /// `out` as `then` says.
+    pub(crate) fn rescale(sums: &[i32], scales: Scales<'_>, then: Epilogue, out: Out<'_>) {
         match then {
-            Then::Set => rescale_all::<V, Set>(sums, scales, out),
-            Then::Add => rescale_all::<V, Add>(sums, scales, out),
-            Then::Gelu => rescale_all::<V, Gelu>(sums, scales, out),
-            Then::Gate => rescale_all::<V, Gate>(sums, scales, out),
+            Epilogue::Set => rescale_all::<V, Set>(sums, scales, out),
+            Epilogue::Add => rescale_all::<V, Add>(sums, scales, out),
+            Epilogue::Gelu => rescale_all::<V, Gelu>(sums, scales, out),
+            Epilogue::Gate => rescale_all::<V, Gate>(sums, scales, out),
         }
     }
 }
 
 #[inline(always)]
-pub(crate) fn rescale_all<V: Floats, A: After>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
+pub(crate) fn rescale_all<V: Floats, A: EpilogueOp>(sums: &[i32], scales: Scales<'_>, out: Out<'_>) {
     let mut block = Rescale::<V, A>::new(sums, scales, out);
     for _ in 0..scales.rows.len().div_ceil(2) {
         block.two_rows();
     }
 }
 
-/// The rows of a block on their way to numbers.
+/// The state of converting a block's rows.
 pub(crate) struct Rescale<'a, V, A> {
     sums: *const i32,
     rows: &'a [f32],
@@ -119,7 +119,7 @@ pub(crate) struct Rescale<'a, V, A> {
     kinds: PhantomData<(A, &'a mut f32, &'a i32)>,
 }
 
-impl<'a, V: Floats, A: After> Rescale<'a, V, A> {
+impl<'a, V: Floats, A: EpilogueOp> Rescale<'a, V, A> {
     #[inline(always)]
     pub fn new(sums: &'a [i32], scales: Scales<'a>, out: Out<'a>) -> Self {
         let (rows, stride) = (scales.rows, out.stride);
@@ -136,14 +136,14 @@ impl<'a, V: Floats, A: After> Rescale<'a, V, A> {
         }
     }
 
-    /// The next rows, two vectors each.
+    /// Converts the next rows, two vectors each.
     #[inline(always)]
     fn next<const ROWS: usize, const N: usize>(&mut self, scales: [f32; ROWS], later: &'a [f32]) {
         assert!(N == 2 * ROWS);
         let mut values = [V::splat(0.0); N];
         let mut there = [V::splat(0.0); N];
-        // SAFETY: `new` has checked that there are sums and places for all rows, of which these are the next: they are
-        // taken off `rows`, and both pointers move on by as many.
+        // SAFETY: `new` has checked that there are sums and outputs for all rows. These are the next ones: they are
+        // taken off `rows`, and both pointers advance by as many.
         unsafe {
             for i in 0..N {
                 let scale = self.columns[i % 2].times(V::splat(scales[i / 2]));
@@ -164,7 +164,7 @@ impl<'a, V: Floats, A: After> Rescale<'a, V, A> {
     }
 }
 
-impl<V: Floats, A: After> Meanwhile for Rescale<'_, V, A> {
+impl<V: Floats, A: EpilogueOp> Interleaved for Rescale<'_, V, A> {
     #[inline(always)]
     fn two_rows(&mut self) {
         match self.rows {

@@ -1,5 +1,5 @@
-//! Reader of safetensors files: a JSON header with names, shapes and places, and the numbers behind it. The
-//! file is untrusted: everything that the header says is checked before it is used.
+//! Reads safetensors files: a JSON header with names, shapes and positions, followed by the numbers. The file is
+//! untrusted: everything in the header is checked before it is used.
 
 mod header;
 
@@ -9,10 +9,10 @@ use crate::ModelError;
 use crate::tensor_kind::TensorKind;
 use header::Entry;
 
-/// What the format allows.
+/// The limit of the format.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// A file in memory, and where its tensors are.
+/// A file in memory, and the positions of its tensors.
 pub struct Safetensors {
     data: Vec<u8>,
     tensors: HashMap<String, Entry>,
@@ -33,7 +33,7 @@ impl Safetensors {
         Ok(Self { data: bytes, tensors })
     }
 
-    /// A tensor's shape and its numbers, row by row.
+    /// Returns a tensor's shape and its numbers, row by row.
     pub fn tensor(&self, name: &str) -> Result<(Vec<usize>, Vec<f32>), ModelError> {
         let entry =
             self.tensors.get(name).ok_or_else(|| ModelError::malformed(format!("no tensor `{name}`")))?;

@@ -1,8 +1,9 @@
-//! Many stored vectors beside one query: bytes are scanned, and each score comes with how far off it may be.
+//! Compares many stored vectors with one query: scans bytes, and returns each score with a bound on its error.
 //!
-//! A stored vector is kept as bytes and one factor, a query as fifteen-bit numbers, so nearly all of the error is what
-//! rounding took from the stored vector. Its length is known, and so (Cauchy and Schwarz) is a bound for the error of
-//! any score: whoever keeps the floats rescores the few rows that the bound leaves in doubt, and misses none.
+//! A stored vector is kept as bytes and one factor, a query as fifteen-bit numbers, so nearly all of the error comes
+//! from rounding the stored vector. The length of that rounding error is known, and by the Cauchy-Schwarz inequality
+//! it bounds the error of any score. The caller recomputes the few rows that the bound leaves open with its floats,
+//! and misses none.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -14,34 +15,34 @@ use crate::kernel::{Aligned, Isa, Kernel};
 use crate::simd::vectorized;
 use std::ops::AddAssign;
 
-/// Added to each byte, so that the stored operand is unsigned as the byte products want it.
+/// Added to each byte, since byte products need an unsigned operand.
 const OFFSET: i32 = 128;
-/// For what the floats of scores and bounds themselves round, as a share of the vectors' lengths.
+/// Bound on the rounding of scores and bounds themselves, relative to the vectors' lengths.
 const FLOAT_ERROR: f32 = 1e-6;
 
-/// Rows of a block: their bytes stay in the first-level cache, and so do their estimates.
+/// Rows of a block: their bytes and estimates stay in the first-level cache.
 const BLOCK: usize = 64;
 
 /// Stored vectors of one dimension.
 pub struct Codes {
     dimension: usize,
-    /// The bytes of `BLOCK` rows each, so that growing moves none.
+    /// The bytes of `BLOCK` rows each, so that adding rows moves none.
     blocks: Vec<Aligned<u8>>,
     rows: Vec<Row>,
 }
 
 #[derive(Clone, Copy)]
 struct Row {
-    /// What a step of a byte stands for.
+    /// The value of one step of a byte.
     step: f32,
-    /// The length of what rounding took away.
+    /// The length of the rounding error.
     lost: f32,
-    /// At least the length of what is left.
+    /// An upper bound of the length of the rounded vector.
     reach: f32,
 }
 
-/// A query in the form that the scan reads.
-pub struct Probe {
+/// A query in the form that the scan uses.
+pub struct QueryCodes {
     numbers: Numbers,
     step: f32,
     /// What `OFFSET` adds to every sum.
@@ -50,7 +51,7 @@ pub struct Probe {
     lost: f32,
 }
 
-/// Fifteen-bit numbers, whole and split into `128 · high + low`; zeros fill them up to whole cache lines.
+/// Fifteen-bit numbers, whole and split into `128 · high + low`, padded with zeros to whole cache lines.
 struct Numbers {
     whole: Vec<i16>,
     #[cfg_attr(
@@ -65,7 +66,7 @@ struct Numbers {
     low: Aligned<i8>,
 }
 
-/// The exact product is at most `error` away from `score`.
+/// A score; the exact product is at most `error` away from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
     pub score: f32,
@@ -85,12 +86,12 @@ impl Codes {
         self.rows.is_empty()
     }
 
-    /// Bytes held for the stored vectors.
+    /// Returns the bytes held for the stored vectors.
     pub fn resident_bytes(&self) -> usize {
         self.blocks.len() * BLOCK * stride(self.dimension) + size_of::<Row>() * self.rows.capacity()
     }
 
-    /// Stores a vector: its first numbers if it has too many, zeros in place of missing ones.
+    /// Stores a vector. It is cut or padded with zeros to the dimension.
     pub fn push(&mut self, vector: &[f32]) {
         let vector = &vector[..vector.len().min(self.dimension)];
         let step = highest(vector) / 127.0;
@@ -113,7 +114,7 @@ impl Codes {
         &mut self.blocks[block][row * stride..][..stride]
     }
 
-    /// Keeps the rows for which `keep` says so, in their order.
+    /// Keeps the rows for which `keep` returns true, in their order.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let stride = stride(self.dimension);
         let mut kept = Self::new(self.dimension);
@@ -124,37 +125,38 @@ impl Codes {
         *self = kept;
     }
 
-    /// Hands the products of the query with all rows to `found`, some rows at a time, with the number of the first.
-    pub fn scan(&self, kernel: Kernel, probe: &Probe, mut found: impl FnMut(usize, &[Estimate])) {
+    /// Calls `found` with the products of the query and all rows, a block at a time, with the number of its first
+    /// row.
+    pub fn scan(&self, kernel: Kernel, query: &QueryCodes, mut found: impl FnMut(usize, &[Estimate])) {
         let stride = stride(self.dimension);
-        assert!(probe.numbers.whole.len() == stride);
+        assert!(query.numbers.whole.len() == stride);
         let mut sums = [0; BLOCK];
         let mut estimates = [Estimate::default(); BLOCK];
         for (block, (bytes, rows)) in self.blocks.iter().zip(self.rows.chunks(BLOCK)).enumerate() {
             let sums = &mut sums[..rows.len()];
             match kernel.0 {
                 #[cfg(target_arch = "x86_64")]
-                Isa::Amx | Isa::Vnni => vnni::sums(bytes, &probe.numbers, sums),
+                Isa::Amx | Isa::Vnni => vnni::sums(bytes, &query.numbers, sums),
                 #[cfg(target_arch = "x86_64")]
-                Isa::Avx2 => avx2::sums(bytes, &probe.numbers, sums),
-                _ => portable::sums(bytes, &probe.numbers, sums),
+                Isa::Avx2 => avx2::sums(bytes, &query.numbers, sums),
+                _ => portable::sums(bytes, &query.numbers, sums),
             }
             let estimates = &mut estimates[..rows.len()];
             for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
-                estimate.score = (*sum - probe.offset) as f32 * (probe.step * row.step);
+                estimate.score = (*sum - query.offset) as f32 * (query.step * row.step);
                 estimate.error =
-                    row.lost * probe.length + row.reach * (probe.lost + FLOAT_ERROR * probe.length);
+                    row.lost * query.length + row.reach * (query.lost + FLOAT_ERROR * query.length);
             }
             found(block * BLOCK, estimates);
         }
     }
 }
 
-impl Probe {
-    /// For codes of this dimension: `query` is cut or filled up to it.
+impl QueryCodes {
+    /// Prepares a query for codes of this dimension: it is cut or padded to it.
     pub fn new(query: &[f32], dimension: usize) -> Self {
         let query = &query[..query.len().min(dimension)];
-        // So that no sum of products with bytes can overflow, whatever the dimension.
+        // So that no sum of products can overflow in any dimension.
         let most = (i32::MAX as usize / (255 * dimension.max(1))).min(127 * 128) as i32;
         let step = highest(query) / most as f32;
         let mut numbers = Numbers::zeroed(stride(dimension));
@@ -210,8 +212,8 @@ vectorized! {
     }
 }
 
-/// The sum of a power of two of numbers, half of them added to the other half as long as there are two: one by one each
-/// would wait for the one before.
+/// Returns the sum of numbers by halving them repeatedly; adding one by one would be slower, since each addition
+/// waits for the one before.
 #[inline(always)]
 fn folded<T: Copy + AddAssign, const LANES: usize>(mut sums: [T; LANES]) -> T {
     let mut half = LANES / 2;
@@ -225,17 +227,17 @@ fn folded<T: Copy + AddAssign, const LANES: usize>(mut sums: [T; LANES]) -> T {
     sums[0]
 }
 
-/// The product of two vectors, the same on every processor.
+/// Returns the product of two vectors, the same on every processor.
 pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f32 {
     single_product(kernel.0, a, b)
 }
 
-/// The product of two vectors in double precision, the same on every processor; it takes three times as long.
+/// Returns the product of two vectors in double precision, the same on every processor. It takes three times as long.
 pub fn precise_product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
     double_product(kernel.0, a, b)
 }
 
-/// Bytes from one row to the next: whole cache lines.
+/// Returns the bytes from one row to the next, in whole cache lines.
 fn stride(dimension: usize) -> usize {
     dimension.max(1).next_multiple_of(64)
 }
@@ -252,7 +254,7 @@ fn square(value: f64) -> f64 {
     value * value
 }
 
-/// How many steps a value is, at most `most`; none of a step of nothing.
+/// Returns how many steps a value is, at most `most`; 0 if the step is 0.
 fn rounded(value: f32, step: f32, most: i32) -> i32 {
     ((value / step).round() as i32).clamp(-most, most)
 }

@@ -1,7 +1,7 @@
-//! Sixteen floats at a time, whatever the processor's vectors are.
+//! Sixteen floats at a time, on any processor.
 //!
-//! A function written inside `vectorized!` is compiled once for AVX-512, once for AVX2 and once for any processor,
-//! and its first argument chooses. Inside, `V` is the vector of sixteen.
+//! A function inside `vectorized!` is compiled once for AVX-512, once for AVX2 and once for any processor; its first
+//! argument selects the version. Inside, `V` is the vector of sixteen floats.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
@@ -38,7 +38,7 @@ macro_rules! vectorized {
             }
 
             match isa {
-                // SAFETY: an `Isa` is handed out only where its instructions were seen to work.
+                // SAFETY: an `Isa` exists only if its instructions work.
                 #[cfg(target_arch = "x86_64")]
                 $crate::kernel::Isa::Amx | $crate::kernel::Isa::Vnni => unsafe { avx512($($argument),*) },
                 // SAFETY: as above.
@@ -52,18 +52,18 @@ macro_rules! vectorized {
 
 pub(crate) use vectorized;
 
-/// Sixteen floats. The slices that are read or written must have sixteen places.
+/// Sixteen floats. Slices that are read or written must have at least sixteen elements.
 pub(crate) trait Floats: Copy {
     fn splat(value: f32) -> Self;
     fn load(values: &[f32]) -> Self;
     fn from_integers(values: &[i32]) -> Self;
-    /// Floats that are kept in the place of integers, bit by bit.
+    /// Loads floats that are stored bit by bit in integers.
     fn load_bits(values: &[i32]) -> Self;
     fn store_bits(self, values: &mut [i32]);
     fn store(self, values: &mut [f32]);
-    /// The low byte of each lane of what `rounded` gave.
+    /// Stores the low byte of each lane after `rounded`.
     fn store_low_bytes(self, bytes: &mut [u8]);
-    /// The same for four, one behind another.
+    /// The same for four vectors, contiguous.
     #[inline(always)]
     fn store_low_bytes_of(four: [Self; 4], bytes: &mut [u8]) {
         for i in 0..4 {
@@ -71,7 +71,8 @@ pub(crate) trait Floats: Copy {
         }
     }
 
-    /// The same for four, of which the first four bytes of all come to lie together, and each next four `apart`.
+    /// The same for four vectors, in groups of four bytes: the first group of each vector together, the next groups
+    /// `apart`.
     #[inline(always)]
     fn store_low_bytes_across(four: [Self; 4], bytes: &mut [i8], apart: usize) {
         let mut rows = [0; 4 * LANES];
@@ -85,9 +86,9 @@ pub(crate) trait Floats: Copy {
         }
     }
 
-    /// The same for four, of which bytes of the same place come to lie together.
+    /// The same for four vectors, interleaved: the bytes of one lane together.
     #[inline(always)]
-    fn store_low_bytes_woven(four: [Self; 4], bytes: &mut [i8]) {
+    fn store_low_bytes_interleaved(four: [Self; 4], bytes: &mut [i8]) {
         let mut rows = [0; 4 * LANES];
         Self::store_low_bytes_of(four, &mut rows);
         for i in 0..LANES {
@@ -101,16 +102,16 @@ pub(crate) trait Floats: Copy {
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
     fn divided_by(self, other: Self) -> Self;
-    /// `self * factor + term`
+    /// Returns `self * factor + term`.
     fn times_plus(self, factor: Self, term: Self) -> Self;
     fn max(self, other: Self) -> Self;
-    /// The higher of two, where lanes hold integers.
+    /// Returns the maximum of lanes that hold integers.
     fn max_integers(self, other: Self) -> Self;
-    /// As floats, where lanes hold integers.
+    /// Converts lanes that hold integers to floats.
     fn numbers(self) -> Self;
     fn min(self, other: Self) -> Self;
     fn abs(self) -> Self;
-    /// Not further from zero than `limit`, which is positive.
+    /// Limits the magnitude to `limit`, which is positive.
     #[inline(always)]
     fn clamped(self, limit: Self) -> Self {
         self.max(Self::splat(0.0).minus(limit)).min(limit)
@@ -118,7 +119,7 @@ pub(crate) trait Floats: Copy {
 
     fn sum(self) -> f32;
     fn highest(self) -> f32;
-    /// The highest of each of sixteen.
+    /// Returns the maximum of each of sixteen vectors.
     #[inline(always)]
     fn highest_of_each(vectors: [Self; LANES]) -> Self {
         let mut highest = [0.0; LANES];
@@ -128,7 +129,7 @@ pub(crate) trait Floats: Copy {
         Self::load(&highest)
     }
 
-    /// The sum of each of sixteen.
+    /// Returns the sum of each of sixteen vectors.
     #[inline(always)]
     fn sum_of_each(vectors: [Self; LANES]) -> Self {
         let mut sums = [0.0; LANES];
@@ -138,10 +139,10 @@ pub(crate) trait Floats: Copy {
         Self::load(&sums)
     }
 
-    /// Adds the low bits of what `rounded` gave to the exponent: times two to the power of them.
+    /// Adds the low bits of a result of `rounded` to the exponent, which multiplies by that power of two.
     fn times_power(self, rounded: Self) -> Self;
 
-    /// `e` to the power of each, to six digits, for what lies between -87 and 88.
+    /// Returns `e` to the power of each, to six digits, for values from -87 to 88.
     #[inline(always)]
     fn exp(self) -> Self {
         let x = self.max(Self::splat(-87.0)).min(Self::splat(88.0));
@@ -156,7 +157,7 @@ pub(crate) trait Floats: Copy {
         series.times_power(shifted)
     }
 
-    /// Two to the power of each, to four digits, for what is not above 0.
+    /// Returns two to the power of each, to four digits, for values up to 0.
     #[inline(always)]
     fn power_of_two(self) -> Self {
         let x = self.max(Self::splat(-126.0));
@@ -165,7 +166,7 @@ pub(crate) trait Floats: Copy {
         rest.power_of_part().times_power(shifted)
     }
 
-    /// Two to the power of each, for what is between -½ and ½.
+    /// Returns two to the power of each, for values from -½ to ½.
     #[inline(always)]
     fn power_of_part(self) -> Self {
         let mut series = Self::splat(LN_2 * LN_2 * LN_2 * LN_2 / 24.0);
@@ -175,8 +176,8 @@ pub(crate) trait Floats: Copy {
         series
     }
 
-    /// Each times `factor`, rounded to the nearest whole number plus `offset`, in the low bits of the result: the
-    /// sum is so large that a float has no bit left for a fraction.
+    /// Multiplies by `factor` and rounds to the nearest integer plus `offset`, in the low bits of the result: a
+    /// number is added that leaves no bit for a fraction.
     #[inline(always)]
     fn rounded(self, factor: Self, offset: f32) -> Self {
         self.times_plus(factor, Self::splat(ROUNDER + offset))
@@ -185,6 +186,6 @@ pub(crate) trait Floats: Copy {
 
 /// 1.5 · 2²³.
 pub(crate) const ROUNDER: f32 = 12_582_912.0;
-/// ln 2 in two parts, the first with few enough bits that a whole number times it is exact.
+/// ln 2 in two parts. The first has so few bits that an integer times it is exact.
 const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_LOW: f32 = -2.121_944_4e-4;

@@ -1,4 +1,4 @@
-//! How GGUF packs weights: the kinds that this crate reads, their block sizes, and what each block means.
+//! How GGUF packs weights: the kinds that this crate reads, their block sizes, and the meaning of each block.
 
 mod float;
 mod unpack;
@@ -22,7 +22,7 @@ pub enum TensorKind {
     Q6K,
 }
 
-/// Thirty-two neighbouring weights of four bits each: weight = `scale` × quant + `min`.
+/// Thirty-two consecutive weights of four bits each: weight = `scale` × quant + `min`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FourBitBlock {
     pub scale: f32,
@@ -32,7 +32,7 @@ pub struct FourBitBlock {
 }
 
 impl TensorKind {
-    /// The kind that GGUF calls by this number.
+    /// Returns the kind with this number in GGUF.
     pub fn from_id(id: u32) -> Result<Self, ModelError> {
         Ok(match id {
             0 => Self::F32,
@@ -50,7 +50,7 @@ impl TensorKind {
         })
     }
 
-    /// Weights per block: a row is a whole number of blocks.
+    /// Returns the weights per block. A row is a whole number of blocks.
     pub const fn block_len(self) -> usize {
         match self {
             Self::F32 | Self::F16 | Self::BF16 => 1,
@@ -74,7 +74,7 @@ impl TensorKind {
         }
     }
 
-    /// Unpacks whole blocks; `out` has `block_len` places for each. What does not fit is left alone.
+    /// Unpacks whole blocks; `out` needs `block_len` elements for each. Blocks that do not fit are ignored.
     pub fn dequantize(self, bytes: &[u8], out: &mut [f32]) {
         debug_assert_eq!(bytes.len() / self.block_bytes(), out.len() / self.block_len());
         let blocks = bytes.chunks_exact(self.block_bytes()).zip(out.chunks_exact_mut(self.block_len()));
@@ -95,7 +95,7 @@ impl TensorKind {
         }
     }
 
-    /// The blocks as they are stored, for kernels that compute on four bits. `None` for the other kinds.
+    /// Returns the blocks as they are stored, for kernels that compute on four bits. `None` for the other kinds.
     pub fn four_bit_blocks(self, bytes: &[u8]) -> Option<impl Iterator<Item = FourBitBlock> + '_> {
         if !matches!(self, Self::Q4_0 | Self::Q4_1 | Self::Q4K) {
             return None;

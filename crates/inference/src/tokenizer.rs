@@ -1,4 +1,4 @@
-//! From text to the numbers that models read, and back. Each model family has its own way.
+//! Converts text to tokens and back. Each model family has its own method.
 
 mod bpe;
 mod hash;

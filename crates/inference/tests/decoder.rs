@@ -1,12 +1,18 @@
-//! The decoder with the real model: as the float reference says, and in English.
+//! The decoder with the real model: compared with the float reference, and in English.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod common;
+#[path = "common/helpers.rs"]
+mod helpers;
+#[path = "reference/decoder.rs"]
+mod reference;
 
+use helpers::with_helpers;
 use inference::chat_template::Message;
-use inference::decoder::{Decoder, Past, Reference, Sampler, Sampling, Sequence};
-use inference::{Crew, Kernel, ModelError};
+use inference::decoder::{Decoder, Sampler, Sampling, Sequence};
+use inference::{Kernel, ModelError, TaskPool};
+use reference::{Past, Reference};
 use std::path::PathBuf;
 
 const TEXT: &str = "The harbour master keeps a ledger of every vessel that enters the north quay. In the spring of 1911 \
@@ -44,6 +50,12 @@ fn load(kernel: Kernel) -> Decoder {
     Decoder::load(&model(), kernel, 2).unwrap()
 }
 
+/// Runs `work` with a pool that the other threads help.
+fn with_pool<T>(threads: usize, work: impl FnOnce(&TaskPool) -> T) -> T {
+    let pool = TaskPool::new(threads);
+    with_helpers(threads, || pool.help(), || work(&pool))
+}
+
 fn likeliest(logits: &[f32]) -> u32 {
     Sampler::new(Sampling::default()).choose(&mut logits.to_vec(), &[])
 }
@@ -54,37 +66,35 @@ fn surprise(logits: &[f32], token: u32) -> f64 {
     sum.ln() + highest - f64::from(logits[token as usize])
 }
 
-/// Tokens that follow greedily, each chosen after the one before was appended.
+/// Returns the tokens that follow greedily, each chosen after the one before was appended.
 fn continuation(
     decoder: &Decoder,
-    crew: &Crew,
+    pool: &TaskPool,
     sequence: &mut Sequence,
     mut expected: Vec<f32>,
     count: usize,
 ) -> Vec<u32> {
     let mut tokens = Vec::new();
     for _ in 0..count {
-        let token = likeliest(&decoder.logits(crew, &[expected])[0]);
+        let token = likeliest(&decoder.logits(pool, &[expected])[0]);
         tokens.push(token);
-        expected = decoder.write(crew, &mut [sequence], &[token]).remove(0);
+        expected = decoder.write(pool, &mut [sequence], &[token]).remove(0);
     }
     tokens
 }
 
 #[test]
 fn greedy_continuations_agree_with_the_float_reference_for_most_tokens() {
-    let reference = Reference::load(&model()).unwrap();
+    let reference = Reference::load(&model());
     let decoder = load(Kernel::best());
     let count = 6;
     let agreed: usize = std::thread::scope(|scope| {
         let halves = BEGINNINGS.chunks(10).map(|beginnings| {
             let (reference, decoder) = (&reference, &decoder);
             scope.spawn(move || {
-                let crew = |work: &dyn Fn(&Crew) -> usize| Crew::with_helpers(1, work);
-                beginnings
-                    .iter()
-                    .map(|text| crew(&|crew| agreement(reference, decoder, crew, text, count)))
-                    .sum::<usize>()
+                let pool = TaskPool::new(1);
+                let agreed = |text: &&str| agreement(reference, decoder, &pool, text, count);
+                beginnings.iter().map(agreed).sum::<usize>()
             })
         });
         halves.collect::<Vec<_>>().into_iter().map(|half| half.join().unwrap()).sum()
@@ -94,19 +104,19 @@ fn greedy_continuations_agree_with_the_float_reference_for_most_tokens() {
     assert!(agreed * 100 >= all * 80, "{agreed} of {all}");
 }
 
-/// How many tokens both choose alike, each time behind what the reference chose before.
-fn agreement(reference: &Reference, decoder: &Decoder, crew: &Crew, text: &str, count: usize) -> usize {
+/// Returns how many tokens both choose, each time after the tokens that the reference chose.
+fn agreement(reference: &Reference, decoder: &Decoder, pool: &TaskPool, text: &str, count: usize) -> usize {
     let tokens = decoder.tokenizer().encode(text, false);
     let mut past = Past::default();
     let mut logits = Vec::new();
     tokens.iter().for_each(|token| logits = reference.next(&mut past, *token));
     let mut sequence = decoder.sequence(tokens.len() + count);
-    let mut expected = decoder.read(crew, &mut sequence, &tokens);
+    let mut expected = decoder.read(pool, &mut sequence, &tokens);
     let mut agreed = 0;
     for _ in 0..count {
         let token = likeliest(&logits);
-        agreed += usize::from(token == likeliest(&decoder.logits(crew, &[expected])[0]));
-        expected = decoder.write(crew, &mut [&mut sequence], &[token]).remove(0);
+        agreed += usize::from(token == likeliest(&decoder.logits(pool, &[expected])[0]));
+        expected = decoder.write(pool, &mut [&mut sequence], &[token]).remove(0);
         logits = reference.next(&mut past, token);
     }
     agreed
@@ -114,23 +124,23 @@ fn agreement(reference: &Reference, decoder: &Decoder, crew: &Crew, text: &str, 
 
 #[test]
 fn a_text_is_as_likely_as_for_the_float_reference_whether_read_or_written() {
-    let reference = Reference::load(&model()).unwrap();
+    let reference = Reference::load(&model());
     let decoder = load(Kernel::best());
     let tokens = decoder.tokenizer().encode(TEXT, false);
     let mut past = Past::default();
     let next: Vec<u32> = tokens[1..].to_vec();
     let logits = tokens.iter().map(|token| reference.next(&mut past, *token));
     let exact: f64 = logits.zip(&next).map(|(logits, token)| surprise(&logits, *token)).sum();
-    Crew::with_helpers(2, |crew| {
+    with_pool(2, |pool| {
         let mut sequence = decoder.sequence(tokens.len());
-        let read = decoder.read_each(crew, &mut sequence, &tokens);
+        let read = decoder.read_each(pool, &mut sequence, &tokens);
         let mut sequence = decoder.sequence(tokens.len());
         let written = tokens
             .iter()
-            .map(|token| decoder.write(crew, &mut [&mut sequence], &[*token]).remove(0))
+            .map(|token| decoder.write(pool, &mut [&mut sequence], &[*token]).remove(0))
             .collect();
         for (how, rows) in [("read", read), ("written", written)] {
-            let logits = decoder.logits(crew, &rows);
+            let logits = decoder.logits(pool, &rows);
             let sum: f64 = logits.iter().zip(&next).map(|(logits, token)| surprise(logits, *token)).sum();
             assert!(
                 (sum / exact - 1.0).abs() < 0.02,
@@ -148,11 +158,11 @@ fn every_kernel_expects_the_same() {
     let mut all: Vec<(Kernel, Vec<f32>, Vec<f32>)> = Vec::new();
     for kernel in Kernel::available() {
         let decoder = load(*kernel);
-        let (read, written) = Crew::with_helpers(1, |crew| {
+        let (read, written) = with_pool(1, |pool| {
             let mut sequence = decoder.sequence(tokens.len() + 1);
-            let read = decoder.read(crew, &mut sequence, &tokens[..48]);
-            let written = decoder.write(crew, &mut [&mut sequence], &tokens[48..49]).remove(0);
-            let mut logits = decoder.logits(crew, &[read, written]);
+            let read = decoder.read(pool, &mut sequence, &tokens[..48]);
+            let written = decoder.write(pool, &mut [&mut sequence], &tokens[48..49]).remove(0);
+            let mut logits = decoder.logits(pool, &[read, written]);
             (logits.remove(0), logits.remove(0))
         });
         all.push((*kernel, read, written));
@@ -165,8 +175,8 @@ fn every_kernel_expects_the_same() {
             "{kernel} does not compute as {}",
             vectors[0].0
         );
-        // Without an instruction that multiplies and adds, sums are rounded once more: now and then a byte is another. That
-        // takes the logits no further from each other than they all are from the float reference.
+        // Without a fused multiply-add, sums are rounded once more, and a byte may differ now and then. The logits
+        // differ from each other no more than they all do from the float reference.
         for (a, b) in [(read, &portable.1), (written, &portable.2)] {
             let mean = a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f32>() / a.len() as f32;
             assert!(mean < 1.0, "{kernel}: logits are {mean} from the portable ones");
@@ -177,18 +187,18 @@ fn every_kernel_expects_the_same() {
 #[test]
 fn sequences_written_together_are_written_as_alone() {
     let decoder = load(Kernel::best());
-    Crew::with_helpers(2, |crew| {
+    with_pool(2, |pool| {
         let begin = |text: &str| {
             let tokens = decoder.tokenizer().encode(text, false);
             let mut sequence = decoder.sequence(tokens.len() + 12);
-            let expected = decoder.read(crew, &mut sequence, &tokens);
+            let expected = decoder.read(pool, &mut sequence, &tokens);
             (sequence, expected)
         };
         let alone: Vec<Vec<u32>> = BEGINNINGS[..5]
             .iter()
             .map(|text| {
                 let (mut sequence, expected) = begin(text);
-                continuation(&decoder, crew, &mut sequence, expected, 12)
+                continuation(&decoder, pool, &mut sequence, expected, 12)
             })
             .collect();
         let (mut sequences, mut expected): (Vec<Sequence>, Vec<Vec<f32>>) =
@@ -196,9 +206,9 @@ fn sequences_written_together_are_written_as_alone() {
         let mut together = vec![Vec::new(); 5];
         for _ in 0..12 {
             let tokens: Vec<u32> =
-                decoder.logits(crew, &expected).iter().map(|logits| likeliest(logits)).collect();
+                decoder.logits(pool, &expected).iter().map(|logits| likeliest(logits)).collect();
             together.iter_mut().zip(&tokens).for_each(|(text, token)| text.push(*token));
-            expected = decoder.write(crew, &mut sequences.iter_mut().collect::<Vec<_>>(), &tokens);
+            expected = decoder.write(pool, &mut sequences.iter_mut().collect::<Vec<_>>(), &tokens);
         }
         assert_eq!(together, alone);
     });
@@ -219,13 +229,13 @@ fn small_questions_get_answers_in_english() {
         ("What is ice made of?", "water"),
         ("Who wrote Romeo and Juliet?", "Shakespeare"),
     ];
-    let right = Crew::with_helpers(2, |crew| {
+    let right = with_pool(2, |pool| {
         let answer = |question: &str| {
             let message = Message { role: "user".to_owned(), content: question.to_owned() };
             let tokens = decoder.template().chat_tokens(decoder.tokenizer(), &[message], true).unwrap();
             let mut sequence = decoder.sequence(tokens.len() + 40);
-            let expected = decoder.read(crew, &mut sequence, &tokens);
-            let tokens = continuation(&decoder, crew, &mut sequence, expected, 40);
+            let expected = decoder.read(pool, &mut sequence, &tokens);
+            let tokens = continuation(&decoder, pool, &mut sequence, expected, 40);
             let answer = tokens.iter().take_while(|token| !decoder.tokenizer().is_end(**token));
             let bytes: Vec<u8> =
                 answer.flat_map(|token| decoder.tokenizer().piece(*token).to_vec()).collect();

@@ -1,11 +1,14 @@
-//! The encoder with the real model: as the float reference says, on every kernel, for any text.
+//! The encoder with the real model: compared with the float reference, on every kernel, for any text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod common;
+#[path = "reference/encoder.rs"]
+mod reference;
 
-use inference::encoder::{Encoder, MAX_TOKENS, Reference, Scratch};
+use inference::encoder::{Encoder, MAX_TOKENS, Scratch};
 use inference::{Kernel, ModelError};
+use reference::Reference;
 use std::fs;
 use std::path::PathBuf;
 
@@ -22,7 +25,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Paragraphs of the project's own documents.
+/// Returns paragraphs of the project's own documents.
 fn paragraphs(count: usize) -> Vec<String> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
     let files = ["README.md", "ARCHITECTURE.md", "docs/operations.md", "docs/scaling.md", "docs/api.md"];
@@ -37,7 +40,7 @@ fn paragraphs(count: usize) -> Vec<String> {
 #[test]
 fn vectors_agree_with_the_float_reference_on_every_kernel() {
     let texts = paragraphs(16);
-    let reference = Reference::load(&folder()).unwrap();
+    let reference = Reference::load(&folder());
     let expected: Vec<Vec<f32>> = texts.iter().map(|text| reference.embed(text)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     for kernel in Kernel::available() {
@@ -49,7 +52,7 @@ fn vectors_agree_with_the_float_reference_on_every_kernel() {
     }
 }
 
-/// They add up floats in another order, the fastest looks up its softmax in a table, and AVX2 has weights of fewer steps.
+/// Kernels add floats in different orders, the fastest uses a table for its softmax, and AVX2 has coarser weights.
 #[test]
 fn kernels_agree_with_each_other() {
     let texts =

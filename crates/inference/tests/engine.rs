@@ -1,4 +1,4 @@
-//! The engine with the real models: order, priorities, streams, ends.
+//! The engine with the real models: order, priorities, streams, cancellation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
@@ -7,9 +7,7 @@ mod common;
 use inference::chat_template::Message;
 use inference::decoder::{Decoder, Sampling};
 use inference::encoder::Encoder;
-use inference::{
-    Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Prompt, Request,
-};
+use inference::{Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Request};
 use std::time::{Duration, Instant};
 
 fn engine() -> Engine {
@@ -26,7 +24,7 @@ fn engine() -> Engine {
 fn ask(question: &str, max_tokens: usize) -> Request {
     let message = Message { role: "user".to_owned(), content: question.to_owned() };
     Request {
-        prompt: Prompt::Chat(vec![message]),
+        messages: vec![message],
         max_tokens,
         sampling: Sampling::default(),
         stop: Vec::new(),
@@ -34,15 +32,20 @@ fn ask(question: &str, max_tokens: usize) -> Request {
     }
 }
 
-/// The whole text and how it ended.
+/// Runs a future to its end on this thread.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+/// Returns the whole text and how it ended.
 fn answer(engine: &Engine, request: Request) -> (String, Result<Finished, EngineError>) {
     let mut generation = engine.generate(request).unwrap();
     let mut text = String::new();
     loop {
-        match generation.wait_next().expect("an event that ends the answer") {
+        match block_on(generation.next()).expect("an event that ends the answer") {
             Event::Text(piece) => text.push_str(&piece),
             Event::Finished(finished) => {
-                assert!(generation.wait_next().is_none());
+                assert!(block_on(generation.next()).is_none());
                 return (text, Ok(finished));
             }
             Event::Failed(error) => return (text, Err(error)),
@@ -61,14 +64,14 @@ fn texts(count: usize) -> Vec<String> {
 #[test]
 fn vectors_come_in_the_order_of_their_texts() {
     let engine = engine();
-    let all = engine.embed(texts(60), Priority::Bulk).unwrap().wait().unwrap();
+    let all = block_on(engine.embed(texts(60), Priority::Bulk).unwrap()).unwrap();
     assert_eq!(all.len(), 60);
     for (index, text) in texts(60).into_iter().enumerate().step_by(7) {
-        let alone = engine.embed(vec![text], Priority::Interactive).unwrap().wait().unwrap();
+        let alone = block_on(engine.embed(vec![text], Priority::Interactive).unwrap()).unwrap();
         let cosine: f32 = alone[0].iter().zip(&all[index]).map(|(a, b)| a * b).sum();
         assert!(cosine > 0.999, "{index}: {cosine}");
     }
-    assert!(engine.embed(Vec::new(), Priority::Bulk).unwrap().wait().unwrap().is_empty());
+    assert!(block_on(engine.embed(Vec::new(), Priority::Bulk).unwrap()).unwrap().is_empty());
 }
 
 #[test]
@@ -82,28 +85,25 @@ fn an_interactive_text_does_not_wait_for_bulk_or_for_answers() {
             bulk.push(engine.embed(texts(200), Priority::Bulk).unwrap());
         }
         let start = Instant::now();
-        engine
-            .embed(vec!["How deep may a ship be at the north quay?".to_owned()], Priority::Interactive)
-            .unwrap()
-            .wait()
-            .unwrap();
+        let text = "How deep may a ship be at the north quay?".to_owned();
+        block_on(engine.embed(vec![text], Priority::Interactive).unwrap()).unwrap();
         waits.push(start.elapsed());
         std::thread::sleep(Duration::from_millis(3));
     }
     waits.sort();
     assert!(waits[waits.len() / 2] < Duration::from_millis(20), "median {:?}", waits[waits.len() / 2]);
-    assert!(matches!(writing.wait_next(), Some(Event::Text(_))), "the answer goes on, too");
+    assert!(matches!(block_on(writing.next()), Some(Event::Text(_))), "the answer goes on, too");
 }
 
 #[test]
 fn bulk_texts_are_embedded_while_answers_are_written() {
     let engine = engine();
     let mut generation = engine.generate(ask("Tell me a long story about a harbour.", 2000)).unwrap();
-    assert!(matches!(generation.wait_next(), Some(Event::Text(_))));
+    assert!(matches!(block_on(generation.next()), Some(Event::Text(_))));
     let vectors = engine.embed(texts(20), Priority::Bulk).unwrap();
-    let waiting = std::thread::spawn(move || vectors.wait().unwrap());
+    let waiting = std::thread::spawn(move || block_on(vectors).unwrap());
     let mut answered = false;
-    while let Some(event) = generation.wait_next() {
+    while let Some(event) = block_on(generation.next()) {
         answered |= waiting.is_finished();
         if answered || matches!(event, Event::Finished(_)) {
             break;
@@ -154,21 +154,29 @@ fn an_answer_ends_by_itself_at_its_length_or_at_a_stop_string() {
     assert_eq!((text.as_str(), finished.unwrap().answer_tokens), ("", 0));
 }
 
-/// A text that even the smallest model goes on with as it must.
+/// Returns a conversation that even the smallest model continues as it must.
 fn counting(max_tokens: usize) -> Request {
-    let text = "one two three four five six seven eight nine ten\n".repeat(4) + "one two three";
-    Request { prompt: Prompt::Text(text), ..ask("", max_tokens) }
+    let message = |role: &str, content: &str| Message { role: role.to_owned(), content: content.to_owned() };
+    let example =
+        [message("user", "one two three"), message("assistant", "four five six seven eight nine ten")];
+    let mut messages = [&example[..]; 4].concat();
+    messages.push(message("user", "one two three"));
+    Request { messages, ..ask("", max_tokens) }
 }
 
 #[test]
 fn a_prompt_longer_than_the_context_is_an_error_of_its_own() {
     let engine = engine();
-    let most = engine.decoder().unwrap().context() - 1;
-    let request = |tokens| Request { prompt: Prompt::Tokens(vec![1000; tokens]), ..ask("", 1) };
-    let (_, outcome) = answer(&engine, request(most + 1));
-    assert!(matches!(outcome, Err(EngineError::PromptTooLong { tokens, .. }) if tokens == most + 1));
-    let (_, outcome) = answer(&engine, Request { prompt: Prompt::Text(String::new()), ..ask("", 3) });
-    assert_eq!(outcome.unwrap().answer_tokens, 3);
+    let decoder = engine.decoder().unwrap();
+    let request = ask(&"word ".repeat(decoder.context()), 1);
+    let length = decoder.template().chat_tokens(decoder.tokenizer(), &request.messages, true).unwrap().len();
+    let (_, outcome) = answer(&engine, request);
+    let error = outcome.unwrap_err();
+    assert!(
+        matches!(error, EngineError::PromptTooLong { tokens, most }
+            if tokens == length && most == decoder.context() - 1),
+        "{error}"
+    );
 }
 
 #[test]
@@ -182,7 +190,7 @@ fn answers_written_at_the_same_time_are_those_written_alone() {
         let answers = questions.map(|question| scope.spawn(move || answer(engine, ask(question, 30)).0));
         answers.into_iter().map(|answer| answer.join().unwrap()).collect()
     });
-    // Rows of one product are rounded on their own, but a prompt read before changes how much of it is reused.
+    // Rows of one product are rounded independently, but an earlier prompt changes how much of a prompt is reused.
     let same = alone.iter().zip(&together).filter(|(a, b)| a == b).count();
     assert!(same >= 3, "{alone:#?} {together:#?}");
 }
@@ -194,7 +202,7 @@ fn what_begins_like_an_earlier_prompt_is_not_read_again() {
         Message { role: "system".to_owned(), content: "You answer in one short sentence. ".repeat(40) };
     let with_system = |question: &str| {
         let user = Message { role: "user".to_owned(), content: question.to_owned() };
-        Request { prompt: Prompt::Chat(vec![system.clone(), user]), ..ask("", 10) }
+        Request { messages: vec![system.clone(), user], ..ask("", 10) }
     };
     let first = answer(&engine, with_system("What do bees make?")).1.unwrap();
     assert_eq!(first.reused_tokens, 0);
@@ -221,7 +229,7 @@ fn a_dropped_answer_is_not_written_to_its_end() {
     let engine = engine();
     for _ in 0..8 {
         let mut generation = engine.generate(ask("Count from one to ten thousand.", 4000)).unwrap();
-        assert!(matches!(generation.wait_next(), Some(Event::Text(_))));
+        assert!(matches!(block_on(generation.next()), Some(Event::Text(_))));
     }
     let start = Instant::now();
     let (text, _) = answer(&engine, counting(5));
@@ -233,13 +241,13 @@ fn a_dropped_answer_is_not_written_to_its_end() {
 }
 
 #[test]
-fn what_waits_when_the_engine_ends_is_told_so() {
+fn waiting_requests_get_an_error_when_the_engine_ends() {
     let engine = engine();
     let vectors = engine.embed(texts(5000), Priority::Bulk).unwrap();
     let mut generation = engine.generate(ask("Count from one to ten thousand.", 4000)).unwrap();
     drop(engine);
-    assert!(matches!(vectors.wait(), Err(EngineError::Stopped)));
-    while let Some(event) = generation.wait_next() {
+    assert!(matches!(block_on(vectors), Err(EngineError::Stopped)));
+    while let Some(event) = block_on(generation.next()) {
         assert!(matches!(event, Event::Text(_)));
     }
 }

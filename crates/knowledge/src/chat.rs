@@ -18,7 +18,6 @@ mod units;
 pub use agents::Agent;
 pub use citations::cited;
 pub use context::TooLong;
-pub use evidence::stems;
 pub use source::Source;
 
 use crate::indexes::{IndexError, Indexes};

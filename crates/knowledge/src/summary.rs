@@ -1,11 +1,11 @@
 //! Somebody's goals in two sentences: as the model puts them, where it stays with the text, or else the two sentences
 //! of the text that are nearest to the middle of all of them.
 
-use crate::chat::stems;
 use futures_util::StreamExt;
 use inference::{Engine, Priority};
 use llm::{Chat, Message, Model, Piece};
 use std::time::Duration;
+use words::stem_set;
 
 const PROMPT: &str = include_str!("../prompts/goals-summary.md");
 const SENTENCES: usize = 2;
@@ -33,7 +33,7 @@ pub async fn summarize(model: &Model, engine: Option<&Engine>, text: &str) -> St
 /// Two whole sentences of what the model says; none where it fails.
 async fn written(model: &Model, text: &str) -> Option<String> {
     let mut end = 0;
-    for range in extract::sentences(text) {
+    for range in words::sentences(text) {
         if model.tokens(&text[..range.end]) > MOST_READ {
             break;
         }
@@ -56,7 +56,7 @@ async fn written(model: &Model, text: &str) -> Option<String> {
             Piece::End(usage) => cut_off = usage.cut_off,
         }
     }
-    let mut sentences = extract::sentences(&summary);
+    let mut sentences = words::sentences(&summary);
     if cut_off {
         sentences.pop();
     }
@@ -66,14 +66,14 @@ async fn written(model: &Model, text: &str) -> Option<String> {
 }
 
 fn is_faithful(summary: &str, text: &str) -> bool {
-    let (said, known) = (stems(summary), stems(text));
+    let (said, known) = (stem_set(summary), stem_set(text));
     let shared = said.intersection(&known).count();
     shared > 0 && shared as f32 >= FAITHFUL * said.len() as f32
 }
 
 /// In the order of the text. Without an encoder: the first ones.
 async fn extracted(engine: Option<&Engine>, text: &str) -> String {
-    let ranges = extract::sentences(text).into_iter().take(MOST_SENTENCES);
+    let ranges = words::sentences(text).into_iter().take(MOST_SENTENCES);
     let sentences: Vec<String> = ranges.map(|range| text[range].to_owned()).collect();
     if sentences.len() <= SENTENCES {
         return sentences.join(" ");

@@ -1,7 +1,7 @@
-//! Asks one vendor one question, and prints the answer as it comes, with what it took.
+//! Asks a vendor one question and prints the answer as it arrives, with the time and tokens it took.
 //!
 //! `ask PROVIDER BASE_URL MODEL PROMPT`: the provider is `vendor-a`, `vendor-b` or `vendor-c`. Its key is the first
-//! line of standard input, so that it is in no list of processes; a server that wants none gets `none`.
+//! line of standard input, so that no process list shows it; for a server that needs none, write `none`.
 
 #![allow(
     clippy::print_stdout,

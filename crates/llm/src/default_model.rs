@@ -1,15 +1,15 @@
-//! Which model answers where a request names none, as settings say it.
+//! The model that answers if a request names none, as the settings define it.
 
 use crate::vendor::Vendors;
 use crate::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
 
-/// Of a model's name, in bytes: it is sent, logged and remembered.
+/// In bytes. The name is sent, logged and kept in memory.
 const LONGEST_NAME: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultModel {
     pub provider: &'static str,
-    /// None: the provider's own.
+    /// None for the provider's own default.
     pub model: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub enum DefaultModelFault {
 }
 
 impl DefaultModel {
-    /// From the texts of two settings; an empty one says nothing. A vendor needs its secret among `vendors`.
+    /// Reads the values of two settings; an empty one counts as not set. A vendor must have its key in `vendors`.
     pub fn of_settings(provider: &str, model: &str, vendors: &Vendors) -> Result<Self, DefaultModelFault> {
         let provider = if provider.is_empty() { EDGE_AI } else { provider };
         let unknown = || DefaultModelFault::Provider(UnknownProvider(provider.to_owned()).to_string());
@@ -53,7 +53,7 @@ impl DefaultModel {
     }
 }
 
-/// Whether a vendor may call a model so.
+/// Returns whether a vendor could have a model of this name.
 pub fn is_model_name(name: &str) -> bool {
     name.len() <= LONGEST_NAME && !name.contains(char::is_control)
 }

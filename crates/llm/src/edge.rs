@@ -4,14 +4,15 @@ use crate::{Cause, Chat, ChatError, ChatModel, EDGE_AI, Message, Piece, Reply, R
 use futures_util::stream;
 use inference::chat_template;
 use inference::decoder::{Decoder, Sampling};
-use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Prompt, Request};
+use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Request};
 use std::sync::Arc;
 
-/// Smaller models invent more than they read: of a hundred questions whose answer stood before it, one of 135 million
-/// parameters answered 22.
+/// Smaller models invent more than they read: one of 135 million parameters answered 22 of a hundred questions whose
+/// answer was in its prompt.
 const FEWEST_PARAMETERS: usize = 1_000_000_000;
 const TOP_P: f32 = 0.9;
-/// What a model can read is not what it should: attention over a very long window takes minutes on two cores.
+/// Longest prompt and answer together. Models can read more, but attention over a long window takes minutes on two
+/// cores.
 const WIDEST_WINDOW: usize = 4096;
 
 pub struct Edge {
@@ -20,7 +21,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// `model` is the name that answers say they are from.
+    /// `model` is the name that answers carry.
     pub fn new(engine: Option<Arc<Engine>>, model: impl Into<String>) -> Self {
         Self { engine, model: model.into() }
     }
@@ -32,7 +33,7 @@ impl Edge {
     fn start(&self, chat: Chat) -> Result<Generation, EngineError> {
         let engine = self.engine.as_ref().ok_or(EngineError::NoModel("language"))?;
         engine.generate(Request {
-            prompt: Prompt::Chat(chat.messages.into_iter().map(templated).collect()),
+            messages: chat.messages.into_iter().map(templated).collect(),
             max_tokens: chat.max_tokens,
             sampling: Sampling {
                 temperature: chat.temperature,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Names provider, model and cause, and no secret.
+/// Names the provider, the model and the cause, and never a secret.
 #[derive(Debug, thiserror::Error)]
 #[error("provider `{provider}`, model `{model}`: {cause}")]
 pub struct ChatError {
@@ -23,7 +23,7 @@ pub enum Cause {
     Unreachable(String),
     #[error("answered {status}: {message}")]
     Refused { status: u16, message: String, retry_after: Option<Duration> },
-    /// Its own rules, or those of its vendor, forbid the answer.
+    /// The rules of the model or of its vendor forbid the answer.
     #[error("declined to answer: {0}")]
     Declined(String),
     #[error("said nothing for {} s", .0.as_secs_f32())]
@@ -35,7 +35,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// For the metrics.
+    /// Returns the label of the cause in metrics.
     pub fn name(&self) -> &'static str {
         match self {
             Self::NoModel => "no_model",
@@ -50,7 +50,7 @@ impl Cause {
         }
     }
 
-    /// The same with whatever others have said in it changed.
+    /// Applies `change` to every text that came from a vendor.
     pub(crate) fn with_text(self, change: impl Fn(String) -> String) -> Self {
         match self {
             Self::Unreachable(text) => Self::Unreachable(change(text)),

@@ -1,12 +1,13 @@
 //! Chat models: one trait, and the providers behind it.
 //!
-//! `Providers` knows which there are and picks one by name; the `Model` it gives counts what is used. The embedded
-//! model is in `edge`, those of vendors are in `vendor`. What to say to a model is left to the services.
+//! `Providers` selects a provider by name; the `Model` that it returns counts its use. The embedded model is in
+//! `edge`, those of vendors are in `vendor`. The services decide what to ask.
 
 mod default_model;
 mod edge;
 mod error;
 mod metered;
+mod provider_name;
 mod providers;
 mod vendor;
 
@@ -14,7 +15,8 @@ pub use default_model::{DefaultModel, DefaultModelFault, is_model_name};
 pub use edge::Edge;
 pub use error::{Cause, ChatError};
 pub use metered::Model;
-pub use providers::{EDGE_AI, NoClient, Providers, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
+pub use provider_name::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
+pub use providers::{NoClient, Providers};
 pub use vendor::{ApiKey, BaseUrl, VendorSettings, Vendors};
 
 use futures_util::stream::Stream;
@@ -47,44 +49,44 @@ impl Message {
     }
 }
 
-/// What a model is asked.
+/// A question to a model.
 #[derive(Clone, Debug)]
 pub struct Chat {
     pub messages: Vec<Message>,
-    /// Tokens to write at most.
+    /// Most tokens of the answer.
     pub max_tokens: usize,
-    /// From 0, always the likeliest word, to 1. Some vendors' models take none and choose for themselves.
+    /// From 0 (always the likeliest token) to 1. Some models of vendors do not accept it and choose for themselves.
     pub temperature: f32,
-    /// The answer ends before the first of these. A vendor is told of four at most, and some models take none.
+    /// The answer ends before the first of these strings. A vendor gets at most four, and some models accept none.
     pub stop: Vec<String>,
-    /// The same seed and question give the same answer, where the model can do that.
+    /// The same seed and question give the same answer, if the model supports it.
     pub seed: u64,
-    /// Whether somebody waits for the answer.
+    /// Whether a user waits for the answer.
     pub urgent: bool,
-    /// How often a vendor that is overloaded or cannot be reached is asked, before it has said a word.
+    /// How often a vendor that is overloaded or cannot be reached is asked in all, before the first token arrives.
     pub tries: u32,
 }
 
-/// For whoever does not try again by itself.
+/// For callers that do not retry by themselves.
 pub const USUAL_TRIES: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Text(String),
-    /// The last piece of an answer that came to its end.
+    /// The last piece of a complete answer.
     End(Usage),
 }
 
-/// As the model counts; an estimate where a vendor does not say.
+/// Tokens as the model counts them, or an estimate if a vendor does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Whether `max_tokens`, or the model's window, cut the answer off.
+    /// Whether `max_tokens` or the model's window cut the answer off.
     pub cut_off: bool,
 }
 
-/// An answer in the making. Dropping it ends the work on it.
+/// An answer that is being written. Dropping it cancels the answer.
 pub type Reply = Pin<Box<dyn Stream<Item = Result<Piece, ChatError>> + Send>>;
 
 pub trait ChatModel: Send + Sync {
@@ -92,17 +94,18 @@ pub trait ChatModel: Send + Sync {
 
     fn model(&self) -> &str;
 
-    /// Tokens that question and answer may have together.
+    /// Most tokens of the question and the answer together.
     fn window(&self) -> usize;
 
-    /// How many tokens a text has: for a vendor's model an estimate, rather too high.
+    /// Returns how many tokens a text has: for a vendor's model an estimate that is rather too high.
     fn tokens(&self, text: &str) -> usize;
 
-    /// Whether it is large enough to answer in its own words and stay with the sources.
+    /// Returns whether the model is large enough to answer in its own words without inventing.
     fn can_write(&self) -> bool {
         true
     }
 
-    /// Text pieces and then `Piece::End`; or an error, which is the last item. A vendor is not asked before the first poll.
+    /// Returns text pieces and then `Piece::End`, or an error as the last item. A vendor is first asked when the
+    /// stream is polled.
     fn chat(&self, chat: Chat) -> Reply;
 }

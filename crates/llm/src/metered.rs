@@ -1,4 +1,4 @@
-//! A model whose use is counted: tokens, the time to the first word, failures, and answers nobody waited for.
+//! Counts the use of a model: tokens, time to the first token, failures and cancelled answers.
 
 use crate::{Chat, ChatError, ChatModel, Piece, Reply};
 use futures_util::stream::{Stream, StreamExt};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// What `Providers` gives.
+/// A model that counts its use.
 #[derive(Clone)]
 pub struct Model(Arc<dyn ChatModel>);
 
@@ -18,18 +18,18 @@ impl Model {
         Self(model)
     }
 
-    /// As the model's own, and counted.
+    /// Asks the model, and counts.
     pub fn chat(&self, chat: Chat) -> Reply {
         Box::pin(Metered {
             reply: self.0.chat(chat),
             provider: self.0.provider(),
             since: Instant::now(),
-            state: State::Silent,
+            state: State::Waiting,
         })
     }
 }
 
-/// For what a model says of itself.
+/// For the model's name and properties.
 impl Deref for Model {
     type Target = dyn ChatModel;
 
@@ -40,9 +40,9 @@ impl Deref for Model {
 
 #[derive(PartialEq)]
 enum State {
-    Silent,
-    Speaking,
-    Over,
+    Waiting,
+    Streaming,
+    Ended,
 }
 
 struct Metered {
@@ -58,39 +58,39 @@ impl Stream for Metered {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.reply.poll_next_unpin(context);
         if let Poll::Ready(item) = &polled {
-            self.note(item.as_ref());
+            self.record(item.as_ref());
         }
         polled
     }
 }
 
 impl Metered {
-    fn note(&mut self, item: Option<&Result<Piece, ChatError>>) {
+    fn record(&mut self, item: Option<&Result<Piece, ChatError>>) {
         let provider = self.provider;
         match item {
-            Some(Ok(Piece::Text(_))) if self.state == State::Silent => {
-                self.state = State::Speaking;
+            Some(Ok(Piece::Text(_))) if self.state == State::Waiting => {
+                self.state = State::Streaming;
                 histogram!("chat_first_token_seconds", "provider" => provider).record(self.since.elapsed());
             }
             Some(Ok(Piece::Text(_))) => {}
             Some(Ok(Piece::End(usage))) => {
-                self.state = State::Over;
+                self.state = State::Ended;
                 counter!("chat_input_tokens_total", "provider" => provider).increment(usage.input_tokens);
                 counter!("chat_output_tokens_total", "provider" => provider).increment(usage.output_tokens);
             }
             Some(Err(error)) => {
-                self.state = State::Over;
+                self.state = State::Ended;
                 let cause = error.cause.name();
                 counter!("chat_provider_errors_total", "provider" => provider, "cause" => cause).increment(1);
             }
-            None => self.state = State::Over,
+            None => self.state = State::Ended,
         }
     }
 }
 
 impl Drop for Metered {
     fn drop(&mut self) {
-        if self.state != State::Over {
+        if self.state != State::Ended {
             counter!("chat_cancelled_total", "provider" => self.provider).increment(1);
         }
     }

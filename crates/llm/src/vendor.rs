@@ -1,7 +1,8 @@
-//! Models of vendors, over HTTP. What the three protocols have in common is here and in `exchange`; each has a file.
+//! Models of vendors, over HTTP. What the three protocols have in common is here and in `exchange`; each protocol has
+//! a file.
 //!
-//! `Vendor` is a model by name; many may share an `Endpoint`, which holds the address, the key, and what has been
-//! learned of the models there.
+//! A `Vendor` is one model. Several may share an `Endpoint`, which holds the address, the key and the fields that its
+//! models refuse.
 
 mod anthropic;
 mod exchange;
@@ -23,7 +24,7 @@ use base::Random;
 use exchange::Exchange;
 use futures_util::stream;
 use question::Question;
-use refusal::Refused;
+use refusal::RefusedFields;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url, redirect};
 use std::collections::HashMap;
@@ -31,30 +32,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Of what somebody else said, in an error.
+/// Of a vendor's message in an error, in characters.
 const LONGEST_MESSAGE: usize = 300;
 
-/// How a vendor is spoken to.
+/// How requests to a vendor are written and its answers read.
 pub trait Protocol: Send + Sync {
     fn url(&self, base: &BaseUrl, model: &str) -> Url;
 
-    /// With the key, which goes nowhere else.
+    /// Returns the headers with the key, which is sent in no other way.
     fn headers(&self, key: &ApiKey) -> HeaderMap;
 
-    /// Fields that some of its models refuse, and that an answer can do without.
+    /// Returns the fields that some models refuse and that a request can leave out.
     fn dispensable(&self) -> &'static [&'static str];
 
-    fn body(&self, question: &Question, refused: &Refused) -> serde_json::Result<Vec<u8>>;
+    fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>>;
 
     fn reader(&self) -> Box<dyn Reader>;
 }
 
 /// Reads one answer.
 pub trait Reader: Send {
-    /// Takes the data of one event.
+    /// Reads the data of one event.
     fn read(&mut self, data: &str) -> Result<Step, Cause>;
 
-    /// At the end of a stream that has no event for that: nothing where the answer was not at its end.
+    /// Called at the end of a stream without a final event. Returns none if the answer is incomplete.
     fn close(&mut self) -> Option<Reported> {
         None
     }
@@ -67,7 +68,7 @@ pub enum Step {
     End(Reported),
 }
 
-/// What a vendor says of an answer at its end.
+/// What a vendor reports at the end of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reported {
     pub input_tokens: Option<u64>,
@@ -82,8 +83,8 @@ pub struct Endpoint {
     pub settings: VendorSettings,
     pub timeout: Duration,
     pub random: Random,
-    /// By model.
-    refused: Mutex<HashMap<String, Refused>>,
+    /// Refused fields by model.
+    refused: Mutex<HashMap<String, RefusedFields>>,
 }
 
 impl Endpoint {
@@ -98,26 +99,26 @@ impl Endpoint {
         Self { provider, protocol, client, settings, timeout, random, refused: Mutex::default() }
     }
 
-    fn refused_by(&self, model: &str) -> Refused {
+    fn refused_by(&self, model: &str) -> RefusedFields {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).get(model).cloned().unwrap_or_default()
     }
 
-    fn remember(&self, model: &str, refused: &Refused) {
+    fn remember(&self, model: &str, refused: &RefusedFields) {
         if !refused.is_empty() {
             let mut known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(model.to_owned(), refused.clone());
         }
     }
 
-    /// Everything that is told of a failure passes here, so that no key is in it.
+    /// Removes the key from the error. Every failure passes through here.
     fn error(&self, model: &str, cause: Cause) -> ChatError {
         let cause = cause.with_text(|text| shortened(&self.settings.api_key.removed_from(&text)));
         ChatError { provider: self.provider, model: model.to_owned(), cause }
     }
 }
 
-/// One for all vendors. It follows no redirect, since a key must not travel; it takes the proxy that `HTTPS_PROXY`,
-/// `HTTP_PROXY` and `NO_PROXY` name, as every other program does.
+/// Creates the client for all vendors. It follows no redirect, which would send the key elsewhere, and uses the proxy
+/// of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`.
 pub fn client() -> reqwest::Result<Client> {
     Client::builder()
         .redirect(redirect::Policy::none())
@@ -132,7 +133,7 @@ pub struct Vendor {
 }
 
 impl Vendor {
-    /// The vendor's default model where none is named.
+    /// Uses the vendor's default model if none is named.
     pub fn new(endpoint: Arc<Endpoint>, model: Option<&str>) -> Self {
         let model = model.unwrap_or(&endpoint.settings.model).to_owned();
         Self { endpoint, model }
@@ -170,7 +171,7 @@ impl ChatModel for Vendor {
     }
 }
 
-/// Tokens of a text: English has four bytes a token and more, other languages three.
+/// Estimates the tokens of a text: at least four bytes each in English, three in other languages.
 fn estimate(bytes: usize) -> usize {
     bytes.div_ceil(3)
 }

@@ -10,9 +10,9 @@ pub use lexicon::{Lexicon, Terms};
 
 use kit::escape_html;
 use lexicon::Term;
-use retrieval::stems;
 use std::borrow::Cow;
 use std::fmt::Write;
+use words::{for_each_stem, is_within_one_edit, tokens};
 
 const MOST_WORDS: usize = 12;
 const SHORTEST_PREFIX: usize = 2;
@@ -71,25 +71,7 @@ impl Word {
 
 /// Each text comes with its letters.
 fn is_misspelt(own: (&str, u32), other: (&str, u32), shortest: usize) -> bool {
-    own.0.len() >= shortest && (own.1 ^ other.1).count_ones() <= 2 && is_one_edit_away(own.0, other.0)
-}
-
-/// A letter more, less, or another one, or two that have changed places.
-fn is_one_edit_away(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
-    if long.len() - short.len() > 1 {
-        return false;
-    }
-    let same = short.iter().zip(&long).take_while(|(one, other)| one == other).count();
-    let (short_rest, long_rest) = (&short[same..], &long[same..]);
-    if short.len() < long.len() {
-        return *short_rest == long_rest[1..];
-    }
-    let swapped = short_rest.len() >= 2
-        && (short_rest[0], short_rest[1]) == (long_rest[1], long_rest[0])
-        && short_rest[2..] == long_rest[2..];
-    swapped || short_rest.get(1..) == long_rest.get(1..)
+    own.0.len() >= shortest && (own.1 ^ other.1).count_ones() <= 2 && is_within_one_edit(own.0, other.0)
 }
 
 pub struct Question {
@@ -99,8 +81,8 @@ pub struct Question {
 impl Question {
     pub fn new(text: &str) -> Self {
         let mut words: Vec<Word> = Vec::new();
-        for (_, typed) in words_of(&text.to_lowercase()) {
-            stems(typed, |stem| {
+        for (_, typed) in tokens(&text.to_lowercase()) {
+            for_each_stem(typed, |stem| {
                 if words.len() < MOST_WORDS && words.iter().all(|word| &*word.0.stem != stem) {
                     words.push(Word(Term::new(stem, typed)));
                 }
@@ -153,12 +135,12 @@ impl Question {
     }
 
     fn first_match(&self, text: &str) -> Option<usize> {
-        words_of(text).find(|(_, word)| self.matches(word)).map(|(place, _)| place)
+        tokens(text).find(|(_, word)| self.matches(word)).map(|(place, _)| place)
     }
 
     fn marked(&self, text: &str) -> String {
         let (mut html, mut done) = (String::new(), 0);
-        for (place, word) in words_of(text).filter(|(_, word)| self.matches(word)) {
+        for (place, word) in tokens(text).filter(|(_, word)| self.matches(word)) {
             let _ = write!(html, "{}<mark>{}</mark>", escape_html(&text[done..place]), escape_html(word));
             done = place + word.len();
         }
@@ -169,23 +151,12 @@ impl Question {
     fn matches(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         let mut matches = false;
-        stems(&word, |stem| {
+        for_each_stem(&word, |stem| {
             let term = Term::new(stem, &word);
             matches |= self.words.iter().any(|own| own.alike(&term) > 0.0);
         });
         matches
     }
-}
-
-/// Each run of letters and digits, with its place.
-fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut start = 0;
-    text.split(|letter: char| !letter.is_alphanumeric()).filter_map(move |word| {
-        let place = start;
-        let after = place + word.len();
-        start = after + text[after..].chars().next().map_or(0, char::len_utf8);
-        (!word.is_empty()).then_some((place, word))
-    })
 }
 
 /// About [`SNIPPET`] bytes around a place, cut between words.
@@ -248,22 +219,6 @@ mod tests {
         assert_eq!(rank("announcemnt"), [1]);
         assert_eq!(rank("flor"), [1]);
         assert_eq!(rank("augst"), [0]);
-    }
-
-    #[test]
-    fn one_edit_is_one_edit() {
-        for (one, other, away) in [
-            ("printer", "prnter", true),
-            ("printer", "printerx", true),
-            ("printer", "prinker", true),
-            ("printer", "pritner", true),
-            ("printer", "pritnre", false),
-            ("printer", "print", false),
-            ("", "a", true),
-        ] {
-            assert_eq!(is_one_edit_away(one, other), away, "{one} {other}");
-            assert_eq!(is_one_edit_away(other, one), away, "{other} {one}");
-        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! How good the ranking is on collections in BEIR's form, in every mode: nDCG@10, Recall@100, and the share of questions
-//! with all their documents among the first 8.
+//! Measures the quality of the ranking on collections in the format of BEIR, in every mode: nDCG@10, Recall@100, and
+//! the share of questions with all their documents among the first 8.
 //!
 //! `eval MODELS CACHE COLLECTION…`: the encoder's folder, a folder for vectors that were computed already, and the
 //! collections' folders.
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::{env, fs};
 
-/// Tokens that the encoder reads, less those that it puts around a text.
+/// Tokens that the encoder reads, without the two that it adds to a text.
 const ROOM: usize = 254;
 
 fn main() {
@@ -52,7 +52,7 @@ struct Question {
     text: String,
     vector: Vec<f32>,
     names: Vec<String>,
-    /// The gain of each document that belongs to the answer.
+    /// The gain of each relevant document.
     gains: HashMap<String, f64>,
 }
 
@@ -163,7 +163,7 @@ impl Question {
     }
 }
 
-/// Passages of whole sentences that the encoder can read together with the title.
+/// Returns passages of whole sentences that the encoder can read together with the title.
 fn cut(title: &str, text: &str, engine: &Engine) -> Vec<String> {
     let tokenizer = engine.encoder().unwrap().tokenizer();
     let room = ROOM.saturating_sub(tokenizer.count(title)).max(64);
@@ -181,7 +181,7 @@ fn cut(title: &str, text: &str, engine: &Engine) -> Vec<String> {
     passages
 }
 
-/// Computed once, then read from the cache.
+/// Returns the vectors of the texts, from the cache if they are there.
 fn embed(engine: &Engine, texts: Vec<String>, file: &Path) -> Vec<Vec<f32>> {
     let dimension = engine.encoder().unwrap().dimension();
     let cached = fs::read(file).unwrap_or_default();
@@ -190,8 +190,9 @@ fn embed(engine: &Engine, texts: Vec<String>, file: &Path) -> Vec<Vec<f32>> {
         let numbers: Vec<f32> = cached.chunks_exact(4).map(number).collect();
         return numbers.chunks_exact(dimension).map(<[f32]>::to_vec).collect();
     }
-    let packs = texts.chunks(512).map(|texts| engine.embed(texts.to_vec(), Priority::Bulk).unwrap());
-    let vectors: Vec<Vec<f32>> = packs.flat_map(|pack| pack.wait().unwrap()).collect();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let batches = texts.chunks(512).map(|texts| engine.embed(texts.to_vec(), Priority::Bulk).unwrap());
+    let vectors: Vec<Vec<f32>> = batches.flat_map(|batch| runtime.block_on(batch).unwrap()).collect();
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, vectors.iter().flatten().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
         .unwrap();

@@ -1,5 +1,5 @@
-//! How fast passages are stored and found, and whether the nearest are exactly the nearest: for each size the passages
-//! stored per second, memory, the time of a search in each mode, and recall against comparing all floats in double
+//! Measures how fast passages are stored and found, and whether the nearest are exact: for each size the passages
+//! stored per second, memory, the time of a search in each mode, and recall compared with all floats in double
 //! precision.
 //!
 //! `speed SIZE…`. Vectors lie in clusters and words follow Zipf's law, as those of real texts do.
@@ -108,7 +108,7 @@ fn recall(index: &Index, vectors: &[Vec<f32>], questions: &[(String, Vec<f32>)])
 struct Random(u64);
 
 impl Random {
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn next(&mut self) -> f32 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 40) as f32 / (1 << 24) as f32
@@ -118,7 +118,7 @@ impl Random {
         ((self.next() * of as f32) as usize).min(of - 1)
     }
 
-    /// A number below `of`; small ones far more often.
+    /// Returns a number below `of`; small ones are far more frequent.
     fn zipf(&mut self, of: usize) -> usize {
         ((of as f32).powf(self.next()) as usize - 1).min(of - 1)
     }
@@ -127,7 +127,7 @@ impl Random {
         (0..words).map(|_| format!("w{} ", self.zipf(50_000))).collect()
     }
 
-    /// Of length one; near one of the clusters if there are any.
+    /// Returns a vector of length 1, near one of the clusters if there are any.
     fn vector(&mut self, clusters: Option<&[Vec<f32>]>) -> Vec<f32> {
         let mut vector: Vec<f32> =
             (0..DIMENSION).map(|_| self.next() + self.next() + self.next() - 1.5).collect();

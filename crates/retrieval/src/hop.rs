@@ -1,22 +1,22 @@
-//! From what is named to the passages that are about it: what the question names comes forward, and so does what the
-//! best passages name, since a question that needs two passages often names only one of them.
+//! Follows names to the passages that are about them: names in the question, and names in the best passages, since a
+//! question that needs two passages often names only one of them.
 
-use crate::best::{Scored, Scores, first};
 use crate::index::Index;
-use crate::judge::Judge;
 use crate::links::Name;
+use crate::scorer::Scorer;
+use crate::top_k::{Scored, Scores, first};
 
-/// How far the passage about a name of the question moves towards the first passage.
+/// How far the passage about a name of the question moves towards the score of the best passage.
 const QUESTION_PULL: f32 = 0.3;
-/// How far the passage about a name in one of the best passages moves towards that passage.
+/// How far the passage about a name in one of the best passages moves towards the score of that passage.
 const PASSAGE_PULL: f32 = 0.9;
-/// So many of the first passages lead on.
+/// Number of the best passages whose names are followed.
 const LEADING: usize = 5;
-/// Where more passages are about a name, only those that were found anyway are considered.
+/// If more passages than this are about a name, only those that were found already are considered.
 const FEW: usize = 64;
 
-pub fn follow_names(index: &Index, judge: &Judge<'_>, names: &[String], scores: &mut Scores) {
-    let hop = Hop { index, judge };
+pub fn follow_names(index: &Index, scorer: &Scorer<'_>, names: &[String], scores: &mut Scores) {
+    let hop = Hop { index, scorer };
     let named_by_question: Vec<&Name> = names.iter().filter_map(|key| index.links.named(key)).collect();
     if let [leading] = first(scores, 1)[..] {
         let moved =
@@ -40,11 +40,11 @@ fn raise(scores: &mut Scores, moved: Vec<Scored>) {
 
 struct Hop<'a> {
     index: &'a Index,
-    judge: &'a Judge<'a>,
+    scorer: &'a Scorer<'a>,
 }
 
 impl Hop<'_> {
-    /// Where the best passage about a name moves: the further towards `leading`, the fewer passages name it.
+    /// Returns the best passage about a name with its raised score: the rarer the name, the nearer to `leading`.
     fn pull(&self, name: &Name, pull: f32, leading: Scored, scores: &Scores) -> Option<Scored> {
         let own = self.best_about(name, scores)?;
         let share = pull * self.rarity(name);
@@ -55,14 +55,14 @@ impl Hop<'_> {
         let is_few = name.about.len() <= FEW;
         let scored = |passage: u32| {
             let found = scores.get(&passage).copied();
-            let score = found.or_else(|| is_few.then(|| self.judge.score(passage)))?;
+            let score = found.or_else(|| is_few.then(|| self.scorer.score(passage)))?;
             Some(Scored { passage, score })
         };
-        let accepted = name.about.iter().copied().filter(|passage| self.judge.accepts(*passage));
+        let accepted = name.about.iter().copied().filter(|passage| self.scorer.accepts(*passage));
         accepted.filter_map(scored).min()
     }
 
-    /// 1 for a name that one other passage has, 0 for one that all have.
+    /// Returns 1 for a name in one other passage, 0 for a name in all.
     fn rarity(&self, name: &Name) -> f32 {
         let others = name.named_in.saturating_sub(1).max(1) as f32;
         let all = self.index.len().max(2) as f32;

@@ -1,29 +1,30 @@
-//! The words of the passages, and how well each passage matches the words of a query: BM25.
+//! The words of the passages, and their BM25 scores for a query.
 
-use crate::index::Passage;
+use crate::keys::Keys;
 use crate::numbering::Numbering;
-use crate::words::stems;
+use crate::passage::Passage;
 use std::collections::HashMap;
 use std::ops::Range;
+use words::for_each_stem;
 
-/// How soon more of the same word adds little, and how far a long passage is held back: the textbook's values.
+/// BM25's usual parameters: saturation of repeated words, and the penalty for long passages.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// A word of the title or of a heading counts as so many in the text.
+/// How often a word of the title or of a heading counts, compared with one in the text.
 const TITLE_WEIGHT: u32 = 3;
 
-/// Passages are known by their numbers. Later ones have higher numbers, so every list is in order.
+/// An inverted index. Passages are added in the order of their numbers, so every list is sorted.
 #[derive(Default)]
 pub struct Lexical {
-    terms: HashMap<Box<str>, u32>,
+    terms: Keys,
     lists: Vec<List>,
-    /// How many words each passage has; 0 when it was removed.
+    /// How many words each passage has; 0 if it was removed.
     lengths: Vec<u32>,
     total_length: u64,
     passages: usize,
 }
 
-/// The passages that have a term, and how often.
+/// The passages that have a term, and how often each has it.
 #[derive(Default)]
 struct List {
     passages: Vec<u32>,
@@ -31,7 +32,7 @@ struct List {
 }
 
 impl Lexical {
-    /// Adds the passages of a document behind all others; gives its terms, by which it can be removed.
+    /// Adds the passages of a document after all others. Returns the document's terms, which `remove` needs.
     pub fn push(&mut self, passages: &[Passage<'_>]) -> Box<[u32]> {
         let mut document_terms = Vec::new();
         for passage in passages {
@@ -56,9 +57,9 @@ impl Lexical {
     fn count_terms(&mut self, passage: &Passage<'_>) -> Vec<(u32, u32)> {
         let mut terms = Vec::new();
         for heading in passage.headings.iter().map(String::as_str).chain([passage.title]) {
-            stems(heading, |stem| terms.push((self.term(stem), TITLE_WEIGHT)));
+            for_each_stem(heading, |stem| terms.push((self.term(stem), TITLE_WEIGHT)));
         }
-        stems(passage.text, |stem| terms.push((self.term(stem), 1)));
+        for_each_stem(passage.text, |stem| terms.push((self.term(stem), 1)));
         terms.sort_unstable();
         terms.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -69,16 +70,14 @@ impl Lexical {
     }
 
     fn term(&mut self, stem: &str) -> u32 {
-        if let Some(term) = self.terms.get(stem) {
-            return *term;
+        let term = self.terms.get_or_insert(stem, self.lists.len());
+        if term as usize == self.lists.len() {
+            self.lists.push(List::default());
         }
-        let term = self.lists.len() as u32;
-        self.lists.push(List::default());
-        self.terms.insert(stem.into(), term);
         term
     }
 
-    /// Takes a document's passages out of all that is counted.
+    /// Removes the passages of a document.
     pub fn remove(&mut self, passages: Range<u32>, terms: &[u32]) {
         for term in terms {
             let list = &mut self.lists[*term as usize];
@@ -94,12 +93,11 @@ impl Lexical {
         }
     }
 
-    /// Gives the passages their new numbers, and back the memory that others had; gives the new numbers of terms.
+    /// Applies new numbers to the passages and frees the memory of removed ones. Returns the new numbers of the
+    /// terms.
     pub fn renumber(&mut self, passages: &Numbering) -> Numbering {
         let terms = Numbering::of(self.lists.iter().map(|list| !list.passages.is_empty()));
-        self.terms.retain(|_, term| terms.keeps(*term as usize));
-        self.terms.values_mut().for_each(|term| terms.renumber(term));
-        self.terms.shrink_to_fit();
+        self.terms.renumber(&terms);
         terms.retain(&mut self.lists);
         for list in &mut self.lists {
             list.passages.iter_mut().for_each(|passage| passages.renumber(passage));
@@ -112,14 +110,11 @@ impl Lexical {
 
     pub fn bytes(&self) -> usize {
         let list = |list: &List| size_of::<List>() + 4 * list.passages.capacity() + list.counts.capacity();
-        let term = |term: &str| size_of::<(Box<str>, u32)>() + 1 + term.len();
-        self.lists.iter().map(list).sum::<usize>()
-            + self.terms.keys().map(|key| term(key)).sum::<usize>()
-            + 4 * self.lengths.capacity()
+        self.lists.iter().map(list).sum::<usize>() + self.terms.bytes() + 4 * self.lengths.capacity()
     }
 
-    /// For every passage the share of the query's words that it has: rare words weigh more, and a word counts in full
-    /// where a passage is full of it.
+    /// Returns for every passage the share of the query's words that it has. Rare words weigh more, and a word counts
+    /// more the more often a passage repeats it.
     pub fn scores(&self, query: &str) -> Vec<f32> {
         let mut scores = vec![0.0; self.lengths.len()];
         let mean_length = self.total_length as f32 / self.passages.max(1) as f32;
@@ -137,15 +132,15 @@ impl Lexical {
         scores
     }
 
-    /// The lists of the query's terms and their weights, in the order in which the query has them, so that sums are
-    /// the same whatever was stored when.
+    /// Returns the lists of the query's terms with their weights, in the order of the query, so that the sums do not
+    /// depend on the order in which documents were stored.
     fn query_terms(&self, query: &str) -> Vec<(&List, f32)> {
         let mut terms: Vec<(&List, f32)> = Vec::new();
-        let mut places = HashMap::new();
-        stems(query, |stem| {
-            let list = self.terms.get(stem).map_or(&NOWHERE, |term| &self.lists[*term as usize]);
-            let place = *places.entry(stem.to_owned()).or_insert(terms.len());
-            match terms.get_mut(place) {
+        let mut positions = HashMap::new();
+        for_each_stem(query, |stem| {
+            let list = self.terms.get(stem).map_or(&EMPTY, |term| &self.lists[term as usize]);
+            let position = *positions.entry(stem.to_owned()).or_insert(terms.len());
+            match terms.get_mut(position) {
                 Some((_, weight)) => *weight += self.rarity(list),
                 None => terms.push((list, self.rarity(list))),
             }
@@ -159,4 +154,4 @@ impl Lexical {
     }
 }
 
-static NOWHERE: List = List { passages: Vec::new(), counts: Vec::new() };
+static EMPTY: List = List { passages: Vec::new(), counts: Vec::new() };

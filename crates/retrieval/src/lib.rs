@@ -1,25 +1,27 @@
-//! One owner's passages, held in memory and searched exactly: by meaning, by words, and over what they name.
+//! Passages of one owner, held in memory and searched exactly: by meaning, by words, and by the names in them.
 //!
-//! An [`Index`] is a cache of what the database holds for one owner, so nothing in it ever ranks beside somebody
-//! else's. It knows neither the database nor the models: vectors and mentions come with the passages.
+//! An [`Index`] is a cache of one owner's part of the database, so passages of other owners cannot affect its ranking. It
+//! knows neither the database nor the models: vectors and mentions come with the passages.
 //!
-//! `index` keeps the passages and hands each part its share: `dense` the vectors, `lexical` the words (cut by
-//! `words`), `links` the names. `search` puts their answers together: `judge` scores passages by vectors and words,
-//! `support` looks at their neighbours, and `hop` follows names. `best` picks the highest of many, `numbering` closes the gaps
-//! that removed passages leave.
+//! `index` holds the passages in three parts: `dense` (vectors), `lexical` (words) and `links` (names). `search` combines
+//! their answers: `scorer` scores passages by vectors and words, `support` by their neighbours, and `hop` follows names.
+//! `top_k` selects the highest scores, `keys` numbers strings, `numbering` closes the gaps that removed passages leave.
 
-mod best;
 mod dense;
 mod hop;
 mod index;
-mod judge;
+mod keys;
 mod lexical;
 mod links;
 mod numbering;
+mod passage;
+mod query;
+mod scorer;
 mod search;
 mod support;
-mod words;
+mod top_k;
 
-pub use index::{Index, Mention, Passage};
-pub use search::{Hit, Mode, Query};
-pub use words::stems;
+pub use index::Index;
+pub use passage::{Mention, Passage};
+pub use query::{Mode, Query};
+pub use search::Hit;

@@ -1,29 +1,29 @@
-//! What passages name, and which passages are about what is named.
+//! Which passages mention a name, and which are about it.
 
-use crate::index::Passage;
+use crate::keys::Keys;
 use crate::numbering::Numbering;
-use std::collections::HashMap;
+use crate::passage::Passage;
 use std::ops::Range;
 
-/// Passages are known by their numbers. Later ones have higher numbers, so every list is in order.
+/// Passages are added in the order of their numbers, so every list is sorted.
 #[derive(Default)]
 pub struct Links {
-    keys: HashMap<Box<str>, u32>,
+    keys: Keys,
     names: Vec<Name>,
-    /// What each passage names.
+    /// The names in each passage.
     named_by: Vec<Box<[u32]>>,
 }
 
 #[derive(Default)]
 pub struct Name {
-    /// The passages that are about it.
+    /// The passages that are about the name.
     pub about: Vec<u32>,
-    /// How many passages name it, these included.
+    /// How many passages mention the name.
     pub named_in: u32,
 }
 
 impl Links {
-    /// Adds passages behind all others.
+    /// Adds passages after all others.
     pub fn push(&mut self, passages: &[Passage<'_>]) {
         for passage in passages {
             let number = self.named_by.len() as u32;
@@ -44,16 +44,14 @@ impl Links {
     }
 
     fn name(&mut self, key: &str) -> u32 {
-        if let Some(name) = self.keys.get(key) {
-            return *name;
+        let name = self.keys.get_or_insert(key, self.names.len());
+        if name as usize == self.names.len() {
+            self.names.push(Name::default());
         }
-        let name = self.names.len() as u32;
-        self.names.push(Name::default());
-        self.keys.insert(key.into(), name);
         name
     }
 
-    /// Takes passages out of all that is counted.
+    /// Removes passages.
     pub fn remove(&mut self, passages: Range<u32>) {
         for passage in passages {
             for name in std::mem::take(&mut self.named_by[passage as usize]) {
@@ -64,12 +62,10 @@ impl Links {
         }
     }
 
-    /// Gives the passages their new numbers, and back the memory that others had.
+    /// Applies new numbers to the passages and frees the memory of removed ones.
     pub fn renumber(&mut self, passages: &Numbering) {
         let names = Numbering::of(self.names.iter().map(|name| name.named_in > 0));
-        self.keys.retain(|_, name| names.keeps(*name as usize));
-        self.keys.values_mut().for_each(|name| names.renumber(name));
-        self.keys.shrink_to_fit();
+        self.keys.renumber(&names);
         names.retain(&mut self.names);
         for name in &mut self.names {
             name.about.iter_mut().for_each(|passage| passages.renumber(passage));
@@ -81,18 +77,17 @@ impl Links {
 
     pub fn bytes(&self) -> usize {
         let name = |name: &Name| size_of::<Name>() + 4 * name.about.capacity();
-        let key = |key: &str| size_of::<(Box<str>, u32)>() + 1 + key.len();
         let named = |names: &[u32]| size_of::<Box<[u32]>>() + size_of_val(names);
         self.names.iter().map(name).sum::<usize>()
-            + self.keys.keys().map(|text| key(text)).sum::<usize>()
+            + self.keys.bytes()
             + self.named_by.iter().map(|names| named(names)).sum::<usize>()
     }
 
     pub fn named(&self, key: &str) -> Option<&Name> {
-        self.keys.get(key).map(|name| &self.names[*name as usize])
+        self.keys.get(key).map(|name| &self.names[name as usize])
     }
 
-    /// What a passage names without being about it.
+    /// Returns the names in a passage, except those that the passage is about.
     pub fn named_by(&self, passage: u32) -> impl Iterator<Item = &Name> {
         let names = self.named_by[passage as usize].iter().map(|name| &self.names[*name as usize]);
         names.filter(move |name| name.about.binary_search(&passage).is_err())

@@ -1,19 +1,19 @@
-//! Passages among the best that resemble each other support each other: what answers a question tends to lie together,
-//! and what only seems to answer it lies alone.
+//! Lets similar passages among the best support each other: passages that answer a question tend to be similar, while
+//! one that only seems to answer it is similar to none.
 
-use crate::best::{Scores, first};
 use crate::index::Index;
+use crate::top_k::{Scores, first};
 
-/// So many of the first passages are compared with each other.
+/// Number of the best passages that are compared with each other.
 const COMPARED: usize = 20;
-/// The share that its neighbours have in a passage's score.
+/// Weight of the neighbours in a passage's score.
 const SHARE: f32 = 0.25;
 
-/// So that only what is very near has a say.
+/// Raises similarities to this power, so that only very similar passages count.
 const POWER: i32 = 8;
 
-/// Moves the score of each of the best towards the mean of those near it. Passages of the same document do not count:
-/// they are near each other anyway.
+/// Moves the score of each of the best passages towards the mean of those similar to it. Passages of the same
+/// document do not count, since they are always similar.
 pub fn support(index: &Index, scores: &mut Scores) {
     let compared = first(scores, COMPARED);
     let mut sums = vec![(0.0, 0.0); compared.len()];
@@ -23,9 +23,9 @@ pub fn support(index: &Index, scores: &mut Scores) {
                 continue;
             }
             let nearness = index.dense.likeness(one.passage, other.passage).max(0.0).powi(POWER);
-            for (place, score) in [(a, other.score), (b, one.score)] {
-                sums[place].0 += nearness * score;
-                sums[place].1 += nearness;
+            for (index, score) in [(a, other.score), (b, one.score)] {
+                sums[index].0 += nearness * score;
+                sums[index].1 += nearness;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The scores are those of the definitions, computed the slow way.
+//! Scores equal those of the definitions, computed directly.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -12,7 +12,7 @@ fn the_nearest_are_those_that_comparing_all_floats_gives() {
     let mut random = Random(2);
     let dimension = 100;
     let center = random.vector(dimension);
-    // Nearer to each other than bytes can tell apart, and some twice.
+    // Nearer to each other than the bytes can resolve, and some equal.
     let mut vectors: Vec<Vec<f32>> = Vec::new();
     for number in 0..700 {
         let noise = random.vector(dimension);

@@ -5,7 +5,7 @@ mod common;
 use common::{MODES, Page, ask, put, titles};
 use retrieval::{Index, Mode, Query};
 
-/// Vectors in a plane, so that a direction says what is near what.
+/// Returns a vector in a plane, so that similar angles are similar vectors.
 fn direction(angle: f32) -> [f32; 2] {
     [angle.cos(), angle.sin()]
 }

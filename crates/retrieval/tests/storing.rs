@@ -1,4 +1,4 @@
-//! What is stored can be found, and what was removed leaves no trace.
+//! Stored passages are found, and removed ones leave no trace.
 
 mod common;
 
@@ -7,10 +7,10 @@ use retrieval::{Index, Mention, Mode, Passage};
 
 const DIMENSION: usize = 16;
 
-/// Text, vector, and what it names: whether it is about it.
+/// Text, vector, and names with whether the passage is about them.
 type Generated = (String, Vec<f32>, Vec<(String, bool)>);
 
-/// A document of some passages, different for every version.
+/// Stores a document of some passages, different for every version.
 fn put_generated(index: &mut Index, document: usize, version: u64) {
     let mut random = Random(document as u64 * 1000 + version);
     let title = random.text(2);
@@ -54,7 +54,7 @@ fn an_index_with_a_history_answers_as_one_without() {
     let mut versions = [None; 120];
     for step in 0..1500 {
         let document = random.below(120);
-        // Now more is stored than removed, now the other way around.
+        // Storing is more frequent for 300 steps, then removing.
         if random.next() < if step / 300 % 2 == 0 { 0.8 } else { 0.2 } {
             put_generated(&mut changed, document, step);
             versions[document] = Some(step);

@@ -1,4 +1,4 @@
-//! The child process on its own, for tests and for programs that are no good parents of themselves.
+//! The child process as a program, for tests and for programs that cannot start themselves as a child.
 
 fn main() -> std::io::Result<()> {
     extract::work()

@@ -1,4 +1,4 @@
-//! One child process: a file in, a document out, within its time.
+//! One child process: sends it a file and receives a document, within the time limit.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -20,11 +20,11 @@ pub(super) struct Child {
 
 pub(super) enum Outcome {
     Answer(Answer),
-    /// It ended of its own will, without having read the file.
+    /// The child ended normally without reading the file.
     Gone,
     Crashed,
     TooSlow,
-    /// By itself, or by a system that had none left.
+    /// Killed by its own watch, or by the system when it ran out of memory.
     TooMuchMemory,
 }
 
@@ -45,7 +45,7 @@ impl Child {
             Ok(None) => Outcome::TooSlow,
             Err(error) if has_left(&error) => match self.process.wait() {
                 Ok(status) if status.success() => Outcome::Gone,
-                // We kill no child that we still wait for.
+                // This process kills a child only in `drop`.
                 Ok(status) if status.signal() == Some(SIGKILL) => Outcome::TooMuchMemory,
                 _ => Outcome::Crashed,
             },
@@ -53,7 +53,7 @@ impl Child {
         }
     }
 
-    /// `None` where time runs out.
+    /// Returns `None` if the time is up.
     fn exchange(&mut self, name: &str, bytes: &[u8], limits: &Limits) -> io::Result<Option<Answer>> {
         let request = Request { name: name.to_owned(), size: bytes.len(), limits: limits.clone() };
         let deadline = Instant::now() + limits.time(bytes.len());
@@ -61,7 +61,8 @@ impl Child {
         self.requests.write_all(bytes)?;
         let Some(length) = self.read(8, deadline)? else { return Ok(None) };
         let length = length.try_into().map(u64::from_le_bytes).unwrap_or(0);
-        // Every character may be escaped, and each block has its headings; the child has no more memory than this.
+        // A bound on the answer. It can be longer than the text, because characters are escaped and blocks repeat
+        // their headings, but the child has no memory for more.
         let length = length.min(limits.memory.saturating_mul(2)) as usize;
         let Some(answer) = self.read(length, deadline)? else { return Ok(None) };
         Ok(Some(serde_json::from_slice(&answer)?))
@@ -90,7 +91,7 @@ fn has_left(error: &io::Error) -> bool {
 }
 
 impl Drop for Child {
-    /// A child of an idle program is not left behind, and neither is what the system keeps of an ended one.
+    /// Kills the child and collects its exit status, so that neither a process nor a zombie is left.
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -1,11 +1,11 @@
-//! Cutting: blocks into pieces that are never cut again, and runs of pieces into parts of about the same size.
+//! Splits blocks into pieces, and runs of pieces into parts of about the same size.
 
 use std::ops::Range;
+use words::sentences;
 
-use crate::sentences::sentences;
 use crate::{Block, Form};
 
-/// A sentence or a line, or part of one that is too long.
+/// A sentence or a line, or a part of one that is too long.
 #[derive(Clone)]
 pub(super) struct Piece<'d> {
     pub block: &'d Block,
@@ -20,7 +20,7 @@ pub(super) struct Piece<'d> {
 /// Counts the tokens of a text.
 type Measure<'m> = &'m dyn Fn(&str) -> usize;
 
-/// The pieces of a block, each of at most `most` tokens.
+/// Returns the pieces of a block, each of at most `most` tokens.
 pub(super) fn pieces<'d>(block: &'d Block, most: usize, measure: Measure) -> Vec<Piece<'d>> {
     let text = block.text.as_str();
     let mut ranges = Vec::new();
@@ -65,16 +65,16 @@ fn lines(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// No token has more bytes than this on average, so longer texts need not be counted to be too long.
+/// Tokens are never longer than this on average, so a longer text is too long without counting.
 const BYTES_OF_A_TOKEN: usize = 64;
 
-/// The tokens of a text that has few enough.
+/// Returns the number of tokens if it is at most `most`.
 fn fitting(text: &str, most: usize, measure: Measure) -> Option<usize> {
     let may_fit = text.len() <= most.saturating_mul(BYTES_OF_A_TOKEN);
     may_fit.then(|| measure(text)).filter(|tokens| *tokens <= most)
 }
 
-/// Halves spans that are too long until their parts fit.
+/// Halves spans that are too long until they fit.
 fn halve_all(
     text: &str,
     spans: Vec<Range<usize>>,
@@ -97,8 +97,8 @@ fn halve_all(
     }
 }
 
-/// The best place to cut in the middle third: after a comma or the like, else between words, else between characters.
-/// Never at an end.
+/// Returns where to split in the middle third: after a comma or the like, else between words, else between
+/// characters. Never at an end.
 fn middle(text: &str) -> usize {
     let half = text.floor_char_boundary(text.len() / 2);
     let (start, end) =
@@ -117,7 +117,7 @@ fn middle(text: &str) -> usize {
     nearest(&ends_clause).or_else(|| nearest(&|_, c| c.is_whitespace())).unwrap_or(half).max(first)
 }
 
-/// Cuts a run of pieces into parts of at most `most` tokens, as few as can be and of about the same size.
+/// Splits a run of pieces into parts of at most `most` tokens, as few as possible and of about the same size.
 pub(super) fn parts(pieces: &[Piece], most: usize) -> Vec<Range<usize>> {
     let mut left: usize = pieces.iter().map(|piece| piece.tokens).sum();
     let mut parts = Vec::new();
@@ -132,7 +132,7 @@ pub(super) fn parts(pieces: &[Piece], most: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// Where the part from `start` ends, and its tokens: near the target, at the end of a block where one is not far.
+/// Returns where the part from `start` ends, and its tokens: near the target, and preferably at the end of a block.
 fn best_end(pieces: &[Piece], start: usize, target: usize, most: usize) -> (usize, usize) {
     let mut best = (start + 1, pieces[start].tokens);
     let mut best_cost = usize::MAX;

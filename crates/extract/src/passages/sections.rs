@@ -1,4 +1,4 @@
-//! Sections: which blocks stand together in a passage, and what stands above them.
+//! Groups blocks into sections, and decides which headings and which title go with a passage.
 
 use super::Passage;
 use super::cut::{self, Piece};
@@ -8,8 +8,8 @@ pub(super) struct Cutter<'a> {
     title: &'a str,
     max_tokens: usize,
     count: &'a dyn Fn(&str) -> usize,
-    /// What `count` adds to every text.
-    marks: usize,
+    /// Tokens that `count` adds to every text.
+    added: usize,
 }
 
 /// Consecutive blocks under the same headings.
@@ -27,7 +27,7 @@ pub(super) struct Group<'d> {
 
 impl<'a> Cutter<'a> {
     pub fn new(title: &'a str, max_tokens: usize, count: &'a dyn Fn(&str) -> usize) -> Self {
-        Self { title, max_tokens, count, marks: count("") }
+        Self { title, max_tokens, count, added: count("") }
     }
 
     pub fn section<'d>(&self, blocks: &'d [Block]) -> Section<'d> {
@@ -39,8 +39,7 @@ impl<'a> Cutter<'a> {
         Section { headings, pieces, tokens }
     }
 
-    /// Lets a small section share a passage with its neighbour, where one is the other's parent or both have the
-    /// same.
+    /// Joins a small section with its neighbour if one is the parent of the other, or if both have the same parent.
     pub fn join_small<'d>(&self, sections: impl Iterator<Item = Section<'d>>) -> Vec<Group<'d>> {
         let mut groups: Vec<Group> = Vec::new();
         for section in sections {
@@ -55,7 +54,7 @@ impl<'a> Cutter<'a> {
         groups
     }
 
-    /// The headings that a group has when this section joins it, or `None` where it must not.
+    /// Returns the headings of a group after this section joins it, or `None` if the section must not join.
     fn joined_headings<'d>(&self, group: &Group<'d>, section: &Section<'d>) -> Option<&'d [String]> {
         let small = self.max_tokens / 6;
         let neighbour = group.sections.last()?;
@@ -105,8 +104,8 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Sums of tokens may be too low for a tokenizer that looks beyond spaces: where the whole has more, it is
-    /// halved.
+    /// Counts the whole passage, and halves it if that is too long: a tokenizer that looks beyond spaces may find
+    /// more tokens in the whole than in its pieces.
     fn checked(&self, pieces: &[Piece], headings: &[String], context: &str) -> Vec<Passage> {
         let Some(first) = pieces.first() else { return Vec::new() };
         let passage = passage(text_of(pieces), first, headings, context);
@@ -118,15 +117,16 @@ impl<'a> Cutter<'a> {
     }
 
     fn tokens(&self, text: &str) -> usize {
-        if text.is_empty() { 0 } else { (self.count)(text).saturating_sub(self.marks) }
+        if text.is_empty() { 0 } else { (self.count)(text).saturating_sub(self.added) }
     }
 
-    /// What is left for a passage below this context.
+    /// Returns the tokens left for a passage below this context.
     fn room(&self, context: &str) -> usize {
-        self.max_tokens.saturating_sub(self.marks + self.tokens(context)).max(1)
+        self.max_tokens.saturating_sub(self.added + self.tokens(context)).max(1)
     }
 
-    /// Title and heading path in at most a third of the tokens: outer headings go first, then the title's end.
+    /// Returns title and heading path in at most a third of the tokens. If they are too long, outer headings are
+    /// dropped first, then the end of the title.
     fn context(&self, headings: &[String]) -> String {
         let most = self.max_tokens / 3;
         let headings = match headings {
@@ -149,7 +149,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// The heading of a section that its passage's headings do not name.
+/// Returns the heading of a section if the headings of its passage do not include it.
 fn own_heading<'d>(section: &Section<'d>, shared: &[String]) -> &'d str {
     section.headings.get(shared.len()).map_or("", String::as_str)
 }
@@ -159,7 +159,7 @@ fn passage(text: String, first: &Piece, headings: &[String], context: &str) -> P
     Passage { text, headings, page: first.block.page, offset: first.offset, context: context.to_owned() }
 }
 
-/// The pieces as they stand in their blocks, with all that is between them.
+/// Returns the text of the pieces with everything between them.
 fn text_of(pieces: &[Piece]) -> String {
     let blocks = pieces.chunk_by(|one, next| std::ptr::eq(one.block, next.block));
     let texts = blocks.filter_map(|pieces| {

@@ -1,4 +1,4 @@
-//! How documents are cut. A token is a word here, and every text has two more for its ends.
+//! How documents are split. Here a token is a word, and every text has two more for its ends.
 
 use super::*;
 use crate::{Kind, Limits, extract};

@@ -1,4 +1,4 @@
-//! Source code: blocks of whole lines, begun where a line at the margin follows a blank one.
+//! Source code: blocks of whole lines. A block starts at an unindented line after a blank one.
 
 use crate::ExtractError;
 use crate::document::Builder;

@@ -1,4 +1,4 @@
-//! CSV and its relatives: finds the delimiter, honours quotes.
+//! CSV and similar formats: finds the delimiter, respects quotes.
 
 use super::table::Table;
 use crate::document::Builder;
@@ -24,18 +24,18 @@ pub(super) fn read(text: &str, builder: &mut Builder, limits: &Limits) -> Result
     builder.lines(&table.into_text())
 }
 
-/// Whether a file without a telling name is a table: three rows at least, all of the same width.
+/// Returns whether a text is a table, for a file whose name does not say: at least three rows, all of the same width.
 pub(crate) fn looks_like(head: &str) -> bool {
     head.lines().count() >= 3 && delimiter(head).is_some()
 }
 
-/// The delimiter that gives the first rows the same number of cells, more than one.
+/// Returns the delimiter that gives the first rows the same number of cells, more than one.
 fn delimiter(text: &str) -> Option<char> {
     let start = &text[..text.floor_char_boundary(16 * 1024)];
     let scored = DELIMITERS.map(|delimiter| {
         let mut widths: Vec<usize> = Rows { text: start, delimiter }.take(21).map(|row| row.len()).collect();
         if widths.len() > 2 {
-            widths.pop(); // It may be cut off.
+            widths.pop(); // The last row may be incomplete.
         }
         let width = widths.first().copied().unwrap_or(0);
         let same = widths.iter().filter(|other| **other == width).count();

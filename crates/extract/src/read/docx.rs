@@ -1,4 +1,4 @@
-//! DOCX: headings by their styles, lists, tables, notes at the end.
+//! DOCX: headings by their styles, lists, tables, and notes at the end.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ fn heading_level(style: &str) -> Option<u8> {
     style.strip_prefix("heading")?.trim().parse().ok().filter(|level| (1..=9).contains(level))
 }
 
-/// The text of the body, paragraph by paragraph.
+/// Reads the text of the body, paragraph by paragraph.
 struct Body<'a> {
     styles: &'a Styles,
     builder: &'a mut Builder,
@@ -78,12 +78,12 @@ struct Body<'a> {
     indent: usize,
     /// The items of the list so far.
     list: String,
-    /// How many tables the text is in: inner ones are text of a cell of the outermost.
+    /// Depth of nested tables. Inner tables are text of a cell of the outermost.
     tables: usize,
     table: Table,
     row: Vec<String>,
     cell: String,
-    /// How deep in what is there twice (pictures with a fallback) or struck out.
+    /// Depth of elements to skip: deleted text, and fallbacks that repeat a picture's text.
     skipped: usize,
     in_text: bool,
 }

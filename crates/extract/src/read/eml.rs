@@ -1,4 +1,4 @@
-//! EML: the subject as title, who wrote to whom and when, the body, and the attachments that are text.
+//! EML: the subject as title, sender, recipients and date, the body, and the attachments that are text.
 
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 
@@ -19,7 +19,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder) -> Result<(), ExtractErr
     Ok(())
 }
 
-/// Whether a text begins with the headers of a message.
+/// Returns whether a text begins with the headers of a message.
 pub(crate) fn looks_like(head: &str) -> bool {
     let is_header = |line: &str| {
         let name = line.split_once(':').map_or("", |(name, _)| name);
@@ -56,8 +56,8 @@ fn people(address: Option<&Address>) -> String {
     people.collect::<Vec<_>>().join(", ")
 }
 
-/// Both lists name the same parts where there is no choice; where there is, the plain text is the one meant to be
-/// read alone.
+/// Reads the body. If the message has both forms, only the plain text is read; if not, both lists name the same
+/// parts.
 fn body(message: &Message, builder: &mut Builder) -> Result<(), ExtractError> {
     for part in message.text_body.iter().filter_map(|id| message.part(*id)) {
         match &part.body {

@@ -28,7 +28,8 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     Ok(())
 }
 
-/// Fonts are often scrambled, which does not matter; text is only by a seller's protection.
+/// Returns whether text is encrypted, as a seller's copy protection does. Encrypted fonts are common and do not
+/// matter.
 fn is_protected(package: &mut Package) -> Result<bool, ExtractError> {
     let encryption = package.part("META-INF/encryption.xml")?.unwrap_or_default();
     Ok(memchr::memmem::find(&encryption, b"xmlenc#aes").is_some())
@@ -49,9 +50,9 @@ fn package_document(container: &[u8]) -> Result<String, ExtractError> {
 }
 
 struct Book {
-    /// Paths in the order of reading.
+    /// Paths in reading order.
     chapters: Vec<String>,
-    /// The table of contents.
+    /// The path of the table of contents.
     contents: Option<String>,
 }
 
@@ -91,7 +92,7 @@ fn book(xml: &[u8], folder: &str, builder: &mut Builder) -> Result<Book, Extract
     Ok(Book { chapters: chapters.cloned().collect(), contents: navigation.or(contents) })
 }
 
-/// The name of each chapter's file in either kind of table of contents.
+/// Returns the name of each chapter's file, from either kind of table of contents.
 fn names(xml: &[u8], path: &str) -> Result<BTreeMap<String, String>, ExtractError> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut names = BTreeMap::new();
@@ -106,7 +107,7 @@ fn names(xml: &[u8], path: &str) -> Result<BTreeMap<String, String>, ExtractErro
     xml::walk(xml, Kind::Epub, |node| {
         match node {
             Node::Text(more) => text.push_str(more),
-            // A link holds its name; a point of navigation has its label before its target.
+            // A link contains its name; a navigation point has its label before its target.
             Node::Open(element) => match element.name {
                 "a" => {
                     target = element.attribute("href");
@@ -124,7 +125,7 @@ fn names(xml: &[u8], path: &str) -> Result<BTreeMap<String, String>, ExtractErro
     Ok(names)
 }
 
-/// "%20" is a space.
+/// Decodes percent escapes: "%20" is a space.
 fn unescape(href: &str) -> String {
     let mut bytes = Vec::with_capacity(href.len());
     let mut rest = href.as_bytes();

@@ -1,8 +1,10 @@
-//! HTML: the content of a page without its navigation, and chapters of books.
+//! HTML: the content of a page without its navigation, and the chapters of books.
 
+mod elements;
 mod flow;
 mod grid;
-mod place;
+mod part;
+mod region;
 
 use encoding_rs::Encoding;
 use html5ever::tendril::StrTendril;
@@ -10,8 +12,9 @@ use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
 use crate::document::Builder;
 use crate::{ExtractError, decode};
-use flow::{Flow, FlowSink, Part, What};
-use place::Place;
+use flow::{Flow, FlowSink};
+use part::{Part, PartKind};
+use region::Region;
 
 pub(super) fn read_page(bytes: &[u8], builder: &mut Builder) -> Result<(), ExtractError> {
     let text = decode::text(bytes, declared_encoding(bytes));
@@ -22,8 +25,8 @@ pub(super) fn read_page(bytes: &[u8], builder: &mut Builder) -> Result<(), Extra
 pub(super) fn read_text(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
     let flow = flow(text);
     let parts = content(flow.parts);
-    let title = match parts.iter().find(|part| part.what == What::Heading(1)) {
-        // "Heading - Site" is the heading with a name after it.
+    let title = match parts.iter().find(|part| part.kind == PartKind::Heading(1)) {
+        // "Heading - Site" is the heading with the site's name after it.
         Some(heading) if flow.title.trim().starts_with(heading.text.trim()) => heading.text.clone(),
         _ => flow.title,
     };
@@ -32,7 +35,7 @@ pub(super) fn read_text(text: &str, builder: &mut Builder) -> Result<(), Extract
     parts.iter().try_for_each(|part| put(part, 0, builder))
 }
 
-/// A chapter of a book: everything counts, and its headings stand below those of the book.
+/// Reads a chapter of a book: all of it is content, and its headings go below those of the book.
 pub(super) fn read_chapter(
     bytes: &[u8],
     name: Option<&str>,
@@ -40,11 +43,11 @@ pub(super) fn read_chapter(
 ) -> Result<(), ExtractError> {
     let Some(text) = decode::text(bytes, declared_encoding(bytes)) else { return Ok(()) };
     let flow = flow(&text);
-    let parts: Vec<Part> = flow.parts.into_iter().filter(|part| part.place < Place::Hidden).collect();
-    let begins_with_heading = parts.first().is_some_and(|part| matches!(part.what, What::Heading(_)));
+    let parts: Vec<Part> = flow.parts.into_iter().filter(|part| part.region < Region::Hidden).collect();
+    let begins_with_heading = parts.first().is_some_and(|part| matches!(part.kind, PartKind::Heading(_)));
     match name {
         Some(name) if !begins_with_heading => builder.heading(1, name)?,
-        // Text before the first heading is not part of the chapter before.
+        // Text before the first heading does not belong to the previous chapter.
         _ => builder.leave(1)?,
     }
     let deeper = u8::from(name.is_some() && !begins_with_heading);
@@ -52,10 +55,10 @@ pub(super) fn read_chapter(
 }
 
 fn put(part: &Part, deeper: u8, builder: &mut Builder) -> Result<(), ExtractError> {
-    match part.what {
-        What::Heading(level) => builder.heading(level + deeper, &part.text),
-        What::Prose => builder.prose(&part.text),
-        What::Lines => builder.lines(&part.text),
+    match part.kind {
+        PartKind::Heading(level) => builder.heading(level + deeper, &part.text),
+        PartKind::Prose => builder.prose(&part.text),
+        PartKind::Lines => builder.lines(&part.text),
     }
 }
 
@@ -71,25 +74,25 @@ fn flow(text: &str) -> Flow {
     tokenizer.sink.finish()
 }
 
-/// What of a page is content: its main part where it has one, else all but the edges, else whatever there is.
+/// Returns the content of a page: its main part if it has one, else all but navigation and the like, else everything.
 fn content(parts: Vec<Part>) -> Vec<Part> {
-    let size = |wanted: Place| {
-        let those = parts.iter().filter(|part| part.place == wanted && !part.is_menu());
+    let size = |wanted: Region| {
+        let those = parts.iter().filter(|part| part.region == wanted && !part.is_menu());
         those.map(|part| part.text.len()).sum::<usize>()
     };
-    let (main, body, aside) = (size(Place::Main), size(Place::Body), size(Place::Aside));
+    let (main, body, aside) = (size(Region::Main), size(Region::Body), size(Region::Aside));
     let farthest = if main >= 250 || main > body {
-        Place::Main
+        Region::Main
     } else if main + body > 0 {
-        Place::Body
+        Region::Body
     } else {
-        Place::Aside
+        Region::Aside
     };
     let menus_too = main + body + aside == 0;
-    parts.into_iter().filter(|part| part.place <= farthest && (menus_too || !part.is_menu())).collect()
+    parts.into_iter().filter(|part| part.region <= farthest && (menus_too || !part.is_menu())).collect()
 }
 
-/// What `<meta charset>` or an XML declaration near the start says.
+/// Returns the encoding that `<meta charset>` or an XML declaration near the start names.
 fn declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(2048)]).to_ascii_lowercase();
     let label = head.split_once("charset=").or_else(|| head.split_once("encoding="))?.1;

@@ -1,5 +1,5 @@
-//! JSON and JSON lines as readable lines: keys as headings near the top, as dotted paths further down, in the
-//! order of the file.
+//! JSON and JSON Lines as readable lines in the order of the file. Keys become headings near the top and dotted paths
+//! further down.
 
 use std::fmt::{self, Write};
 
@@ -17,7 +17,7 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
             }
             Ok(())
         }
-        // Broken, or nested beyond reason: still text that somebody may look for.
+        // Broken or too deeply nested JSON is still text that can be searched.
         None => plain::read(text, builder),
     }
 }
@@ -28,7 +28,7 @@ enum Json {
     Map(Vec<(String, Json)>),
 }
 
-/// One value, or one on each line.
+/// Parses one value, or one per line.
 fn parse(text: &str) -> Option<Vec<Json>> {
     let mut values = Vec::new();
     let mut stream = serde_json::Deserializer::from_str(text);
@@ -46,7 +46,7 @@ fn parse(text: &str) -> Option<Vec<Json>> {
     }
 }
 
-/// Deeper than this, keys are parts of a path.
+/// Below this level, keys become parts of a path.
 const HEADING_LEVELS: u8 = 3;
 
 fn section(value: &Json, level: u8, builder: &mut Builder) -> Result<(), ExtractError> {

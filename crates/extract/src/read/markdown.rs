@@ -1,4 +1,4 @@
-//! Markdown: headings by their marks, text without its marks, lists, tables and code in lines.
+//! Markdown: headings, text without markup, and lists, tables and code as lines.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, MetadataBlockKind, Options, Parser, Tag, TagEnd};
 
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
 #[derive(Default)]
 struct Reader {
     text: String,
-    /// How deep in lists, and the number of the next item where they are numbered.
+    /// The open lists; for a numbered one the number of the next item.
     lists: Vec<Option<u64>>,
     table: Option<(Table, Vec<String>)>,
     metadata: bool,
@@ -105,7 +105,7 @@ impl Reader {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
-        // Indentation says little beyond a few levels, and a file can have thousands.
+        // Deeper indentation tells little, and a hostile file can nest thousands of lists.
         let depth = self.lists.len().saturating_sub(1).min(8);
         self.text.push_str(&"  ".repeat(depth));
         match self.lists.last_mut() {

@@ -1,4 +1,4 @@
-//! Office files and EPUBs as what they are outside: ZIP archives of XML parts that point at each other.
+//! Office files and EPUBs as packages: ZIP archives of XML parts that refer to each other.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -29,7 +29,7 @@ impl<'a> Package<'a> {
         Ok(Self { archive, kind, left: limit, limit })
     }
 
-    /// `None` where there is no such part.
+    /// Returns `None` if there is no such part.
     pub fn part(&mut self, path: &str) -> Result<Option<Vec<u8>>, ExtractError> {
         let kind = self.kind;
         let entry = match self.archive.by_name(path.trim_start_matches('/')) {
@@ -56,7 +56,7 @@ impl<'a> Package<'a> {
         self.part(path)?.ok_or(missing)
     }
 
-    /// The relations of a part: identifier to (kind, path of the part it points at).
+    /// Returns the relations of a part by identifier.
     pub fn relations(&mut self, of: &str) -> Result<BTreeMap<String, Relation>, ExtractError> {
         let (folder, file) = of.rsplit_once('/').unwrap_or(("", of));
         let mut relations = BTreeMap::new();
@@ -74,7 +74,7 @@ impl<'a> Package<'a> {
         Ok(relations)
     }
 
-    /// Title and author of an office file.
+    /// Reads title and author of an office file.
     pub fn properties(&mut self, builder: &mut Builder) -> Result<(), ExtractError> {
         let Some(xml) = self.part("docProps/core.xml")? else { return Ok(()) };
         let mut text = String::new();
@@ -96,14 +96,14 @@ pub(super) struct Relation {
     pub path: String,
 }
 
-/// What programs write when nobody gave a title.
+/// Returns whether the title is one that programs write by default.
 fn is_default_title(title: &str) -> bool {
     let title = title.trim().to_lowercase();
     ["powerpoint presentation", "word document", "untitled", "presentation title", "document"]
         .contains(&title.as_str())
 }
 
-/// The path that `target`, written in a part of `folder`, means.
+/// Returns the path that `target` means in a part of `folder`.
 pub(super) fn resolve(folder: &str, target: &str) -> String {
     if let Some(absolute) = target.strip_prefix('/') {
         return absolute.to_owned();

@@ -1,9 +1,10 @@
-//! PDF: characters with their places from the parser, and from those the text in reading order, page by page.
+//! PDF: takes characters with their positions from the parser, and puts the text in reading order, page by page.
 
 mod filters;
 mod fonts;
-mod glyphs;
+mod glyph;
 mod layout;
+mod pages;
 mod paragraphs;
 mod running;
 
@@ -13,7 +14,7 @@ use pdf_extract::{Dictionary, LoadOptions, Object};
 
 use crate::document::Builder;
 use crate::{Excess, ExtractError, Kind, Limits};
-use glyphs::Pages;
+use pages::Pages;
 use paragraphs::Paragraph;
 
 pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
@@ -26,7 +27,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     information(&document, builder);
 
     let mut reader = Pages::new(limits.characters);
-    // One page that the parser cannot read must not cost the others: after it, pages are read one by one.
+    // If the parser cannot read one page, the pages after it are read one by one.
     if !caught(|| pdf_extract::output_doc(&document, &mut reader).is_ok()) {
         let last = reader.last_number();
         for number in pages.into_keys().filter(|number| *number > last) {
@@ -58,7 +59,7 @@ fn open(bytes: &[u8]) -> Result<pdf_extract::Document, ExtractError> {
         Err(Error::InvalidPassword | Error::Decryption(_)) => return Err(ExtractError::Encrypted(Kind::Pdf)),
         Err(error) => return Err(ExtractError::damaged(Kind::Pdf, error)),
     };
-    // Many are locked against printing only, and open with no password.
+    // Many files only forbid printing, and open with an empty password.
     if document.is_encrypted() && document.decrypt("").is_err() {
         return Err(ExtractError::Encrypted(Kind::Pdf));
     }
@@ -91,7 +92,7 @@ fn string(document: &pdf_extract::Document, dictionary: &Dictionary, key: &[u8])
     pdf_extract::decode_text_string(object).ok()
 }
 
-/// Not the name of the file that it was printed from.
+/// Returns whether the title is not a file name or another default.
 fn is_sensible_title(title: &str) -> bool {
     let lower = title.trim().to_lowercase();
     let is_file =

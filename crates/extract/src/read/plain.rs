@@ -1,4 +1,4 @@
-//! Plain text: paragraphs between blank lines, wrapped lines joined, lists and verse kept in lines.
+//! Plain text: paragraphs between blank lines, with wrapped lines joined and the lines of lists and verse kept.
 
 use crate::ExtractError;
 use crate::clean;
@@ -26,7 +26,7 @@ fn emit(paragraph: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
     }
 }
 
-/// Prose that was wrapped at a width: nearly all lines but the last come close to the longest.
+/// Returns whether prose was wrapped at a width: nearly all lines but the last are almost as long as the longest.
 fn is_wrapped(lines: &[&str]) -> bool {
     let lengths: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
     let longest = lengths.iter().copied().max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! PPTX: a page for each slide, its title as heading, then its text, tables and notes.
+//! PPTX: a page for each slide, with its title as heading, then text, tables and notes.
 
 use super::package::Package;
 use super::table::Table;
@@ -17,7 +17,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
         if let Node::Open(element) = node
             && element.name == "sldId"
         {
-            // Its own `id` is a number: the last attribute of that name is the relation.
+            // The element has two attributes `id`; the second is the relation.
             slides
                 .extend(element.attributes("id").find_map(|id| relations.get(&id)).map(|to| to.path.clone()));
         }
@@ -73,7 +73,7 @@ enum Role {
     Title,
     #[default]
     Text,
-    /// Date, footer, number of the slide.
+    /// Date, footer, slide number.
     Frame,
 }
 
@@ -84,7 +84,7 @@ struct Shape {
     text: String,
 }
 
-/// The shapes of a slide, in its order.
+/// The shapes of a slide in order.
 #[derive(Default)]
 struct Shapes {
     done: Vec<Shape>,

@@ -1,10 +1,10 @@
-//! Tables as text: each row a line that can be read alone, with the names of its columns.
+//! Tables as text: each row becomes a line with the names of its columns, so that it can be read alone.
 
 /// Takes rows one by one, so that a table is never held as cells.
 #[derive(Default)]
 pub(crate) struct Table {
     header: Option<Vec<String>>,
-    /// The first row of several cells: whether it names the columns shows when the next one comes.
+    /// The first row with several cells, held until the next one shows whether it names the columns.
     first: Option<Vec<String>>,
     text: String,
 }
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// What there is so far.
+    /// Returns the text so far.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -65,8 +65,8 @@ impl Table {
     }
 }
 
-/// Names are short, of letters, all there (but for that of the rows) and all different. A first cell that ends in a
-/// colon is the name of its row.
+/// Returns whether the first row names the columns: short cells with letters, all filled (except the first) and all
+/// different. A first cell that ends in a colon names its row instead.
 fn names_columns(first: &[String], next: &[String]) -> bool {
     let width = first.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1);
     let names = &first[..width];

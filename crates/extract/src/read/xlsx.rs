@@ -1,4 +1,4 @@
-//! XLSX: a heading for each sheet, a line for each row, values as the sheet shows them.
+//! XLSX: a heading for each sheet, a line for each row, and values as the sheet shows them.
 
 mod values;
 
@@ -56,7 +56,7 @@ fn sheets(xml: &[u8], relations: &BTreeMap<String, Relation>) -> Result<Sheets, 
     Ok((sheets, from_1904))
 }
 
-/// The rows of a sheet as lines, or `None` where it has more cells than are left.
+/// Returns the rows of a sheet as lines, or `None` if it has more cells than are left.
 fn sheet(
     xml: &[u8],
     values: &Values,
@@ -94,7 +94,7 @@ struct Cell {
     in_value: bool,
 }
 
-/// The widest sheet that there is; one cell far to the right must not make a row of millions.
+/// The widest sheet that the format allows, so that one cell far to the right does not make a row of millions.
 const COLUMNS: usize = 16_384;
 
 impl SheetReader<'_> {
@@ -121,7 +121,7 @@ impl SheetReader<'_> {
                 }
             }
             "v" | "t" => self.cell.in_value = true,
-            // The reading of the words beside them.
+            // Phonetic guides repeat the text.
             "rPh" => self.cell.in_value = false,
             _ => {}
         }
@@ -139,7 +139,7 @@ impl SheetReader<'_> {
     }
 }
 
-/// "C7" is in column 2.
+/// Returns the column of a cell reference: "C7" is in column 2.
 fn column(place: &str) -> Option<usize> {
     let letters = place.bytes().take_while(u8::is_ascii_alphabetic).take(4);
     let column =

@@ -1,5 +1,5 @@
-//! XML as a stream of elements and text. No tree is built and no entity of the document's own is expanded, so that
-//! nesting and entity bombs cost nothing.
+//! Reads XML as a stream of elements and text. No tree is built and no entity of the document is expanded, so that
+//! deep nesting and entity bombs cost nothing.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::{ExtractError, Kind};
 
 pub(super) enum Node<'a> {
     Open(Element<'a>),
-    /// Also comes after an element that closes itself.
+    /// Also sent after a self-closing element.
     Close(&'a str),
     Text(&'a str),
 }
@@ -22,12 +22,12 @@ pub(super) struct Element<'a> {
 }
 
 impl Element<'_> {
-    /// By its name without the namespace.
+    /// Returns an attribute by its name without the namespace.
     pub fn attribute(&self, name: &str) -> Option<String> {
         self.attributes(name).next()
     }
 
-    /// All that have this name in their namespaces.
+    /// Returns all attributes with this name, in any namespace.
     pub fn attributes(&self, name: &str) -> impl Iterator<Item = String> {
         let mut attributes = self.start.attributes();
         attributes.with_checks(false);
@@ -41,7 +41,7 @@ impl Element<'_> {
     }
 }
 
-/// Hands each node to `visit` in order.
+/// Calls `visit` with each node in order.
 pub(super) fn walk(
     xml: &[u8],
     kind: Kind,

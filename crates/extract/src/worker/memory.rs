@@ -1,5 +1,5 @@
-//! A child's memory: watched as it is used, because what is mapped says little. An allocator maps far more than it uses, and
-//! a limit on address space alone either stops honest files or lets a hostile one have the difference.
+//! Limits the memory of a child by watching what it uses. An allocator maps far more than it uses, so a limit on
+//! address space alone would either stop harmless files or leave too much to a hostile one.
 
 use std::fs::File;
 use std::io;
@@ -10,12 +10,12 @@ use rustix::process::{Resource, Signal, getpid, kill_process};
 
 use super::lower;
 
-/// A machine that fills memory fast fills some ten mebibytes in this time.
-const EVERY: Duration = Duration::from_millis(2);
+/// In this time a fast machine fills some ten mebibytes.
+const INTERVAL: Duration = Duration::from_millis(2);
 
-/// Kills this process once it uses more than `most` bytes of memory, as the system does where it runs out of it. Should the
-/// watch come too late, twice as much more than now cannot be mapped: less would make an allocation fail, which looks like
-/// a crash, before the watch can tell.
+/// Kills this process when it uses more than `most` bytes of memory, as the system does when it runs out of memory.
+/// In case the watch is too slow, the address space is limited to twice as much more than now. A tighter limit would
+/// make an allocation fail, which looks like a crash, before the watch can act.
 pub(crate) fn limit(most: u64) -> io::Result<()> {
     let usage = Usage::open()?;
     let mapped = usage.read()?.mapped;
@@ -25,19 +25,19 @@ pub(crate) fn limit(most: u64) -> io::Result<()> {
 
 fn watch(usage: &Usage, most: u64) {
     while usage.read().is_ok_and(|now| now.used <= most) {
-        std::thread::sleep(EVERY);
+        std::thread::sleep(INTERVAL);
     }
-    // Not an orderly end: the allocator's own would run beside threads that go on.
+    // SIGKILL, because exit handlers would run while other threads continue.
     let _ = kill_process(getpid(), Signal::KILL);
 }
 
-/// What the system says of this process's memory.
+/// The system's figures on this process's memory.
 struct Usage(File);
 
 /// In bytes.
-struct Now {
+struct Memory {
     mapped: u64,
-    /// Without the pages of files, such as the program itself.
+    /// Without file pages, such as those of the program.
     used: u64,
 }
 
@@ -46,7 +46,7 @@ impl Usage {
         File::open("/proc/self/statm").map(Self)
     }
 
-    fn read(&self) -> io::Result<Now> {
+    fn read(&self) -> io::Result<Memory> {
         let mut room = [0; 128];
         let length = self.0.read_at(&mut room, 0)?;
         let text = String::from_utf8_lossy(&room[..length]);
@@ -56,7 +56,7 @@ impl Usage {
             .map(|pages| pages * rustix::param::page_size() as u64);
         match (bytes.next(), bytes.next(), bytes.next()) {
             (Some(mapped), Some(resident), Some(shared)) => {
-                Ok(Now { mapped, used: resident.saturating_sub(shared) })
+                Ok(Memory { mapped, used: resident.saturating_sub(shared) })
             }
             _ => Err(io::ErrorKind::InvalidData.into()),
         }

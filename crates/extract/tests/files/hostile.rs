@@ -1,4 +1,4 @@
-//! Files that are broken, cut off, endless or made to do harm: an answer always comes, and soon.
+//! Files that are broken, truncated, endless or malicious: each is answered quickly.
 
 use std::time::{Duration, Instant};
 
@@ -10,27 +10,27 @@ fn read(name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
     extract(name, bytes, &Limits::default())
 }
 
-/// Good enough to pick bytes, and the same every time.
-struct Dice(u64);
+/// A simple generator that gives the same numbers every time.
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % sides.max(1)
+        ((self.0 >> 33) as usize) % limit.max(1)
     }
 
-    /// A few bytes changed, a stretch taken out or doubled, or the end cut off.
+    /// Changes a few bytes, removes or doubles a stretch, or truncates the file.
     fn damage(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut damaged = bytes.to_vec();
-        for _ in 0..=self.roll(4) {
-            let at = self.roll(damaged.len());
-            let end = (at + self.roll(40)).min(damaged.len());
-            match self.roll(5) {
-                0 if !damaged.is_empty() => damaged[at] = self.roll(256) as u8,
-                1 if !damaged.is_empty() => damaged[at] ^= 1 << self.roll(8),
+        for _ in 0..=self.below(4) {
+            let at = self.below(damaged.len());
+            let end = (at + self.below(40)).min(damaged.len());
+            match self.below(5) {
+                0 if !damaged.is_empty() => damaged[at] = self.below(256) as u8,
+                1 if !damaged.is_empty() => damaged[at] ^= 1 << self.below(8),
                 2 => drop(damaged.drain(at..end)),
                 3 => damaged.extend_from_within(at..end),
-                _ => damaged.truncate(bytes.len() - self.roll(bytes.len() / 2)),
+                _ => damaged.truncate(bytes.len() - self.below(bytes.len() / 2)),
             }
         }
         damaged
@@ -41,9 +41,9 @@ impl Dice {
 fn damaged_files_of_every_kind_are_answered_and_soon() {
     std::panic::set_hook(Box::new(|_| {}));
     for (name, bytes) in samples::all() {
-        let mut dice = Dice(bytes.len() as u64);
+        let mut random = Random(bytes.len() as u64);
         for round in 0..2000 {
-            let damaged = dice.damage(&bytes);
+            let damaged = random.damage(&bytes);
             let started = Instant::now();
             let read = read(name, &damaged);
             if let Ok(document) = read {
@@ -59,9 +59,9 @@ fn damaged_files_of_every_kind_are_answered_and_soon() {
 
 #[test]
 fn parts_of_archives_may_be_damaged_too() {
-    let mut dice = Dice(7);
+    let mut random = Random(7);
     for _ in 0..3000 {
-        let body = dice.damage(br#"<w:p><w:pPr><w:pStyle w:val="Mine"/></w:pPr><w:r><w:t>A&lt;&#65;</w:t></w:r></w:p><w:tbl><w:tr><w:tc/></w:tr></w:tbl>"#);
+        let body = random.damage(br#"<w:p><w:pPr><w:pStyle w:val="Mine"/></w:pPr><w:r><w:t>A&lt;&#65;</w:t></w:r></w:p><w:tbl><w:tr><w:tc/></w:tr></w:tbl>"#);
         let _ = read("a.docx", &samples::docx_with(&String::from_utf8_lossy(&body)));
     }
 }
@@ -144,7 +144,7 @@ fn a_pdf_whose_pages_go_round_in_circles_ends() {
 #[test]
 fn one_page_that_cannot_be_read_does_not_cost_the_others() {
     let good = |text: &str| format!("BT /F1 10 Tf 72 700 Td ({text}) Tj ET");
-    // Text without a font: the parser stops at it.
+    // Text without a font makes the parser stop.
     let file = samples::pdf(&[&good("First page."), "BT 72 700 Td (x) Tj ET", &good("Third page.")]);
     let document = read("a.pdf", &file).unwrap();
     let pages: Vec<(Option<u32>, &str)> =

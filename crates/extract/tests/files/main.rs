@@ -1,4 +1,4 @@
-//! Whole files of every kind: what is read from them, and what becomes of hostile ones.
+//! Whole files of every kind: what is read from them, and how hostile ones are handled.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod formats;

@@ -1,11 +1,11 @@
-//! One small file of each kind, made here.
+//! One small file of each kind, built here.
 
 use std::io::{Cursor, Write};
 
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// A sample of every kind, under a name that fits.
+/// Returns a sample of every kind with a matching name.
 pub fn all() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("a.txt", b"The pump turns.\n\nIt is hot.".to_vec()),
@@ -150,7 +150,7 @@ pub const MAIL: &str = "From: Ann <ann@example.com>\r\nTo: bo@example.com\r\nSub
     --y\r\nContent-Type: text/html\r\n\r\n<p>Other words</p>\r\n--y--\r\n\
     --x\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=notes.txt\r\n\r\nSerial: 77\r\n--x--\r\n";
 
-/// A PDF with a page for each content stream, all in one font whose letters are half as wide as they are high.
+/// Returns a PDF with a page for each content stream, in a font whose letters are half as wide as they are high.
 pub fn pdf(pages: &[&str]) -> Vec<u8> {
     let kids: Vec<String> = (0..pages.len()).map(|page| format!("{} 0 R", 5 + 2 * page)).collect();
     let mut objects = vec![
@@ -172,7 +172,7 @@ pub fn pdf(pages: &[&str]) -> Vec<u8> {
     pdf_of(&objects)
 }
 
-/// A PDF of these objects, numbered from 1: the first is the catalogue, the fourth the information.
+/// Returns a PDF of these objects, numbered from 1: the first is the catalogue, the fourth the information.
 pub fn pdf_of(objects: &[String]) -> Vec<u8> {
     let mut file = "%PDF-1.4\n".to_owned();
     let mut table = "0000000000 65535 f \n".to_owned();

@@ -1,28 +1,28 @@
-//! Rows of evidence put together by thing. A row whose label has another key says that its key is a form of the
-//! label's: where all rows agree, the two are one thing; where they do not, the form stays by itself.
+//! Groups rows of evidence by entity. A row whose label has another key says that its key is a form of the label's.
+//! If all rows agree, the two become one entity; if not, the form stays an entity of its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Evidence;
-use super::exact::Exact;
+use super::fixed_point::FixedPoint;
 use crate::key::key_of_label;
 use crate::kind::{Kind, Votes};
 
-/// More ways to write one key are not counted.
+/// Further spellings of a key are not counted.
 const MOST_LABELS: usize = 64;
 
 pub struct Merged<'a> {
     pub documents: Vec<Arc<str>>,
-    pub things: Vec<Thing<'a>>,
-    /// Every key with its thing.
+    pub entities: Vec<MergedEntity<'a>>,
+    /// Every key with the index of its entity.
     pub keys: Vec<(&'a str, usize)>,
 }
 
-pub struct Thing<'a> {
+pub struct MergedEntity<'a> {
     pub key: &'a str,
     pub label: &'a str,
-    /// By document and passage, one row for each.
+    /// Sorted, one for each document and passage.
     pub rows: Vec<Row>,
 }
 
@@ -57,12 +57,12 @@ struct Group<'a> {
     key: &'a str,
     /// Rows whose label has this key.
     own: Vec<Row>,
-    /// Labels of this key, each with how often.
+    /// Labels of this key, each with its count.
     labels: Vec<(&'a str, u32)>,
     form: Form,
 }
 
-/// What the other rows say that a key is a form of.
+/// The key that the other rows name as the full form of this one.
 enum Form {
     Nothing,
     One(String, Kind),
@@ -95,7 +95,7 @@ fn group<'a>(evidence: &[Evidence<'a>], numbers: &HashMap<&str, u32>) -> Vec<Gro
 
 impl<'a> Group<'a> {
     fn take(&mut self, row: &Evidence<'a>, document: u32) {
-        // What the documents about it call it counts for more than what others do.
+        // Documents about the entity count more for its label.
         let says = row.count.saturating_mul(if row.defines { 4 } else { 1 });
         match self.labels.iter_mut().find(|(label, _)| *label == row.label) {
             Some((_, count)) => *count = count.saturating_add(says),
@@ -123,22 +123,22 @@ impl Form {
     }
 }
 
-/// For each group the one that it is shown as.
+/// Returns for each group the group that it is merged into.
 fn roots(groups: &[Group<'_>]) -> Vec<usize> {
-    let place = |key: &str| groups.binary_search_by(|group| group.key.cmp(key)).ok();
+    let find = |key: &str| groups.binary_search_by(|group| group.key.cmp(key)).ok();
     let mut roots: Vec<usize> = (0..groups.len()).collect();
     for (index, group) in groups.iter().enumerate() {
         let Form::One(target, kind) = &group.form else { continue };
         let mut votes = Votes::default();
         group.own.iter().for_each(|row| votes.add(row.kind, row.weight));
         let agrees = group.own.is_empty() || votes.winner() == *kind || votes.winner() == Kind::Term;
-        if let Some(target) = place(target).filter(|_| agrees) {
+        if let Some(target) = find(target).filter(|_| agrees) {
             roots[index] = target;
         }
     }
     for index in 0..roots.len() {
         let mut root = roots[index];
-        // Forms of forms are followed; a circle ends where the smallest key is met.
+        // Follows forms of forms, up to a bound, since they can form a cycle.
         for _ in 0..8 {
             root = roots[root];
         }
@@ -152,9 +152,9 @@ fn assemble<'a>(documents: Vec<Arc<str>>, groups: Vec<Group<'a>>, roots: &[usize
     for (group, &root) in groups.into_iter().zip(roots) {
         members.entry(root).or_default().push(group);
     }
-    let mut merged = Merged { documents, things: Vec::new(), keys: Vec::new() };
+    let mut merged = Merged { documents, entities: Vec::new(), keys: Vec::new() };
     for groups in members.into_values() {
-        let weight = |group: &Group<'_>| group.own.iter().map(|row| row.weight).sum::<Exact>().value();
+        let weight = |group: &Group<'_>| group.own.iter().map(|row| row.weight).sum::<FixedPoint>().value();
         let Some(lead) = groups.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)).then(b.key.cmp(a.key)))
         else {
             continue;
@@ -162,8 +162,8 @@ fn assemble<'a>(documents: Vec<Arc<str>>, groups: Vec<Group<'a>>, roots: &[usize
         let label = lead.labels.iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
         let Some(&(label, _)) = label else { continue };
         let key = lead.key;
-        merged.keys.extend(groups.iter().map(|group| (group.key, merged.things.len())));
-        merged.things.push(Thing { key, label, rows: joined_rows(groups) });
+        merged.keys.extend(groups.iter().map(|group| (group.key, merged.entities.len())));
+        merged.entities.push(MergedEntity { key, label, rows: joined_rows(groups) });
     }
     merged
 }

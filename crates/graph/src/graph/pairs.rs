@@ -1,15 +1,15 @@
-//! Edges: things named in one passage, more so in one sentence, and more often than chance would have it.
+//! Edges: entities that occur in the same passage, or in the same sentence, more often than by chance.
 
-use super::Edge;
-use super::exact::Exact;
+use super::fixed_point::FixedPoint;
 use super::merge::Merged;
+use crate::edge::Edge;
 
-/// Of one passage only the weightiest are paired: pairs grow with the square.
+/// Only the highest-weighted entities of a passage are paired, since pairs grow with the square.
 const MOST_PER_PASSAGE: usize = 24;
-/// What counts for how much, where the same sentence counts 1.
+/// Weights of co-occurrence; the same sentence counts 1.
 const NEXT_SENTENCE: f32 = 0.5;
 const SAME_PASSAGE: f32 = 0.1;
-/// The edges of a node that are kept.
+/// Most edges of a node that are kept.
 const MOST_PER_NODE: u32 = 8;
 
 struct Presence {
@@ -19,12 +19,12 @@ struct Presence {
     sentences: u32,
 }
 
-/// The edges between nodes, where `place` gives each thing's node.
-pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
-    let presences = presences(merged, place);
-    let mut frequencies = vec![Exact::default(); place.len()];
+/// Returns the edges between nodes. `index` holds each entity's node.
+pub fn edges(merged: &Merged<'_>, index: &[u32]) -> Vec<Edge> {
+    let presences = presences(merged, index);
+    let mut frequencies = vec![FixedPoint::default(); index.len()];
     let mut pairs: Vec<(u64, f32)> = Vec::new();
-    let mut total = Exact::default();
+    let mut total = FixedPoint::default();
     for passage in presences.chunk_by(|one, next| one.passage == next.passage) {
         let all = passage.iter().fold(0, |all, presence| all | presence.sentences);
         total += times(all);
@@ -39,18 +39,18 @@ pub fn edges(merged: &Merged<'_>, place: &[u32]) -> Vec<Edge> {
     let total = total.value();
     pairs.sort_unstable_by_key(|pair| pair.0);
     let edges = pairs.chunk_by(|one, next| one.0 == next.0).map(|same| {
-        let together = same.iter().map(|(_, times)| *times).sum::<Exact>().value();
+        let together = same.iter().map(|(_, times)| *times).sum::<FixedPoint>().value();
         let (source, target) = ((same[0].0 >> 32) as u32, same[0].0 as u32);
         let expected = frequencies[source as usize].value() * frequencies[target as usize].value() / total;
         Edge { source, target, strength: strength(together, expected, total) }
     });
-    prune(edges.filter(|edge| edge.strength > 0.0).collect(), place.len(), MOST_PER_NODE)
+    prune(edges.filter(|edge| edge.strength > 0.0).collect(), index.len(), MOST_PER_NODE)
 }
 
-fn presences(merged: &Merged<'_>, place: &[u32]) -> Vec<Presence> {
+fn presences(merged: &Merged<'_>, index: &[u32]) -> Vec<Presence> {
     let mut presences: Vec<Presence> = Vec::new();
-    for (thing, &node) in merged.things.iter().zip(place) {
-        presences.extend(thing.rows.iter().map(|row| Presence {
+    for (entity, &node) in merged.entities.iter().zip(index) {
+        presences.extend(entity.rows.iter().map(|row| Presence {
             passage: (row.document, row.passage),
             node,
             weight: row.weight,
@@ -67,7 +67,7 @@ fn times(sentences: u32) -> f32 {
     sentences.count_ones() as f32 + SAME_PASSAGE
 }
 
-/// How often two things come together: in one sentence, in sentences next to each other, in the passage at all.
+/// Returns how often two entities occur together: in a sentence, in neighbouring sentences, or only in the passage.
 fn together(one: u32, other: u32) -> f32 {
     let same = one & other;
     let next = (one << 1 | one >> 1) & other & !same;
@@ -78,14 +78,15 @@ fn pair(one: u32, other: u32) -> u64 {
     u64::from(one.min(other)) << 32 | u64::from(one.max(other))
 }
 
-/// Normalised pointwise mutual information, damped since it favours the rare, times how sure the count makes it.
+/// Returns the normalised pointwise mutual information, damped because it favours rare entities, times a confidence
+/// that grows with the count.
 fn strength(together: f32, expected: f32, total: f32) -> f32 {
     let information = (together / expected).ln() / (1.0 + total / together).ln();
     let sureness = together / (together + 2.0);
     (information.max(0.0).sqrt() * sureness).clamp(0.0, 1.0)
 }
 
-/// Keeps an edge where it is among the strongest `most` of either end.
+/// Keeps an edge if it is among the strongest `most` of either end.
 pub fn prune(mut edges: Vec<Edge>, nodes: usize, most: u32) -> Vec<Edge> {
     edges.sort_by(|a, b| {
         b.strength.total_cmp(&a.strength).then_with(|| (a.source, a.target).cmp(&(b.source, b.target)))

@@ -1,9 +1,10 @@
-//! Parts of a graph that a person can look at.
+//! Parts of a graph, small enough to be drawn.
 
 use super::pairs::prune;
-use super::{Edge, Graph, Node};
+use super::{Graph, Node};
+use crate::edge::Edge;
 
-/// Legible: each node shows its strongest few edges.
+/// Each node shows only its strongest edges, so that the drawing stays legible.
 const MOST_PER_NODE: u32 = 4;
 
 /// Some nodes of a graph, the strongest first, and the edges among them.
@@ -18,26 +19,26 @@ impl Graph {
         self.view((0..self.nodes.len()).take(limit))
     }
 
-    /// The strongest nodes that a document names.
+    /// Returns the strongest nodes that a document mentions.
     pub fn of_document(&self, document: &str, limit: usize) -> View<'_> {
-        let names = |place: &usize| {
-            let documents = &self.nodes[*place].documents;
+        let names = |index: &usize| {
+            let documents = &self.nodes[*index].documents;
             documents.binary_search_by(|name| (**name).cmp(document)).is_ok()
         };
         self.view((0..self.nodes.len()).filter(names).take(limit))
     }
 
-    /// A node and its strongest neighbours.
+    /// Returns a node and its strongest neighbours.
     pub fn around(&self, id: &str, limit: usize) -> View<'_> {
-        let Some(&center) = self.places.get(id) else { return self.view(std::iter::empty()) };
-        let near = self.near(center).into_iter().map(|(_, place)| place);
+        let Some(&center) = self.indexes.get(id) else { return self.view(std::iter::empty()) };
+        let near = self.near(center).into_iter().map(|(_, index)| index);
         self.view(std::iter::once(center as usize).chain(near).take(limit))
     }
 
-    /// All that a node is connected to, and how strongly; the strongest first.
+    /// Returns the neighbours of a node with the strength of each edge, the strongest first.
     pub fn neighbours(&self, id: &str) -> Vec<(f32, &Node)> {
-        let near = self.place(id).map(|center| self.near(center)).unwrap_or_default();
-        near.into_iter().map(|(strength, place)| (strength, &self.nodes[place])).collect()
+        let near = self.index(id).map(|center| self.near(center)).unwrap_or_default();
+        near.into_iter().map(|(strength, index)| (strength, &self.nodes[index])).collect()
     }
 
     fn near(&self, center: u32) -> Vec<(f32, usize)> {
@@ -47,15 +48,15 @@ impl Graph {
         near
     }
 
-    fn view(&self, places: impl Iterator<Item = usize>) -> View<'_> {
-        let mut places: Vec<usize> = places.collect();
-        places.sort_unstable();
+    fn view(&self, indexes: impl Iterator<Item = usize>) -> View<'_> {
+        let mut indexes: Vec<usize> = indexes.collect();
+        indexes.sort_unstable();
         let mut shown = vec![false; self.nodes.len()];
-        places.iter().for_each(|&place| shown[place] = true);
+        indexes.iter().for_each(|&index| shown[index] = true);
         let inside = |edge: &&Edge| shown[edge.source as usize] && shown[edge.target as usize];
         let edges = self.edges.iter().filter(inside).copied().collect();
         View {
-            nodes: places.into_iter().map(|place| &self.nodes[place]).collect(),
+            nodes: indexes.into_iter().map(|index| &self.nodes[index]).collect(),
             edges: prune(edges, self.nodes.len(), MOST_PER_NODE),
         }
     }

@@ -1,5 +1,5 @@
-//! The product with blocks on AVX2: eight columns side by side. Products of four bits cannot saturate; those of
-//! eight bits are taken of magnitudes, which cannot either.
+//! The product with blocks on AVX2: eight columns at a time. Products of four-bit weights cannot saturate; those of
+//! eight-bit weights use magnitudes, which cannot either.
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 
 pub(super) fn times_panel(bits: Bits, blocks: &[u8], rows: &BlockRows, out: &mut [f32]) {
     for (row, out) in out.chunks_exact_mut(BLOCK).enumerate() {
-        // SAFETY: an `Isa` of this kind exists only where these instructions work.
+        // SAFETY: an `Isa` of this kind exists only if these instructions work.
         unsafe { one_row(bits, blocks, rows.row(row), out) }
     }
 }
@@ -52,7 +52,7 @@ fn one_row(bits: Bits, blocks: &[u8], row: BlockRow<'_>, out: &mut [f32]) {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn four_bits(block: *const u8, part: usize, bytes: *const u8) -> __m256i {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let quants = block.add(Bits::Four.scale_bytes() + part / 2 * 256 + part % 2 * 32);
         let mask = _mm256_set1_epi8(15);
@@ -77,7 +77,7 @@ unsafe fn four_bits(block: *const u8, part: usize, bytes: *const u8) -> __m256i 
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn eight_bits(block: *const u8, part: usize, bytes: *const u8) -> __m256i {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let quants = block.add(Bits::Eight.scale_bytes() + part / 2 * 512 + part % 2 * 32);
         let mut dot = _mm256_setzero_si256();

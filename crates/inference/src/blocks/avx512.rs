@@ -1,4 +1,4 @@
-//! The product with blocks on AVX-512: sixteen columns side by side, up to four rows for each weight that is read.
+//! The product with blocks on AVX-512: sixteen columns at a time, and up to four rows for each weight that is read.
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
@@ -11,7 +11,7 @@ pub(super) fn times_panel(bits: Bits, blocks: &[u8], rows: &BlockRows, out: &mut
     while first < rows.rows {
         let count = (rows.rows - first).min(4);
         let out = &mut out[first * BLOCK..][..count * BLOCK];
-        // SAFETY: an `Isa` of this kind exists only where these instructions work.
+        // SAFETY: an `Isa` of this kind exists only if these instructions work.
         unsafe {
             match count {
                 4 => some_rows::<4>(bits, blocks, std::array::from_fn(|row| rows.row(first + row)), out),
@@ -62,7 +62,7 @@ unsafe fn four_bits<const ROWS: usize>(
     rows: &[BlockRow<'_>; ROWS],
     sums: &mut [[__m512; 2]; ROWS],
 ) {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let scales = _mm512_cvtph_ps(_mm256_loadu_si256(block.add(half * 32).cast()));
         let mins = _mm512_cvtph_ps(_mm256_loadu_si256(block.add(64 + half * 32).cast()));
@@ -98,7 +98,7 @@ unsafe fn eight_bits<const ROWS: usize>(
     rows: &[BlockRow<'_>; ROWS],
     sums: &mut [[__m512; 2]; ROWS],
 ) {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let scales = _mm512_cvtph_ps(_mm256_loadu_si256(block.add(half * 32).cast()));
         let quants = block.add(Bits::Eight.scale_bytes() + half * 512);

@@ -1,5 +1,5 @@
-//! Repacks a tensor of a file into panels of blocks: four-bit kinds and Q8_0 as they are, all others rounded to
-//! eight bits with a scale for each 32.
+//! Repacks a tensor of a file into panels of blocks: four-bit kinds and Q8_0 as they are, all others rounded to eight
+//! bits with a scale for each 32.
 
 use super::{Bits, BlockMatrix};
 use crate::ModelError;
@@ -9,7 +9,7 @@ use crate::tensor_kind::{FourBitBlock, TensorKind, f16_to_f32};
 use std::ops::Range;
 
 impl BlockMatrix {
-    /// `read` gives the stored bytes of some of the tensor's rows, which are the matrix's columns.
+    /// `read` returns the stored bytes of a range of the tensor's rows, which are the matrix's columns.
     pub fn load(
         kind: TensorKind,
         columns: usize,
@@ -44,7 +44,7 @@ impl BlockMatrix {
         Ok(matrix)
     }
 
-    /// Gives the scale with which the whole column becomes bytes.
+    /// Returns the scale with which the whole column becomes bytes.
     fn pack_column(&mut self, kind: TensorKind, panel: usize, lane: usize, bytes: &[u8]) -> f32 {
         let block_bytes = self.bits.block_bytes();
         let panel_bytes = self.depth / BLOCK * block_bytes;
@@ -84,7 +84,7 @@ impl BlockMatrix {
     }
 }
 
-/// Gives the largest magnitude in the block.
+/// Returns the largest magnitude in the block.
 fn put_four_bits(to: &mut [u8], lane: usize, block: &FourBitBlock) -> f32 {
     let (scale, min) = (f32_to_f16(block.scale), f32_to_f16(block.min));
     to[2 * lane..][..2].copy_from_slice(&scale.to_le_bytes());
@@ -98,7 +98,7 @@ fn put_four_bits(to: &mut [u8], lane: usize, block: &FourBitBlock) -> f32 {
     min.abs().max((15.0 * scale + min).abs())
 }
 
-/// Gives the largest magnitude in the block.
+/// Returns the largest magnitude in the block.
 fn put_eight_bits(to: &mut [u8], lane: usize, scale: u16, quants: &[u8; BLOCK]) -> f32 {
     to[2 * lane..][..2].copy_from_slice(&scale.to_le_bytes());
     let to = &mut to[Bits::Eight.scale_bytes()..];
@@ -119,7 +119,7 @@ fn to_eight_bits(weights: &[f32]) -> (u16, [u8; BLOCK]) {
     (scale, std::array::from_fn(|i| if step > 0.0 { quant(weights[i]) } else { ZERO as u8 }))
 }
 
-/// To the nearest half float, ties to even; what is too large becomes infinite.
+/// Converts to the nearest half float, ties to even. Too large values become infinite.
 fn f32_to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;
@@ -131,7 +131,7 @@ fn f32_to_f16(value: f32) -> u16 {
         return sign | 0x7c00;
     }
     if magnitude < 6.103_515_6e-5 {
-        // Counted in the smallest steps; the addition rounds.
+        // A subnormal number, in units of the smallest step; the addition rounds.
         return sign | ((magnitude + 0.5).to_bits() - 0.5f32.to_bits()) as u16;
     }
     let bits = magnitude.to_bits() - (112 << 23);

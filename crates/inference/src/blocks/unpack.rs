@@ -1,4 +1,4 @@
-//! A panel of blocks as the bytes that `linear` multiplies: each column rounded to one scale of its own.
+//! Unpacks a panel of blocks into the bytes that `linear` multiplies: each column is rounded with a scale of its own.
 
 use super::{Bits, BlockMatrix};
 use crate::elementwise::ZERO;
@@ -9,7 +9,7 @@ use crate::simd::vectorized;
 static NO_BIAS: [f32; BLOCK] = [0.0; BLOCK];
 
 impl BlockMatrix {
-    /// Unpacks a panel into `bytes`, which hold `32 · depth`.
+    /// Unpacks a panel into `bytes`, which must hold `32 · depth`.
     pub fn unpack<'a>(&'a self, isa: Isa, index: usize, bytes: &'a mut [i8]) -> Panels<'a> {
         self.unpack_bytes(isa, index, bytes);
         Panels {
@@ -33,8 +33,8 @@ impl BlockMatrix {
     }
 }
 
-/// `factor · quant + term`, in 256ths, is a column's byte. Sixteen bits that overflow in between are right in the
-/// end, since the result fits. Each stands four times, for the four bytes of a column.
+/// Factors and terms with which quants become bytes: `(factor · quant + term) / 256`. Sixteen bits may overflow in
+/// between, but the result fits. Each factor and term is repeated four times, for the four bytes of a column.
 struct Lines {
     factors: [i16; 4 * BLOCK],
     terms: [i16; 4 * BLOCK],
@@ -54,7 +54,7 @@ impl Lines {
         lines
     }
 
-    /// Four bytes of each of 16 columns, those of one half of a panel.
+    /// Writes four bytes of each of the 16 columns of one half of a panel.
     #[inline(always)]
     fn apply(&self, half: usize, quants: impl Fn(usize) -> u8, bytes: &mut [i8]) {
         let factors = &self.factors[half * 64..][..64];
@@ -65,12 +65,12 @@ impl Lines {
     }
 }
 
-/// Half floats times `units`, rounded to whole numbers.
+/// Returns half floats times `units`, rounded to integers.
 #[inline(always)]
 fn rounded(halves: &[u8], units: &[f32; BLOCK]) -> [i16; BLOCK] {
-    /// 1.5 · 2²³: a sum with it has no bit left for a fraction.
+    /// 1.5 · 2²³: adding it leaves no bit for a fraction.
     const ROUNDER: f32 = 12_582_912.0;
-    /// Brings the exponent of a half float to that of a float.
+    /// Converts the exponent of a half float to that of a float.
     const REBIAS: f32 = (1u128 << 112) as f32;
     let mut numbers = [0; BLOCK];
     for i in 0..BLOCK {

@@ -1,16 +1,16 @@
-//! Attention over the keys and values of a whole conversation, kept as bytes.
+//! Attention over the keys and values of a whole conversation, stored as bytes.
 //!
-//! Each key and each value is rounded to bytes with its own scale as it is appended, and laid out as the right
-//! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale
-//! is multiplied into the weight that attention gives it, which costs nothing: its logarithm is added to the logit.
+//! Each key and each value is rounded to bytes with its own scale when it is appended, and stored as the right
+//! operand of the two products: keys in panels of 32 positions, values in panels of 32 dimensions. A value's scale is
+//! multiplied into the weight that attention gives it at no cost: its logarithm is added to the logit.
 
 mod key_values;
 
 pub(super) use key_values::{KeyValues, MAX_DIMENSION};
 
-use crate::kernel::{Aligned, BLOCK, Left, Nothing, Right, Session, Sums};
+use crate::kernel::{Aligned, BLOCK, Left, NoWork, Right, Session, Sums};
 use crate::linear::stride as stride_of;
-use crate::rescale::{Out, Scales, Then, rescale};
+use crate::rescale::{Epilogue, Out, Scales, rescale};
 use crate::simd::{Floats, LANES, vectorized};
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ const UNIT_SCALES: [f32; BLOCK] = [1.0; BLOCK];
 /// Depth of the second product in one step of every kernel.
 const STEP: usize = 64;
 
-/// What attention writes in between; kept from call to call.
+/// Buffers of attention, reused from call to call.
 pub(crate) struct Scratch {
     sums: Aligned<i32>,
     weights: Aligned<u8>,
@@ -34,14 +34,14 @@ impl Scratch {
     }
 }
 
-/// Up to 32 queries of one head, as bytes with their scales (which also hold the factor of the logits).
+/// Up to 32 queries of one head as bytes, with their scales, which include the factor of the logits.
 pub(crate) type Queries<'a> = (Left<'a>, [f32; BLOCK]);
 
-/// For each of `rows` queries, which `queries` gives in blocks, the mean of the values in the first positions, as many as it
-/// has `seen`, weighted by how well their keys match.
+/// Writes for each of `rows` queries, given in blocks by `queries`, the mean of the values at the first `seen`
+/// positions, weighted by how well their keys match.
 ///
-/// The weights of a block are multiplied with the values only when the next block's queries have been multiplied with the
-/// keys: tiles that are loaded just after they were written have to wait.
+/// The weights of a block are multiplied with the values only after the next block's queries have been multiplied
+/// with the keys, because loading a tile right after it was written stalls.
 pub(crate) fn attend<'q>(
     session: &Session,
     past: &KeyValues,
@@ -51,7 +51,7 @@ pub(crate) fn attend<'q>(
     scratch: &mut Scratch,
     mut out: Out<'_>,
 ) {
-    let mut weighed: Option<Weighed> = None;
+    let mut weighed: Option<WeighedBlock> = None;
     for first in (0..rows).step_by(BLOCK) {
         let block = first..rows.min(first + BLOCK);
         let (bytes, scales) = queries(block.clone());
@@ -84,24 +84,24 @@ pub(crate) fn attend<'q>(
                 &mut steps[some],
             );
         }
-        weighed = Some(Weighed { block, positions: end, weight_stride, steps });
+        weighed = Some(WeighedBlock { block, positions: end, weight_stride, steps });
     }
     if let Some(weighed) = weighed {
         scratch.gather(session, past, &weighed, out.at(weighed.block.start, 0));
     }
 }
 
-/// A block of queries whose weights are known.
-struct Weighed {
+/// A block of queries whose weights are computed.
+struct WeighedBlock {
     block: Range<usize>,
     positions: usize,
     weight_stride: usize,
-    /// What one step of each row's bytes is worth.
+    /// The value of one step of each row's bytes.
     steps: [f32; BLOCK],
 }
 
 impl Scratch {
-    /// Queries times the keys of the first positions: rows of sums, so far apart as it returns.
+    /// Multiplies queries with the keys of the first positions. Returns the distance between the rows of sums.
     fn compare(&mut self, session: &Session, past: &KeyValues, queries: Left<'_>, positions: usize) -> usize {
         assert!(queries.depth == past.dimension && positions <= past.capacity);
         let stride = stride_of(positions);
@@ -111,22 +111,22 @@ impl Scratch {
         stride
     }
 
-    /// Weights times values.
-    fn gather(&mut self, session: &Session, past: &KeyValues, weighed: &Weighed, mut out: Out<'_>) {
-        let Weighed { block, positions, weight_stride, steps } = weighed;
+    /// Multiplies weights with values.
+    fn gather(&mut self, session: &Session, past: &KeyValues, weighed: &WeighedBlock, mut out: Out<'_>) {
+        let WeighedBlock { block, positions, weight_stride, steps } = weighed;
         let (rows, depth) = (block.len(), *positions);
         let weights = Left { bytes: &self.weights, stride: *weight_stride, rows, depth };
         for part in 0..past.dimension / BLOCK {
             let bytes = &past.values[part * past.capacity * BLOCK..][..depth * BLOCK];
             let values = Right { bytes, start: &NO_START, narrow: false };
-            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut Nothing);
+            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut NoWork);
             let scales = Scales { rows: &steps[..rows], columns: &UNIT_SCALES, bias: &NO_BIAS };
-            rescale(session.isa(), &self.block.0, scales, Then::Set, out.at(0, part * BLOCK));
+            rescale(session.isa(), &self.block.0, scales, Epilogue::Set, out.at(0, part * BLOCK));
         }
     }
 }
 
-/// Products of queries with the keys of some positions, which become logits, and what is known of those positions.
+/// Products of queries with the keys of some positions, which become logits, and the scales of those positions.
 struct Logits<'a> {
     sums: &'a mut [i32],
     stride: usize,
@@ -136,9 +136,9 @@ struct Logits<'a> {
 }
 
 vectorized! {
-    /// The weights of up to sixteen queries as bytes, of which the highest of a row is 255: softmax, but with powers of two.
-    /// What is not `seen` has none. `steps` becomes what one step of a row's bytes is worth, if the weights, each
-    /// times its inverse, are to sum up to one.
+    /// Computes the weights of up to sixteen queries as bytes: a softmax with powers of two, in which the highest of
+    /// a row is 255. Positions that are not `seen` get no weight. `steps` gets the value of one step of a row's
+    /// bytes, such that the weights, each times its inverse scale, sum to one.
     fn weigh(
         logits: Logits<'_>,
         scales: &[f32],
@@ -189,10 +189,10 @@ vectorized! {
     }
 }
 
-/// A logit that no softmax gives any weight.
+/// A logit that gets no weight in any softmax.
 const HIDDEN: f32 = -1e30;
 
-/// What is added to sixteen logits, from one of the first places on: the last of them are not seen.
+/// Added to sixteen logits from some index on, to hide the last of them.
 static EDGE: [f32; 2 * LANES] = {
     let mut edge = [0.0; 2 * LANES];
     let mut lane = LANES;
@@ -203,7 +203,7 @@ static EDGE: [f32; 2 * LANES] = {
     edge
 };
 
-/// Hides all logits but the first.
+/// Hides all logits but the first `seen`.
 #[inline(always)]
 fn hide<V: Floats>(logits: &mut [i32], seen: usize) {
     let mut shown = seen % LANES;
@@ -234,7 +234,7 @@ mod tests {
             for position in 0..positions {
                 past.set_keys(kernel.0, position, &vector(position), dimension);
             }
-            // Values one by one, and then many at once, beginning between two groups of four.
+            // Values one by one, and then many at once, starting between two groups of four.
             let many: Vec<f32> = (7..positions).flat_map(|position| vector(position + 1000)).collect();
             past.set_values(kernel.0, 7, &many, dimension);
             for position in 0..7 {

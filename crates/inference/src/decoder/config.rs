@@ -14,7 +14,7 @@ pub(super) struct Config {
     pub head_dimension: usize,
     pub epsilon: f32,
     pub context: usize,
-    /// Turns per position of each pair of a head's dimensions, in radians.
+    /// Rotation per position of each pair of a head's dimensions, in radians.
     pub frequencies: Vec<f32>,
 }
 
@@ -70,13 +70,13 @@ impl Config {
         Ok(())
     }
 
-    /// Heads that share keys.
+    /// Returns the number of query heads that share a key head.
     pub fn group(&self) -> usize {
         self.heads / self.key_heads
     }
 }
 
-/// With the file's base, a linear scaling, and the divisors that files with Llama 3's scaling carry.
+/// Returns the frequencies: from the file's base, a linear scaling, and the divisors of files with Llama 3's scaling.
 fn frequencies(file: &Gguf, dimension: usize) -> Result<Vec<f32>, ModelError> {
     let base = file.f32("llama.rope.freq_base")?.unwrap_or(10_000.0);
     let scaling = match file.string("llama.rope.scaling.type")? {

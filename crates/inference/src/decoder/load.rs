@@ -1,4 +1,4 @@
-//! Loads a model from its file, layers side by side on all processors.
+//! Loads a model from its file, several layers in parallel.
 
 use super::config::Config;
 use super::{Decoder, Layer, rope};
@@ -23,7 +23,7 @@ impl Decoder {
         let tokenizer = TextTokenizer::from_gguf(&file)?;
         let fingerprint =
             fingerprint(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
-        let source = Source { file: &file, config: &config };
+        let source = TensorReader { file: &file, config: &config };
         let embeddings = source.embeddings(tokenizer.len())?;
         let output = match file.tensor("output.weight") {
             Some(tensor) => Some(source.load(tensor, tokenizer.len(), config.hidden)?),
@@ -56,12 +56,12 @@ fn fingerprint(path: &Path) -> io::Result<String> {
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
-    pub file: &'a Gguf,
-    pub config: &'a Config,
+struct TensorReader<'a> {
+    file: &'a Gguf,
+    config: &'a Config,
 }
 
-impl Source<'_> {
+impl TensorReader<'_> {
     fn layers(self, threads: usize) -> Result<Vec<Layer>, ModelError> {
         let next = AtomicUsize::new(0);
         let loaded = Mutex::new(Vec::new());
@@ -106,7 +106,7 @@ impl Source<'_> {
         self.matrix("token_embd.weight", tokens, self.config.hidden)
     }
 
-    pub(super) fn vector(self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
+    fn vector(self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
         let tensor = self.file.required_tensor(name)?;
         check(tensor, 1, len)?;
         let mut values = vec![0.0; len];
@@ -123,7 +123,7 @@ impl Source<'_> {
         BlockMatrix::load(tensor.kind, rows, columns, |rows| self.file.read_rows(tensor, rows))
     }
 
-    /// Weights whose products are turned by positions: see `rope`.
+    /// Loads weights whose products are rotated by position: see `rope`.
     fn rotated(self, name: &str, rows: usize, columns: usize) -> Result<BlockMatrix, ModelError> {
         let tensor = self.file.required_tensor(name)?;
         check(tensor, rows, columns)?;
@@ -136,7 +136,7 @@ impl Source<'_> {
     }
 }
 
-pub(super) fn check(tensor: &Tensor, rows: usize, columns: usize) -> Result<(), ModelError> {
+fn check(tensor: &Tensor, rows: usize, columns: usize) -> Result<(), ModelError> {
     if (tensor.rows, tensor.columns) == (rows, columns) {
         return Ok(());
     }

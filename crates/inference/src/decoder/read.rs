@@ -1,53 +1,59 @@
-//! Reading: many tokens of one sequence at once. Each thread takes its rows through a layer on its own; what they
-//! must wait for is that all have left their keys and values.
+//! Reads many tokens of one sequence at once. Each thread takes its rows through a layer on its own, and waits only
+//! until all threads have stored their keys and values.
 
 use super::attention::{self, KeyValues};
 use super::{Decoder, Layer, Sequence, rope};
 use crate::blocks::BlockMatrix;
-use crate::crew::Crew;
 use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Pair, Session};
 use crate::linear::{self, ByteRows, stride};
-use crate::rescale::{Out, Then};
+use crate::rescale::{Epilogue, Out};
+use crate::task_pool::TaskPool;
 use std::ops::Range;
 
-/// Rows that one thread takes at a time: what is between two products then stays in its cache.
+/// Rows that one thread takes at a time, few enough that the values between two products stay in its cache.
 const ROWS: usize = 128;
 
 impl Decoder {
-    /// Reads tokens at the end of `sequence`; gives what the model expects behind the last one, as the values before
-    /// the output.
-    pub fn read(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32]) -> Vec<f32> {
-        self.read_each(crew, sequence, tokens).pop().unwrap_or_default()
+    /// Appends tokens to `sequence`. Returns the hidden state after the last one, from which `logits` computes the
+    /// next token.
+    pub fn read(&self, pool: &TaskPool, sequence: &mut Sequence, tokens: &[u32]) -> Vec<f32> {
+        self.read_each(pool, sequence, tokens).pop().unwrap_or_default()
     }
 
-    /// The same, behind each of them.
-    pub fn read_each(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32]) -> Vec<Vec<f32>> {
+    /// Like `read`, but returns the hidden state after each token.
+    pub fn read_each(&self, pool: &TaskPool, sequence: &mut Sequence, tokens: &[u32]) -> Vec<Vec<f32>> {
         assert!(sequence.len() + tokens.len() <= sequence.capacity);
-        let share = tokens.len().div_ceil(crew.threads()).next_multiple_of(BLOCK).min(ROWS);
+        let share = tokens.len().div_ceil(pool.threads()).next_multiple_of(BLOCK).min(ROWS);
         let mut expected = Vec::with_capacity(tokens.len());
-        for tokens in tokens.chunks(share * crew.threads()) {
-            let parts = self.read_some(crew, sequence, tokens, share);
+        for tokens in tokens.chunks(share * pool.threads()) {
+            let parts = self.read_some(pool, sequence, tokens, share);
             let rows = parts.iter().flat_map(|rows| rows.hidden.chunks_exact(self.config.hidden));
             expected.extend(rows.map(<[f32]>::to_vec));
         }
         expected
     }
 
-    fn read_some(&self, crew: &Crew, sequence: &mut Sequence, tokens: &[u32], share: usize) -> Vec<Rows> {
+    fn read_some(
+        &self,
+        pool: &TaskPool,
+        sequence: &mut Sequence,
+        tokens: &[u32],
+        share: usize,
+    ) -> Vec<PromptRows> {
         let first = sequence.len();
-        let mut parts: Vec<Rows> =
-            (first..).step_by(share).zip(tokens.chunks(share)).map(Rows::new).collect();
-        crew.each_item(&mut parts, |_, rows| {
+        let mut parts: Vec<PromptRows> =
+            (first..).step_by(share).zip(tokens.chunks(share)).map(PromptRows::new).collect();
+        pool.each_item(&mut parts, |_, rows| {
             let session = self.kernel.session();
             rows.embed(self);
             rows.project(self, &session, &self.layers[0]);
         });
         for (index, layer) in self.layers.iter().enumerate() {
             let past = &mut sequence.past[index];
-            crew.each_item(past, |head, past| parts.iter().for_each(|rows| rows.remember(self, head, past)));
+            pool.each_item(past, |head, past| parts.iter().for_each(|rows| rows.remember(self, head, past)));
             let past = &sequence.past[index];
-            crew.each_item(&mut parts, |_, rows| {
+            pool.each_item(&mut parts, |_, rows| {
                 let session = self.kernel.session();
                 rows.attend(self, &session, layer, past);
                 rows.feed_forward(self, &session, layer);
@@ -61,8 +67,8 @@ impl Decoder {
     }
 }
 
-/// Some neighbouring tokens on their way through the layers.
-struct Rows {
+/// Consecutive tokens of a prompt, as rows that pass through the layers.
+struct PromptRows {
     first: usize,
     tokens: Vec<u32>,
     /// For each row the cosines and sines of its position.
@@ -71,7 +77,7 @@ struct Rows {
     normal: Vec<f32>,
     bytes: ByteRows,
     product: Product,
-    /// `[row][head][dimension]`, as `keys`, `values` and `context`.
+    /// `[row][head][dimension]`, like `keys`, `values` and `context`.
     queries: ByteRows,
     keys: Vec<f32>,
     values: Vec<f32>,
@@ -80,7 +86,7 @@ struct Rows {
     attention: attention::Scratch,
 }
 
-impl Rows {
+impl PromptRows {
     fn new((first, tokens): (usize, &[u32])) -> Self {
         Self {
             first,
@@ -115,30 +121,30 @@ impl Rows {
         self.inner.resize(count * stride(config.inner), 0.0);
     }
 
-    /// Queries, keys and values of a layer.
+    /// Computes queries, keys and values of a layer.
     fn project(&mut self, model: &Decoder, session: &Session, layer: &Layer) {
         let (config, isa, count) = (&model.config, session.isa(), self.tokens.len());
         let dimension = config.head_dimension;
         self.normalize(model, session, &layer.attention_norm);
-        self.product.rows(session, &self.bytes, &layer.query, Then::Set, &mut self.context);
-        self.product.rows(session, &self.bytes, &layer.key, Then::Set, &mut self.keys);
-        self.product.rows(session, &self.bytes, &layer.value, Then::Set, &mut self.values);
-        let turn = |values: &mut [f32], heads: usize| {
+        self.product.rows(session, &self.bytes, &layer.query, Epilogue::Set, &mut self.context);
+        self.product.rows(session, &self.bytes, &layer.key, Epilogue::Set, &mut self.keys);
+        self.product.rows(session, &self.bytes, &layer.value, Epilogue::Set, &mut self.values);
+        let rotate = |values: &mut [f32], heads: usize| {
             for (row, angles) in
                 values.chunks_exact_mut(heads * dimension).zip(self.angles.chunks_exact(dimension))
             {
                 row.chunks_exact_mut(dimension).for_each(|head| rope::rotate(isa, head, angles));
             }
         };
-        turn(&mut self.context, config.heads);
-        turn(&mut self.keys, config.key_heads);
+        rotate(&mut self.context, config.heads);
+        rotate(&mut self.keys, config.key_heads);
         let factor = 1.0 / (dimension as f32).sqrt();
         // Blocks of rows are read to their end.
         self.queries.reset(count.next_multiple_of(BLOCK) * config.heads, dimension);
         self.queries.set_all(isa, &self.context, dimension, factor);
     }
 
-    /// Leaves the keys and values of one head.
+    /// Stores the keys and values of one head.
     fn remember(&self, model: &Decoder, head: usize, past: &mut KeyValues) {
         let (isa, dimension) = (model.kernel.0, model.config.head_dimension);
         let width = model.config.key_heads * dimension;
@@ -161,17 +167,17 @@ impl Rows {
         }
         self.bytes.reset(count, width);
         self.bytes.set_all(isa, &self.context, width, 1.0);
-        self.product.rows(session, &self.bytes, &layer.attention_output, Then::Add, &mut self.hidden);
+        self.product.rows(session, &self.bytes, &layer.attention_output, Epilogue::Add, &mut self.hidden);
     }
 
     fn feed_forward(&mut self, model: &Decoder, session: &Session, layer: &Layer) {
         let (inner, isa, count) = (model.config.inner, session.isa(), self.tokens.len());
         self.normalize(model, session, &layer.feed_forward_norm);
-        self.product.rows(session, &self.bytes, &layer.gate, Then::Set, &mut self.inner);
-        self.product.rows(session, &self.bytes, &layer.up, Then::Gate, &mut self.inner);
+        self.product.rows(session, &self.bytes, &layer.gate, Epilogue::Set, &mut self.inner);
+        self.product.rows(session, &self.bytes, &layer.up, Epilogue::Gate, &mut self.inner);
         self.bytes.reset(count, inner);
         self.bytes.set_all(isa, &self.inner, stride(inner), 1.0);
-        self.product.rows(session, &self.bytes, &layer.down, Then::Add, &mut self.hidden);
+        self.product.rows(session, &self.bytes, &layer.down, Epilogue::Add, &mut self.hidden);
     }
 
     fn normalize(&mut self, model: &Decoder, session: &Session, weight: &[f32]) {
@@ -195,7 +201,7 @@ impl Product {
         session: &Session,
         left: &ByteRows,
         matrix: &BlockMatrix,
-        then: Then,
+        then: Epilogue,
         out: &mut [f32],
     ) {
         let stride = out.len() / left.all().range.len();

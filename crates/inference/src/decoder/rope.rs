@@ -1,18 +1,19 @@
-//! Positions as rotations: each pair of a head's dimensions turns by the position times its frequency.
+//! Rotary position embeddings: each pair of a head's dimensions is rotated by the position times its frequency.
 //!
-//! Files keep a pair's two dimensions side by side. The weights of queries and keys are read so that the first ones
-//! of all pairs come before the second ones, which changes no product of the two and lets sixteen pairs turn at once.
+//! Files store the two dimensions of a pair side by side. The weights of queries and keys are read so that the first
+//! dimensions of all pairs come before the second ones. This changes no product of the two, and lets sixteen pairs be
+//! rotated at once.
 
 use crate::simd::{LANES, vectorized};
 
-/// Row of the file that becomes this row of the weights.
+/// Returns the row of the file that becomes this row of the weights.
 pub(super) fn source_row(row: usize, dimension: usize) -> usize {
     let (head, within) = (row / dimension, row % dimension);
     let half = dimension / 2;
     head * dimension + within % half * 2 + within / half
 }
 
-/// Cosines, then sines, of a position's angles.
+/// Appends the cosines, then the sines, of a position's angles.
 pub(super) fn angles(position: usize, frequencies: &[f32], out: &mut Vec<f32>) {
     let angle = |frequency: &f32| f64::from(position as f32 * *frequency);
     out.extend(frequencies.iter().map(|frequency| angle(frequency).cos() as f32));
@@ -20,7 +21,7 @@ pub(super) fn angles(position: usize, frequencies: &[f32], out: &mut Vec<f32>) {
 }
 
 vectorized! {
-    /// Turns one head.
+    /// Rotates one head.
     pub(super) fn rotate(head: &mut [f32], angles: &[f32]) {
         let half = head.len() / 2;
         let (first, second) = head.split_at_mut(half);

@@ -3,13 +3,13 @@
 /// How the next token is chosen. The default always takes the likeliest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
-    /// 0: always the likeliest; 1: as likely as the model says; more: flatter.
+    /// 0 always takes the likeliest token, 1 samples with the model's probabilities, more makes them flatter.
     pub temperature: f32,
-    /// Only the so many likeliest; 0: all.
+    /// Only this many of the likeliest tokens; 0 for all.
     pub top_k: usize,
-    /// Only the likeliest that together have this probability.
+    /// Only the likeliest tokens that together have this probability.
     pub top_p: f32,
-    /// Divides what speaks for a token that is in the text already; 1: nothing.
+    /// Divides the logits of tokens that are in the text already; 1 changes nothing.
     pub repetition_penalty: f32,
     pub seed: u64,
 }
@@ -20,7 +20,7 @@ impl Default for Sampling {
     }
 }
 
-/// Tokens at the end of the text that the repetition penalty looks at.
+/// Tokens at the end of the text that the repetition penalty applies to.
 const REPETITION_WINDOW: usize = 256;
 
 pub struct Sampler {
@@ -33,9 +33,9 @@ impl Sampler {
         Self { sampling, state: sampling.seed }
     }
 
-    /// The next token after `text`; `logits` are used up.
+    /// Returns the next token after `text`. Overwrites `logits`.
     pub fn choose(&mut self, logits: &mut [f32], text: &[u32]) -> u32 {
-        // A damaged model's numbers may be none: they are as unlikely as can be.
+        // A damaged model may give NaN, which counts as the least likely.
         logits.iter_mut().filter(|logit| logit.is_nan()).for_each(|logit| *logit = f32::MIN);
         self.penalize(logits, text);
         let Sampling { temperature, top_k, top_p, .. } = self.sampling;
@@ -89,7 +89,7 @@ impl Sampler {
         }
     }
 
-    /// At least 0 and below 1, evenly: the splitmix64 generator.
+    /// Returns a uniform number from 0 to below 1, by the splitmix64 generator.
     fn fraction(&mut self) -> f32 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.state;

@@ -1,20 +1,21 @@
-//! Writing: the next token of several sequences at once, so that each weight is fetched from memory once for all.
+//! Writes the next token of several sequences at once, so that each weight is fetched from memory once for all.
 
 use super::attention;
 use super::{Decoder, Layer, Sequence, rope};
 use crate::blocks::{BlockMatrix, BlockRows};
-use crate::crew::Crew;
 use crate::elementwise;
 use crate::kernel::BLOCK;
 use crate::linear::ByteRows;
 use crate::rescale::Out;
+use crate::task_pool::TaskPool;
 use std::ops::Range;
 
 impl Decoder {
-    /// Appends one token to each sequence; gives what the model expects behind it, as the values before the output.
-    pub fn write(&self, crew: &Crew, sequences: &mut [&mut Sequence], tokens: &[u32]) -> Vec<Vec<f32>> {
+    /// Appends one token to each sequence. Returns the hidden state after it, from which `logits` computes the next
+    /// token.
+    pub fn write(&self, pool: &TaskPool, sequences: &mut [&mut Sequence], tokens: &[u32]) -> Vec<Vec<f32>> {
         assert!(sequences.len() == tokens.len());
-        let mut step = Step::new(self, crew, sequences, tokens);
+        let mut step = Step::new(self, pool, sequences, tokens);
         for (index, layer) in self.layers.iter().enumerate() {
             step.attend(layer, index, sequences);
             step.feed_forward(layer);
@@ -25,11 +26,10 @@ impl Decoder {
         step.hidden
     }
 
-    /// How likely each token of the vocabulary is to follow, before any scaling, for each row of what `read` or
-    /// `write` gave.
-    pub fn logits(&self, crew: &Crew, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
+    /// Returns the logits of every token of the vocabulary for each hidden state that `read` or `write` returned.
+    pub fn logits(&self, pool: &TaskPool, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
         let mut step =
-            Step { model: self, crew, bytes: BlockRows::new(), hidden: rows.to_vec(), angles: Vec::new() };
+            Step { model: self, pool, bytes: BlockRows::new(), hidden: rows.to_vec(), angles: Vec::new() };
         step.normalize(&self.output_norm);
         let output = self.output();
         let mut logits = step.product(output);
@@ -38,10 +38,10 @@ impl Decoder {
     }
 }
 
-/// Rows on their way through the layers, one for each sequence.
+/// One row for each sequence, on its way through the layers.
 struct Step<'a> {
     model: &'a Decoder,
-    crew: &'a Crew,
+    pool: &'a TaskPool,
     hidden: Vec<Vec<f32>>,
     bytes: BlockRows,
     /// For each row the cosines and sines of its position.
@@ -49,7 +49,7 @@ struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    fn new(model: &'a Decoder, crew: &'a Crew, sequences: &[&mut Sequence], tokens: &[u32]) -> Self {
+    fn new(model: &'a Decoder, pool: &'a TaskPool, sequences: &[&mut Sequence], tokens: &[u32]) -> Self {
         let mut hidden = vec![vec![0.0; model.config.hidden]; tokens.len()];
         let mut angles = vec![Vec::new(); tokens.len()];
         for (row, sequence) in sequences.iter().enumerate() {
@@ -57,7 +57,7 @@ impl<'a> Step<'a> {
             model.embeddings.column(tokens[row] as usize, &mut hidden[row]);
             rope::angles(sequence.len(), &model.config.frequencies, &mut angles[row]);
         }
-        Self { model, crew, hidden, bytes: BlockRows::new(), angles }
+        Self { model, pool, hidden, bytes: BlockRows::new(), angles }
     }
 
     fn attend(&mut self, layer: &Layer, index: usize, sequences: &mut [&mut Sequence]) {
@@ -76,7 +76,7 @@ impl<'a> Step<'a> {
         }
         let (group, key_heads) = (config.group(), config.key_heads);
         let mut context = vec![0.0; sequences.len() * config.heads * dimension];
-        self.crew.each_chunk(&mut context, group * dimension, |task, out| {
+        self.pool.each_chunk(&mut context, group * dimension, |task, out| {
             let (row, head) = (task / key_heads, task % key_heads);
             let sequence = &sequences[row];
             let mut bytes = ByteRows::new();
@@ -110,7 +110,7 @@ impl<'a> Step<'a> {
         let (isa, rows) = (self.model.kernel.0, self.hidden.len());
         self.normalize(&layer.feed_forward_norm);
         let mut inner = vec![0.0; rows * layer.gate.panels() * BLOCK];
-        self.crew.each_chunk(&mut inner, rows * BLOCK, |panel, gate| {
+        self.pool.each_chunk(&mut inner, rows * BLOCK, |panel, gate| {
             let mut up = vec![0.0; gate.len()];
             layer.gate.times_panel(isa, &self.bytes, panel, gate);
             layer.up.times_panel(isa, &self.bytes, panel, &mut up);
@@ -153,7 +153,7 @@ impl<'a> Step<'a> {
         product
     }
 
-    /// Several products with the same rows, as one piece of work.
+    /// Computes several products with the same rows as one job.
     fn products<const COUNT: usize>(&self, matrices: [&BlockMatrix; COUNT]) -> [Vec<Vec<f32>>; COUNT] {
         let (isa, rows) = (self.model.kernel.0, self.bytes.rows());
         let panels: Vec<(&BlockMatrix, usize)> = matrices
@@ -161,7 +161,7 @@ impl<'a> Step<'a> {
             .flat_map(|matrix| (0..matrix.panels()).map(move |panel| (*matrix, panel)))
             .collect();
         let mut out = vec![0.0; panels.len() * rows * BLOCK];
-        self.crew.each_chunk(&mut out, rows * BLOCK, |task, out| {
+        self.pool.each_chunk(&mut out, rows * BLOCK, |task, out| {
             let (matrix, panel) = panels[task];
             matrix.times_panel(isa, &self.bytes, panel, out);
         });
@@ -174,7 +174,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// From `[panel][row][32]` to rows.
+/// Converts `[panel][row][32]` to rows.
 fn by_rows(panels: &[f32], rows: usize) -> Vec<Vec<f32>> {
     let row = |row: usize| {
         let parts = panels.chunks_exact(rows * BLOCK).map(|panel| &panel[row * BLOCK..][..BLOCK]);

@@ -1,14 +1,14 @@
 //! Attention within one text, where every position sees every other.
 //!
-//! Keys and values become bytes with a scale and an offset for each dimension, found over the whole text, which cost the
-//! products nothing: a key's scale is multiplied into the queries before they are rounded; its offset adds the same to all
-//! logits of a query, which no softmax notices; a value's scale and offset come back with the result, since weights sum
-//! up to one.
+//! Keys and values become bytes with a scale and an offset for each dimension, found over the whole text. These cost
+//! the products nothing: a key's scale is multiplied into the queries before they are rounded; its offset adds the
+//! same to all logits of a query, which does not change the softmax; a value's scale and offset are applied to the
+//! result, since weights sum to one.
 
 use crate::elementwise::ZERO;
-use crate::kernel::{Aligned, BLOCK, Isa, Left, Logits, Nothing, Right, Session, Sums};
+use crate::kernel::{Aligned, BLOCK, Isa, Left, Logits, NoWork, Right, Session, Sums};
 use crate::linear::{ByteRows, stride};
-use crate::rescale::{Out, Scales, Then, rescale};
+use crate::rescale::{Epilogue, Out, Scales, rescale};
 use crate::simd::{LANES, ROUNDER, vectorized};
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ use std::ops::Range;
 pub(super) const MAX_DIMENSION: usize = 256;
 /// Depth of the second product in one step of every kernel.
 const STEP: usize = 64;
-/// The sum with which a position starts that does not exist.
+/// The initial sum of a position that does not exist.
 const HIDDEN: i32 = -(1 << 30);
-/// The smallest scale of logits: with it, what is hidden still has no weight.
+/// The smallest scale of logits: with it, a hidden position still has no weight.
 const LEAST_SCALE: f32 = 1e-7;
-/// Steps from the middle of a column to its ends: half a one is left to rounding the middle, and half a one to rounding
+/// Steps from the middle of a column to its ends. Half a step is left for rounding the middle, and half for rounding
 /// the rest.
 const STEPS: f32 = 126.0;
 /// Columns of keys and values together.
@@ -32,7 +32,7 @@ pub(super) struct Head {
     positions: usize,
     queries: ByteRows,
     columns: Columns,
-    /// `[position/32][depth/4][32][4]`, where a depth beyond the dimension is zero.
+    /// `[position/32][depth/4][32][4]`; a depth beyond the dimension is zero.
     keys: Aligned<i8>,
     key_starts: Aligned<i32>,
     /// `[dimension/32][position/4][32][4]`
@@ -45,17 +45,17 @@ pub(super) struct Head {
 /// How the dimensions of keys, and then of values, are rounded.
 struct Columns {
     scales: [f32; COLUMNS],
-    /// What is taken off before the rest is rounded.
+    /// Subtracted before the rest is rounded.
     offsets: [f32; COLUMNS],
-    /// One over the scale, and what is added so that a float has no bit left for a fraction.
+    /// The inverse of the scale, and the number whose addition leaves no bit for a fraction.
     factors: [f32; COLUMNS],
     rounders: [f32; COLUMNS],
 }
 
-/// Queries whose weights are known.
-struct Weighed {
+/// Queries whose weights are computed.
+struct WeighedBlock {
     rows: Range<usize>,
-    /// What one step of each row's weights is worth.
+    /// The value of one step of each row's weights.
     steps: [f32; BLOCK],
 }
 
@@ -76,7 +76,7 @@ impl Head {
         }
     }
 
-    /// Takes in the query, key and value of each position, one behind another, `apart` from those of the next.
+    /// Reads the query, key and value of each position, which are contiguous; those of the next position are `apart`.
     pub fn set(&mut self, session: &Session, dimension: usize, heads: &mut [f32], apart: usize) {
         assert!(dimension.is_multiple_of(BLOCK) && dimension <= MAX_DIMENSION && apart >= 3 * dimension);
         (self.dimension, self.positions) = (dimension, heads.len().div_ceil(apart));
@@ -96,12 +96,12 @@ impl Head {
         self.queries.raise_scales(LEAST_SCALE);
     }
 
-    /// How deep the panels of keys are.
+    /// Returns the depth of the panels of keys.
     fn depth(&self) -> usize {
         self.dimension.next_multiple_of(STEP)
     }
 
-    /// Takes back what the queries' bytes are too large by.
+    /// Sets the initial sums of keys, which correct the offset of the queries' bytes.
     fn start_keys(&mut self, session: &Session) {
         let (dimension, depth) = (self.dimension, self.depth());
         let ones = [1; MAX_DIMENSION];
@@ -110,7 +110,7 @@ impl Head {
         let panels = self.keys.chunks_exact(BLOCK * depth);
         for (panel, starts) in panels.zip(self.key_starts[..seen].chunks_exact_mut(BLOCK)) {
             let right = Right { bytes: panel, start: &[0; BLOCK], narrow: false };
-            session.multiply(row, right, &mut self.block.0, BLOCK, &mut Nothing);
+            session.multiply(row, right, &mut self.block.0, BLOCK, &mut NoWork);
             for (start, sum) in starts.iter_mut().zip(&self.block.0) {
                 *start = -ZERO * sum;
             }
@@ -118,16 +118,16 @@ impl Head {
         self.key_starts[self.positions..seen].fill(HIDDEN);
     }
 
-    /// For each position, the mean of all values, weighted by how well their keys match its query.
+    /// Writes for each position the mean of all values, weighted by how well their keys match its query.
     ///
-    /// The weights of a block are multiplied with the values only when the next block's queries have been multiplied with
-    /// the keys: tiles that are loaded just after they were written have to wait.
+    /// The weights of a block are multiplied with the values only after the next block's queries have been multiplied
+    /// with the keys, because loading a tile right after it was written stalls.
     pub fn attend(&mut self, session: &Session, mut out: Out<'_>) {
         let (width, padded) = (self.positions.next_multiple_of(BLOCK), self.positions.next_multiple_of(STEP));
         let (sum_stride, weight_stride) = (stride(width), 4 * stride(padded / 4));
         self.sums.reserve(BLOCK * sum_stride);
         self.weights.reserve(BLOCK * weight_stride);
-        let mut weighed: Option<Weighed> = None;
+        let mut weighed: Option<WeighedBlock> = None;
         for first in (0..self.positions).step_by(BLOCK) {
             let rows = first..self.positions.min(first + BLOCK);
             let (queries, _) = self.queries.block(rows.clone());
@@ -140,31 +140,31 @@ impl Head {
             let mut steps = [0.0; BLOCK];
             let logits = Logits { sums: &self.sums, stride: sum_stride, width, scales };
             weigh(session.isa(), &logits, &mut self.weights, weight_stride, &mut steps[..rows.len()]);
-            weighed = Some(Weighed { rows, steps });
+            weighed = Some(WeighedBlock { rows, steps });
         }
         if let Some(weighed) = weighed {
             self.gather(session, &weighed, weight_stride, &mut out);
         }
     }
 
-    /// Weights times values.
-    fn gather(&mut self, session: &Session, weighed: &Weighed, stride: usize, out: &mut Out<'_>) {
-        let Weighed { rows, steps } = weighed;
+    /// Multiplies weights with values.
+    fn gather(&mut self, session: &Session, weighed: &WeighedBlock, stride: usize, out: &mut Out<'_>) {
+        let WeighedBlock { rows, steps } = weighed;
         let (dimension, depth) = (self.dimension, self.positions.next_multiple_of(STEP));
         let weights = Left { bytes: &self.weights, stride, rows: rows.len(), depth };
         for (part, bytes) in self.values[..depth * dimension].chunks_exact(depth * BLOCK).enumerate() {
             let values = Right { bytes, start: &[0; BLOCK], narrow: false };
-            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut Nothing);
+            session.multiply(weights, values, &mut self.block.0, BLOCK, &mut NoWork);
             let columns = dimension + part * BLOCK..dimension + (part + 1) * BLOCK;
             let (scales, offsets) = (&self.columns.scales[columns.clone()], &self.columns.offsets[columns]);
             let scales = Scales { rows: &steps[..rows.len()], columns: scales, bias: offsets };
-            rescale(session.isa(), &self.block.0, scales, Then::Set, out.at(rows.start, part * BLOCK));
+            rescale(session.isa(), &self.block.0, scales, Epilogue::Set, out.at(rows.start, part * BLOCK));
         }
     }
 }
 
-/// The weights of queries as bytes, of which the highest of a row is 255: softmax, but with powers of two. `steps` becomes
-/// what one step of a row's bytes is worth. Up to a whole 64, what is beyond the logits has no weight.
+/// Computes the weights of queries as bytes: a softmax with powers of two, in which the highest of a row is 255.
+/// `steps` gets the value of one step of a row's bytes. Beyond the logits, up to a multiple of 64, weights are zero.
 fn weigh(isa: Isa, logits: &Logits<'_>, weights: &mut [u8], stride: usize, steps: &mut [f32]) {
     if logits.look_up(isa, weights, stride, steps) {
         return;
@@ -193,7 +193,7 @@ vectorized! {
             for lane in 0..LANES {
                 let column = first + lane;
                 let (middle, reach) = (0.5 * (lows[lane] + highs[lane]), 0.5 * (highs[lane] - lows[lane]));
-                // Steps of a column that hardly differs would be too small to be counted.
+                // The steps of a column that hardly varies would be too small.
                 let counts = reach > middle.abs() * 1e-4 && reach > 1e-30 && reach < 1e30;
                 let (scale, factor) = if counts { (reach * (1.0 / STEPS), STEPS / reach) } else { (0.0, 0.0) };
                 // A whole number of steps, so that nothing is lost.
@@ -206,7 +206,7 @@ vectorized! {
         }
     }
 
-    /// Rounds keys and values, each in rows that are `apart`, and lays them out as the products want them.
+    /// Rounds keys and values, each in rows that are `apart`, into the layout of the products.
     fn lay_out(rows: &[f32], apart: usize, head: &mut Head) {
         let (dimension, depth, positions) = (head.dimension, head.depth(), head.positions);
         let padded = positions.next_multiple_of(STEP);
@@ -217,7 +217,7 @@ vectorized! {
                     (V::load(&head.columns.factors[first..]), V::load(&head.columns.rounders[first..]));
                 let mut four = [factors; 4];
                 for (i, one) in four.iter_mut().enumerate() {
-                    // Those behind the last have no weight.
+                    // Positions after the last have no weight.
                     let row = (position + i).min(positions - 1);
                     *one = V::load(&rows[row * apart + first..]).times_plus(factors, rounders);
                 }
@@ -227,7 +227,7 @@ vectorized! {
                 } else {
                     let (part, lane) = ((first - dimension) / BLOCK, first % BLOCK);
                     let bytes = &mut head.values[part * padded * BLOCK + position * BLOCK + lane * 4..];
-                    V::store_low_bytes_woven(four, bytes);
+                    V::store_low_bytes_interleaved(four, bytes);
                 }
             }
         }
@@ -241,7 +241,7 @@ vectorized! {
         }
     }
 
-    /// `weigh` for up to sixteen queries.
+    /// Does the work of `weigh` for up to sixteen queries.
     fn weigh_some(logits: &Logits<'_>, weights: &mut [u8], weight_stride: usize, steps: &mut [f32]) {
         let Logits { sums, stride: sum_stride, width, scales } = *logits;
         let mut highest = [V::splat(0.0); LANES];

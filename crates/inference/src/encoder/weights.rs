@@ -43,14 +43,15 @@ pub(super) struct LayerWeights {
     pub output_norm: Norm,
 }
 
-/// A row of `weight` for each output.
+/// Has a row of `weight` for each output.
 pub(super) struct Linear {
     pub weight: Vec<f32>,
     pub bias: Vec<f32>,
 }
 
 impl Linear {
-    /// Several with the same input as one: the outputs of each for the first head, then those for the second, and so on.
+    /// Joins three layers with the same input: the outputs of each for the first head, then for the second, and so
+    /// on.
     pub fn by_head(parts: [&Self; 3], heads: usize) -> Self {
         let together = |of: fn(&Self) -> &Vec<f32>| {
             let of_head = |head: usize, part: &Self| {
@@ -62,8 +63,8 @@ impl Linear {
         Self { weight: together(|part| &part.weight), bias: together(|part| &part.bias) }
     }
 
-    /// Several that each take up to `width` of the `depth` inputs, and whose results add up to this one's. Each comes
-    /// with how many it takes.
+    /// Splits the layer into several that each take up to `width` of the `depth` inputs, and whose results add up to
+    /// the whole. Returns each with its number of inputs.
     pub fn groups(&self, depth: usize, width: usize) -> Vec<(Self, usize)> {
         let group = |first: usize| {
             let taken = first..depth.min(first + width);
@@ -91,7 +92,7 @@ impl Weights {
         }
         let file = read(folder, "model.safetensors")?;
         let fingerprint = Sha256::digest(&file).iter().map(|byte| format!("{byte:02x}")).collect();
-        let source = Source::new(Safetensors::from_bytes(file)?, config);
+        let source = TensorReader::new(Safetensors::from_bytes(file)?, config);
         let hidden = config.hidden_size;
         let types = source.vector("embeddings.token_type_embeddings.weight", None)?;
         let only_type =
@@ -171,14 +172,14 @@ impl Config {
     }
 }
 
-struct Source {
+struct TensorReader {
     file: Safetensors,
     config: Config,
     prefix: &'static str,
 }
 
-impl Source {
-    /// Some files put `bert.` before every name.
+impl TensorReader {
+    /// Some files have `bert.` before every name.
     fn new(file: Safetensors, config: Config) -> Self {
         let plain = file.tensor("embeddings.LayerNorm.weight").is_ok();
         Self { file, config, prefix: if plain { "" } else { "bert." } }

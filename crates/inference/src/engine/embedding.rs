@@ -1,6 +1,6 @@
-//! Texts on their way to vectors. A request is split into texts, which threads take one by one; the last answers.
+//! Embeds texts. A request is split into its texts, which threads take in batches; the last one sends the answer.
 
-use super::EngineError;
+use super::error::EngineError;
 use crate::encoder::{Encoder, Scratch};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,14 +11,8 @@ use tokio::sync::oneshot;
 
 pub(super) type Answer = oneshot::Sender<Result<Vec<Vec<f32>>, EngineError>>;
 
-/// Vectors to come: `.await` them, or `wait` where nothing is async.
+/// The future vectors of a request.
 pub struct Embeddings(pub(super) oneshot::Receiver<Result<Vec<Vec<f32>>, EngineError>>);
-
-impl Embeddings {
-    pub fn wait(self) -> Result<Vec<Vec<f32>>, EngineError> {
-        self.0.blocking_recv().unwrap_or(Err(EngineError::Stopped))
-    }
-}
 
 impl Future for Embeddings {
     type Output = Result<Vec<Vec<f32>>, EngineError>;
@@ -44,7 +38,7 @@ struct Pending {
 impl Pending {
     fn finish(&mut self, result: impl FnOnce(&mut Self) -> Result<Vec<Vec<f32>>, EngineError>) {
         if let Some(answer) = self.answer.take() {
-            // Whoever asked may have gone.
+            // The caller may have dropped its end.
             let _ = answer.send(result(self));
         }
     }

@@ -1,102 +1,38 @@
-//! Answers being written: admitted, read, written together token by token, and ended.
+//! Writes answers: reads their prompts, then writes all of them together, one token of each at a time.
 
+use super::error::EngineError;
 use super::queue::Counts;
+use super::request::{Event, FinishReason, Finished, Priority, QueuedRequest, Request};
 use super::stop::{Shown, Stop};
-use super::{EngineError, Priority};
 use crate::chat_template::Message;
-use crate::crew::Crew;
-use crate::decoder::{Decoder, Sampler, Sampling, Sequence};
+use crate::decoder::{Decoder, Sampler, Sequence};
+use crate::task_pool::TaskPool;
 use crate::tokenizer::Utf8Pieces;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedSender;
 
-/// Tokens of a prompt that are read before others may write on.
+/// Tokens of a prompt that are read before other answers get their next token.
 const READ_AT_ONCE: usize = 256;
-/// Texts kept after their end: what begins like one of them need not be read again.
-const REMEMBERED: usize = 4;
-const REMEMBERED_BYTES: usize = 64 << 20;
-/// Fewer tokens are read faster than copied.
-const WORTH_COPYING: usize = 16;
+/// Sequences kept after their end: a prompt that begins like one of them reuses its keys and values.
+const MOST_KEPT: usize = 4;
+const MOST_KEPT_BYTES: usize = 64 << 20;
+/// A shorter common prefix is read faster than it is copied.
+const SHORTEST_REUSED: usize = 16;
 
-pub struct Request {
-    pub prompt: Prompt,
-    /// Tokens to write at most.
-    pub max_tokens: usize,
-    pub sampling: Sampling,
-    /// The answer ends before the first of these.
-    pub stop: Vec<String>,
-    pub priority: Priority,
-}
-
-pub enum Prompt {
-    /// A conversation, put into words by the model's own template.
-    Chat(Vec<Message>),
-    /// Text to be continued as it is.
-    Text(String),
-    Tokens(Vec<u32>),
-}
-
-#[derive(Debug)]
-pub enum Event {
-    /// More of the answer, in whole characters.
-    Text(String),
-    /// The last event of an answer.
-    Finished(Finished),
-    /// The last event of one that failed.
-    Failed(EngineError),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Finished {
-    pub reason: FinishReason,
-    pub prompt_tokens: usize,
-    /// Tokens of the prompt that had been read before, as part of another.
-    pub reused_tokens: usize,
-    pub answer_tokens: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FinishReason {
-    /// The model ended its answer, or a stop string did.
-    Stop,
-    /// `max_tokens`, or the model's context, is used up.
-    Length,
-}
-
-/// An answer to come. Dropping it ends the writing.
-pub struct Generation(pub(super) UnboundedReceiver<Event>);
-
-impl Generation {
-    /// The next event; none after the last.
-    pub async fn next(&mut self) -> Option<Event> {
-        self.0.recv().await
-    }
-
-    /// The same where nothing is async.
-    pub fn wait_next(&mut self) -> Option<Event> {
-        self.0.blocking_recv()
-    }
-}
-
-pub(super) struct Waiting {
-    pub request: Request,
-    pub events: UnboundedSender<Event>,
-}
-
-/// All answers that are being written, and some that were.
+/// All answers that are being written, and the sequences of some that have ended.
 #[derive(Default)]
 pub(super) struct Writers {
     active: Vec<Writer>,
-    remembered: VecDeque<Sequence>,
+    kept: VecDeque<Sequence>,
 }
 
 struct Writer {
     sequence: Sequence,
     priority: Priority,
-    /// What of the prompt is not read yet.
+    /// Tokens of the prompt that are not read yet.
     unread: VecDeque<u32>,
-    /// What the model expects next, once the prompt is read.
+    /// The hidden state from which the next token is chosen; empty until the prompt is read and after the end.
     expected: Vec<f32>,
     sampler: Sampler,
     pieces: Utf8Pieces,
@@ -113,15 +49,15 @@ impl Writers {
         Counts { interactive, bulk: self.active.len() - interactive }
     }
 
-    pub fn admit(&mut self, decoder: &Decoder, requests: Vec<Waiting>) {
-        for Waiting { request, events } in requests {
+    pub fn admit(&mut self, decoder: &Decoder, requests: Vec<QueuedRequest>) {
+        for QueuedRequest { request, events } in requests {
             if events.is_closed() {
                 continue;
             }
             let admitted = catch_unwind(AssertUnwindSafe(|| self.writer(decoder, request, events.clone())));
             match admitted.unwrap_or(Err(EngineError::Failed)) {
                 Ok(writer) => self.active.push(writer),
-                // Whoever asked may have gone.
+                // The caller may have dropped its end.
                 Err(error) => drop(events.send(Event::Failed(error))),
             }
         }
@@ -133,19 +69,19 @@ impl Writers {
         request: Request,
         events: UnboundedSender<Event>,
     ) -> Result<Writer, EngineError> {
-        let prompt = tokens(decoder, request.prompt)?;
+        let prompt = tokens(decoder, &request.messages)?;
         let most = decoder.context() - 1;
         if prompt.len() > most {
             return Err(EngineError::PromptTooLong { tokens: prompt.len(), most });
         }
         let max_tokens = request.max_tokens.min(decoder.context() - prompt.len());
         let mut sequence = decoder.sequence(prompt.len() + max_tokens);
-        let known = self.remembered.iter().chain(self.active.iter().map(|writer| &writer.sequence));
+        let known = self.kept.iter().chain(self.active.iter().map(|writer| &writer.sequence));
         let (reused, source) = known
             .map(|known| (shared_prefix(known.tokens(), &prompt).min(prompt.len() - 1), known))
             .max_by_key(|(shared, _)| *shared)
             .map_or((0, None), |(shared, known)| (shared, Some(known)));
-        let reused = if reused < WORTH_COPYING { 0 } else { reused };
+        let reused = if reused < SHORTEST_REUSED { 0 } else { reused };
         if let (1.., Some(source)) = (reused, source) {
             sequence.begin_with(source, reused);
         }
@@ -168,33 +104,33 @@ impl Writers {
         })
     }
 
-    /// Reads some of one prompt, then writes a token of every answer whose prompt is read.
-    pub fn advance(&mut self, decoder: &Decoder, crew: &Crew) {
+    /// Reads a part of one prompt, then writes one token of every answer whose prompt is read.
+    pub fn advance(&mut self, decoder: &Decoder, pool: &TaskPool) {
         let gone = self.active.extract_if(.., |writer| writer.events.is_closed());
         let gone: Vec<Writer> = gone.collect();
-        gone.into_iter().for_each(|writer| self.remember(writer.sequence));
+        gone.into_iter().for_each(|writer| self.keep(writer.sequence));
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            self.read(decoder, crew);
-            self.write(decoder, crew);
+            self.read(decoder, pool);
+            self.write(decoder, pool);
         }));
         if outcome.is_err() {
             for writer in self.active.drain(..) {
-                // Whoever asked may have gone.
+                // The caller may have dropped its end.
                 let _ = writer.events.send(Event::Failed(EngineError::Failed));
             }
         }
     }
 
-    fn read(&mut self, decoder: &Decoder, crew: &Crew) {
+    fn read(&mut self, decoder: &Decoder, pool: &TaskPool) {
         let reading = self.active.iter_mut().filter(|writer| !writer.unread.is_empty());
         let urgent_first = |writer: &&mut Writer| writer.priority == Priority::Bulk;
         let Some(writer) = reading.min_by_key(urgent_first) else { return };
         let count = writer.unread.len().min(READ_AT_ONCE);
         let tokens: Vec<u32> = writer.unread.drain(..count).collect();
-        writer.expected = decoder.read(crew, &mut writer.sequence, &tokens);
+        writer.expected = decoder.read(pool, &mut writer.sequence, &tokens);
     }
 
-    fn write(&mut self, decoder: &Decoder, crew: &Crew) {
+    fn write(&mut self, decoder: &Decoder, pool: &TaskPool) {
         let mut writing: Vec<&mut Writer> =
             self.active.iter_mut().filter(|writer| writer.unread.is_empty()).collect();
         if writing.is_empty() {
@@ -202,7 +138,7 @@ impl Writers {
         }
         let expected: Vec<Vec<f32>> =
             writing.iter_mut().map(|writer| std::mem::take(&mut writer.expected)).collect();
-        let mut logits = decoder.logits(crew, &expected);
+        let mut logits = decoder.logits(pool, &expected);
         let chosen =
             writing.iter_mut().zip(&mut logits).map(|(writer, logits)| writer.choose(decoder, logits));
         let chosen: Vec<Option<u32>> = chosen.collect();
@@ -217,26 +153,25 @@ impl Writers {
         if !tokens.is_empty() {
             let mut sequences: Vec<&mut Sequence> =
                 going_on.iter_mut().map(|writer| &mut writer.sequence).collect();
-            let expected = decoder.write(crew, &mut sequences, &tokens);
+            let expected = decoder.write(pool, &mut sequences, &tokens);
             going_on.iter_mut().zip(expected).for_each(|(writer, expected)| writer.expected = expected);
         }
         let over = |writer: &mut Writer| writer.unread.is_empty() && writer.expected.is_empty();
         let over: Vec<Writer> = self.active.extract_if(.., over).collect();
-        over.into_iter().for_each(|writer| self.remember(writer.sequence));
+        over.into_iter().for_each(|writer| self.keep(writer.sequence));
     }
 
-    fn remember(&mut self, sequence: Sequence) {
-        self.remembered.push_back(sequence);
-        let bytes =
-            |remembered: &VecDeque<Sequence>| remembered.iter().map(Sequence::resident_bytes).sum::<usize>();
-        while self.remembered.len() > REMEMBERED || bytes(&self.remembered) > REMEMBERED_BYTES {
-            self.remembered.pop_front();
+    fn keep(&mut self, sequence: Sequence) {
+        self.kept.push_back(sequence);
+        let bytes = |kept: &VecDeque<Sequence>| kept.iter().map(Sequence::resident_bytes).sum::<usize>();
+        while self.kept.len() > MOST_KEPT || bytes(&self.kept) > MOST_KEPT_BYTES {
+            self.kept.pop_front();
         }
     }
 }
 
 impl Writer {
-    /// Takes the next token and shows its text; none when the answer has ended, which is then said.
+    /// Chooses the next token and sends its text. Returns none if the answer ends here, after sending the last event.
     fn choose(&mut self, decoder: &Decoder, logits: &mut [f32]) -> Option<u32> {
         if self.finished.answer_tokens == self.max_tokens {
             return self.end(FinishReason::Length);
@@ -273,33 +208,26 @@ impl Writer {
             }
         }
         self.finished.reason = reason;
-        // Whoever asked may have gone.
+        // The caller may have dropped its end.
         let _ = self.events.send(Event::Finished(self.finished));
         None
     }
 
     fn show(&self, text: String) {
         if !text.is_empty() {
-            // Whoever asked may have gone.
+            // The caller may have dropped its end.
             let _ = self.events.send(Event::Text(text));
         }
     }
 }
 
-fn tokens(decoder: &Decoder, prompt: Prompt) -> Result<Vec<u32>, EngineError> {
-    let tokenizer = decoder.tokenizer();
-    let tokens = match prompt {
-        Prompt::Chat(messages) => decoder.template().chat_tokens(tokenizer, &messages, true)?,
-        Prompt::Text(text) => tokenizer.bos().into_iter().chain(tokenizer.encode(&text, false)).collect(),
-        Prompt::Tokens(tokens) => {
-            tokens.into_iter().filter(|token| (*token as usize) < tokenizer.len()).collect()
-        }
-    };
+fn tokens(decoder: &Decoder, messages: &[Message]) -> Result<Vec<u32>, EngineError> {
+    let tokens = decoder.template().chat_tokens(decoder.tokenizer(), messages, true)?;
     if !tokens.is_empty() {
         return Ok(tokens);
     }
-    // An empty prompt is continued from the beginning of a text.
-    Ok(vec![tokenizer.bos().unwrap_or_default()])
+    // A template may write nothing; the answer then starts at the beginning of a text.
+    Ok(vec![decoder.tokenizer().bos().unwrap_or_default()])
 }
 
 fn shared_prefix(a: &[u32], b: &[u32]) -> usize {

@@ -1,29 +1,34 @@
-//! What waits, and what comes next.
+//! The queues of texts and requests, and which work a thread takes next.
 
 use super::embedding::Text;
-use super::generation::{Request, Waiting};
-use super::{EngineError, Event, LONGEST_WAIT, Priority};
+use super::error::EngineError;
+use super::request::{Event, Priority, QueuedRequest, Request};
 use crate::encoder::MAX_TOKENS;
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
+/// How long a batch of bulk texts waits at most while answers are being written.
+const LONGEST_WAIT: Duration = Duration::from_millis(50);
 const MOST_INTERACTIVE_TEXTS: usize = 1024;
 const MOST_BULK_TEXTS: usize = 16 * 1024;
 const MOST_REQUESTS: usize = 256;
 /// Answers written at the same time, and how many of them in bulk.
 const MOST_WRITERS: usize = 8;
 const MOST_BULK_WRITERS: usize = 4;
-/// A token has about so many bytes.
+/// Estimate of the bytes of a token.
 const BYTES_PER_TOKEN: usize = 4;
 
+/// What a thread does next.
 pub(super) enum Work {
     Embed(Vec<Text>),
-    Lead(Vec<Waiting>),
+    /// Admits these requests, then leads one step of writing all answers.
+    Lead(Vec<QueuedRequest>),
+    /// Helps the thread that leads.
     Help,
 }
 
-/// Answers that are being written.
+/// How many answers are being written.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Counts {
     pub interactive: usize,
@@ -36,11 +41,11 @@ pub(super) struct Queue {
     interactive: VecDeque<Text>,
     bulk: VecDeque<Text>,
     last_bulk: Option<Instant>,
-    requests: VecDeque<Waiting>,
-    bulk_requests: VecDeque<Waiting>,
+    requests: VecDeque<QueuedRequest>,
+    bulk_requests: VecDeque<QueuedRequest>,
     writing: Counts,
-    /// Whether a thread leads the writing.
-    led: bool,
+    /// Whether a thread leads a step of writing at the moment.
+    has_leader: bool,
 }
 
 impl Queue {
@@ -68,7 +73,7 @@ impl Queue {
         if queue.len() >= MOST_REQUESTS {
             return Err(EngineError::Busy);
         }
-        queue.push_back(Waiting { request, events });
+        queue.push_back(QueuedRequest { request, events });
         Ok(())
     }
 
@@ -77,7 +82,7 @@ impl Queue {
     }
 
     pub fn is_writing(&self) -> bool {
-        !self.stopped && (self.led || self.has_writing())
+        !self.stopped && (self.has_leader || self.has_writing())
     }
 
     fn has_writing(&self) -> bool {
@@ -89,52 +94,52 @@ impl Queue {
     }
 
     pub fn take(&mut self) -> Option<Work> {
-        if let Some(texts) = take_pack(&mut self.interactive) {
+        if let Some(texts) = take_batch(&mut self.interactive) {
             return Some(Work::Embed(texts));
         }
         if self.bulk_is_due() || !self.is_writing() {
             self.last_bulk = Some(Instant::now());
-            if let Some(texts) = take_pack(&mut self.bulk) {
+            if let Some(texts) = take_batch(&mut self.bulk) {
                 return Some(Work::Embed(texts));
             }
         }
-        if self.led {
+        if self.has_leader {
             return Some(Work::Help);
         }
         if !self.has_writing() {
             return None;
         }
-        self.led = true;
+        self.has_leader = true;
         Some(Work::Lead(self.take_requests()))
     }
 
-    /// A thread has ended its turn.
-    pub fn led(&mut self, writing: Counts) {
-        self.led = false;
+    /// Ends the leader's step; `writing` is what is left to write.
+    pub fn end_step(&mut self, writing: Counts) {
+        self.has_leader = false;
         self.writing = writing;
     }
 
-    fn take_requests(&mut self) -> Vec<Waiting> {
+    fn take_requests(&mut self) -> Vec<QueuedRequest> {
         let mut room = MOST_WRITERS.saturating_sub(self.writing.interactive + self.writing.bulk);
         let interactive = room.min(self.requests.len());
-        let mut taken: Vec<Waiting> = self.requests.drain(..interactive).collect();
+        let mut taken: Vec<QueuedRequest> = self.requests.drain(..interactive).collect();
         room = (room - interactive).min(MOST_BULK_WRITERS.saturating_sub(self.writing.bulk));
         taken.extend(self.bulk_requests.drain(..room.min(self.bulk_requests.len())));
         taken
     }
 }
 
-/// About as many texts as one thread takes through the layers together.
-fn take_pack(queue: &mut VecDeque<Text>) -> Option<Vec<Text>> {
-    let mut pack = Vec::new();
+/// Takes about as many texts as the encoder reads at once.
+fn take_batch(queue: &mut VecDeque<Text>) -> Option<Vec<Text>> {
+    let mut batch = Vec::new();
     let mut tokens = 0;
     while let Some(text) = queue.front() {
         let more = (text.text.len() / BYTES_PER_TOKEN + 2).min(MAX_TOKENS);
-        if !pack.is_empty() && tokens + more > MAX_TOKENS {
+        if !batch.is_empty() && tokens + more > MAX_TOKENS {
             break;
         }
         tokens += more;
-        pack.extend(queue.pop_front());
+        batch.extend(queue.pop_front());
     }
-    (!pack.is_empty()).then_some(pack)
+    (!batch.is_empty()).then_some(batch)
 }

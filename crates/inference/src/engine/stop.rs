@@ -1,12 +1,12 @@
-//! Ends a text at the first of some strings, without ever showing a part of one.
+//! Ends a text at the first of several stop strings, without ever showing a part of one.
 
 pub(super) struct Stop {
     strings: Vec<String>,
-    /// What may be the beginning of one of them.
+    /// Text that may be the beginning of a stop string.
     held: String,
 }
 
-/// What of a text may be shown.
+/// The part of a text that may be shown.
 #[derive(Debug, PartialEq)]
 pub(super) enum Shown {
     All(String),
@@ -32,13 +32,13 @@ impl Stop {
         Shown::All(std::mem::replace(&mut self.held, rest))
     }
 
-    /// What was held back after all.
+    /// Returns the text that was held back.
     pub fn finish(self) -> String {
         self.held
     }
 }
 
-/// How much of the text's end is the beginning of `string`.
+/// Returns how many bytes at the end of the text are the beginning of `string`.
 fn overlap(text: &str, string: &str) -> usize {
     let longest = text.len().min(string.len() - 1);
     let begins = |len: &usize| text.as_bytes().ends_with(&string.as_bytes()[..*len]);

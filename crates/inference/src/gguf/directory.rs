@@ -1,4 +1,4 @@
-//! The tensor directory: names, shapes and places, each checked to lie inside the file.
+//! The tensor directory: names, shapes and positions, each checked to be inside the file.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,7 +9,7 @@ use crate::tensor_kind::TensorKind;
 
 const MAX_DIMENSIONS: u32 = 4;
 
-/// A matrix of weights in the file. Further dimensions are counted as rows.
+/// A matrix of weights in the file. Further dimensions count as rows.
 #[derive(Debug, Clone)]
 pub struct Tensor {
     pub name: String,
@@ -31,7 +31,7 @@ pub struct Tensors {
 }
 
 impl Tensors {
-    /// Positions are still relative to the data's start: see [`Self::place`].
+    /// Positions are relative to the start of the data until [`Self::place`] is called.
     pub fn read(header: &mut Header, count: u64) -> Result<Self, ModelError> {
         let mut by_name = HashMap::new();
         for _ in 0..count {
@@ -102,7 +102,7 @@ fn read_tensor(header: &mut Header) -> Result<Tensor, ModelError> {
             kind.block_len()
         )));
     }
-    // A row's bytes never exceed four times its columns.
+    // A row has at most four bytes per column.
     columns.checked_mul(4).ok_or_else(too_large)?;
     Ok(Tensor { name, kind, columns, rows, position })
 }

@@ -1,11 +1,11 @@
-//! A cursor over the start of a GGUF file, read from the disk piece by piece as far as it is walked.
+//! A cursor over the start of a GGUF file, which is read from disk as far as the cursor moves.
 
 use std::ops::Range;
 
 use super::source::Source;
 use crate::ModelError;
 
-/// The largest vocabularies in use take about 20 MB; what is far above is not a model.
+/// The largest vocabularies in use take about 20 MB; a much larger header is not that of a model.
 const MAX_HEADER: usize = 256 << 20;
 const READ_AHEAD: usize = 1 << 20;
 
@@ -24,7 +24,7 @@ impl<'a> Header<'a> {
         self.position
     }
 
-    /// Everything that was walked over, and nothing behind it.
+    /// Returns everything that the cursor has passed, and nothing after it.
     pub fn into_bytes(mut self) -> Vec<u8> {
         self.bytes.truncate(self.position);
         self.bytes.shrink_to_fit();
@@ -44,14 +44,14 @@ impl<'a> Header<'a> {
         Ok(&self.bytes[range])
     }
 
-    /// A length and as many bytes, which must be UTF-8.
+    /// Reads a length and then that many bytes, which must be UTF-8.
     pub fn text(&mut self, what: &str) -> Result<&str, ModelError> {
         let range = self.skip_text()?;
         let text = std::str::from_utf8(&self.bytes[range]);
         text.map_err(|_| ModelError::malformed(format!("a {what} is not UTF-8")))
     }
 
-    /// The place of a text's bytes among [`Self::into_bytes`], without its length.
+    /// Returns the range of a text's bytes in [`Self::into_bytes`], without its length.
     pub fn skip_text(&mut self) -> Result<Range<usize>, ModelError> {
         let len = self.u64()?;
         self.skip(len)

@@ -1,5 +1,5 @@
-//! A GGUF file's keys and values. Values stay as the file has them and are decoded when asked for, so that
-//! holding them costs what they cost in the file.
+//! The keys and values of a GGUF file. Values stay encoded and are decoded on demand, so that they take no more
+//! memory than in the file.
 
 mod value;
 
@@ -79,7 +79,7 @@ impl Metadata {
     }
 }
 
-/// A vocabulary is no use in a log.
+/// Leaves out the values: a vocabulary is no use in a log.
 impl std::fmt::Debug for Metadata {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.values.keys()).finish()

@@ -1,4 +1,4 @@
-//! Where a GGUF file's bytes come from: an open file, read at positions, or memory.
+//! The bytes of a GGUF file: an open file that is read at positions, or memory.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -29,14 +29,14 @@ impl Source {
         }
     }
 
-    /// Exactly `len` bytes from `position`.
+    /// Reads exactly `len` bytes from `position`.
     pub fn read(&self, position: u64, len: usize) -> Result<Vec<u8>, ModelError> {
         let mut bytes = Vec::new();
         self.append(position, len, &mut bytes)?;
         Ok(bytes)
     }
 
-    /// Like [`Self::read`], at the end of what `bytes` holds already.
+    /// Like [`Self::read`], but appends to `bytes`.
     pub fn append(&self, position: u64, len: usize, bytes: &mut Vec<u8>) -> Result<(), ModelError> {
         let end = position.checked_add(len as u64).filter(|end| *end <= self.len());
         let Some(end) = end else {

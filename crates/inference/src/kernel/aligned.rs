@@ -1,4 +1,4 @@
-//! Memory that begins on a cache line: a tile whose rows straddle two lines loads at less than half the speed.
+//! Memory that begins on a cache line: a tile whose rows cross cache lines loads at less than half the speed.
 
 #![expect(unsafe_code, reason = "views lines of bytes as numbers of any width, and allocates them zeroed")]
 
@@ -6,7 +6,7 @@ use std::alloc::{self, Layout};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Numbers of which every bit pattern is one.
+/// Numbers for which every bit pattern is valid.
 pub(crate) trait Number: Copy + sealed::Sealed {}
 
 mod sealed {
@@ -20,7 +20,7 @@ numbers!(u8, i8, u16, i32, f32);
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// A slice of numbers whose first one begins on a cache line.
+/// A slice of numbers that begins on a cache line.
 pub(crate) struct Aligned<T: Number> {
     lines: Vec<Line>,
     len: usize,
@@ -28,19 +28,18 @@ pub(crate) struct Aligned<T: Number> {
 }
 
 impl<T: Number> Aligned<T> {
-    /// Memory that the system hands out as it is first written to: room for a long text costs nothing until it is
-    /// used.
+    /// Allocates zeroed memory, which the system provides page by page when it is first written.
     pub fn zeroed(len: usize) -> Self {
         Self { lines: zeroed_lines((len * size_of::<T>()).div_ceil(64)), len, numbers: PhantomData }
     }
 
-    /// Keeps what is there; what is new is zero.
+    /// Keeps the content; new numbers are zero.
     pub fn resize(&mut self, len: usize) {
         self.lines.resize((len * size_of::<T>()).div_ceil(64), Line([0; 64]));
         self.len = len;
     }
 
-    /// At least this long.
+    /// Makes it at least this long.
     pub fn reserve(&mut self, len: usize) {
         if self.len < len {
             self.resize(len);
@@ -53,7 +52,7 @@ fn zeroed_lines(count: usize) -> Vec<Line> {
     if layout.size() == 0 {
         return Vec::new();
     }
-    // SAFETY: the layout is not empty, and it is the one that a `Vec` of so many lines has; zeros are lines.
+    // SAFETY: the layout is not empty, and it is that of a `Vec` of this many lines; zeros are valid lines.
     unsafe {
         let lines = alloc::alloc_zeroed(layout);
         if lines.is_null() {
@@ -67,8 +66,8 @@ impl<T: Number> Deref for Aligned<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: `resize` keeps `lines` at least `len` numbers long; a line is aligned for every `Number`, and
-        // every bit pattern is one.
+        // SAFETY: `resize` keeps `lines` at least `len` numbers long; a line is aligned for every `Number`, and every
+        // bit pattern is valid.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.len) }
     }
 }

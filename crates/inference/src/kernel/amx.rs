@@ -1,15 +1,15 @@
 //! The product with AMX tiles: four tiles of 16 × 16 sums stay in registers while the operands stream through.
 //!
-//! Stable Rust has no intrinsics for tiles, so the instructions are written out. A thread must have loaded a tile
-//! configuration before; `Session` sees to that.
+//! Stable Rust has no intrinsics for tiles, so the instructions are written as assembly. A thread must load a tile
+//! configuration first; `Session` does that.
 
 #![expect(unsafe_code, reason = "tile instructions exist only as assembly")]
 
-use super::{BLOCK, Left, Meanwhile, PARTS};
+use super::{BLOCK, Interleaved, Left, PARTS};
 use std::arch::asm;
 use std::cell::Cell;
 
-/// How deep a tile of bytes is.
+/// Depth of a tile of bytes.
 pub(super) const DEPTH: usize = 64;
 
 thread_local! {
@@ -17,7 +17,7 @@ thread_local! {
     static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Tiles 0 to 3 hold sums, 4 and 5 left operands, 6 and 7 right ones: all of 16 rows of 64 bytes.
+/// Tiles 0 to 3 hold sums, 4 and 5 left operands, 6 and 7 right ones, each with 16 rows of 64 bytes.
 #[repr(C, align(64))]
 struct Configuration {
     palette: u8,
@@ -37,7 +37,7 @@ static CONFIGURATION: Configuration = Configuration {
 
 pub(super) fn enter() {
     if SESSIONS.replace(SESSIONS.get() + 1) == 0 {
-        // SAFETY: a `Kernel` of this kind exists only where tiles work; the configuration is a valid one.
+        // SAFETY: a `Kernel` of this kind exists only if tiles work; the configuration is valid.
         unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const CONFIGURATION, options(nostack)) }
     }
 }
@@ -45,12 +45,12 @@ pub(super) fn enter() {
 pub(super) fn leave() {
     SESSIONS.set(SESSIONS.get() - 1);
     if SESSIONS.get() == 0 {
-        // SAFETY: as in `enter`; no session of this thread is left that could use the tiles.
+        // SAFETY: as in `enter`; no other session of this thread uses the tiles.
         unsafe { asm!("tilerelease", options(nostack)) }
     }
 }
 
-/// Multiplies as `Session::multiply` says. `meanwhile` is called between the products of tiles, and so while the tile unit
+/// Multiplies as `Session::multiply` describes. `interleaved` runs between the products of tiles, while the tile unit
 /// is busy with the one before.
 #[inline(always)]
 pub(super) fn multiply(
@@ -59,16 +59,16 @@ pub(super) fn multiply(
     start: &[i32; BLOCK],
     sums: &mut [i32],
     stride: usize,
-    meanwhile: &mut impl Meanwhile,
+    interleaved: &mut impl Interleaved,
 ) {
     if left.rows > 16 {
-        halves::<true>(left, panel, start, sums, stride, meanwhile);
+        halves::<true>(left, panel, start, sums, stride, interleaved);
     } else {
-        halves::<false>(left, panel, start, sums, stride, meanwhile);
+        halves::<false>(left, panel, start, sums, stride, interleaved);
     }
 }
 
-/// Sixteen rows or both sixteens of 32.
+/// Computes sixteen rows, or 32.
 #[inline(always)]
 fn halves<const BOTH: bool>(
     left: Left<'_>,
@@ -76,11 +76,11 @@ fn halves<const BOTH: bool>(
     start: &[i32; BLOCK],
     sums: &mut [i32],
     stride: usize,
-    meanwhile: &mut impl Meanwhile,
+    interleaved: &mut impl Interleaved,
 ) {
     let steps = left.depth / DEPTH;
-    // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
-    // caller has checked that `left` and `sums` hold its rows up to a whole sixteen and `panel` its depth.
+    // SAFETY: the thread has a session, so its tiles are configured, and only this function uses them; the caller has
+    // checked that `left` and `sums` hold a multiple of sixteen rows and `panel` its depth.
     unsafe {
         begin(start, BOTH);
         for step in 0..steps {
@@ -93,13 +93,13 @@ fn halves<const BOTH: bool>(
                 panel = in(reg) panel, row = in(reg) 128usize, upper = in(reg) upper, stride = in(reg) left.stride,
                 options(nostack, readonly),
             );
-            meanwhile.two_rows();
+            interleaved.two_rows();
             asm!(
                 "tileloadd tmm7, [{panel} + {row}*1 + 64]",
                 "tdpbusd tmm1, tmm4, tmm7",
                 panel = in(reg) panel, row = in(reg) 128usize, options(nostack, readonly),
             );
-            meanwhile.two_rows();
+            interleaved.two_rows();
             if BOTH {
                 asm!(
                     "tileloadd tmm5, [{lower} + {stride}*1]",
@@ -108,7 +108,7 @@ fn halves<const BOTH: bool>(
                     options(nostack, readonly),
                 );
             }
-            meanwhile.two_rows();
+            interleaved.two_rows();
             if BOTH {
                 asm!("tdpbusd tmm3, tmm5, tmm7", options(nostack, readonly));
             }
@@ -116,12 +116,12 @@ fn halves<const BOTH: bool>(
         end(sums, stride, BOTH);
     }
     for _ in 3 * steps..PARTS {
-        meanwhile.two_rows();
+        interleaved.two_rows();
     }
 }
 
-/// Multiplies as `Session::multiply_across` says. The left operand stays in its tiles; of the sums' tiles, two are computed
-/// while the other two are stored.
+/// Multiplies as `Session::multiply_across` describes. The left operand stays in its tiles. Two of the sums' tiles
+/// are computed while the other two are stored.
 pub(super) fn multiply_across(
     left: Left<'_>,
     panels: &[i8],
@@ -131,9 +131,9 @@ pub(super) fn multiply_across(
 ) {
     let both_halves = left.rows > 16;
     assert!(panels.len() >= starts.len() * DEPTH * BLOCK);
-    // SAFETY: the thread has a session, so its tiles are configured, and nothing but this function uses them; the
-    // caller has checked that `left` holds its rows up to a whole sixteen to a depth of 64, and `sums` as many with 32
-    // columns for each panel.
+    // SAFETY: the thread has a session, so its tiles are configured, and only this function uses them; the caller has
+    // checked that `left` holds a multiple of sixteen rows to a depth of 64, and `sums` as many with 32 columns for
+    // each panel.
     unsafe {
         let lower = left.bytes.as_ptr().add(if both_halves { 16 * left.stride } else { 0 });
         asm!(
@@ -198,7 +198,7 @@ unsafe fn begin(start: &[i32; BLOCK], both_halves: bool) {
 /// SAFETY: the tiles must be configured, and `sums` hold 16 or 32 rows.
 #[inline(always)]
 unsafe fn end(sums: &mut [i32], stride: usize, both_halves: bool) {
-    // SAFETY: writes what the caller vouches for.
+    // SAFETY: writes only what the caller guarantees.
     unsafe {
         asm!(
             "tilestored [{out} + {row}*1], tmm0",

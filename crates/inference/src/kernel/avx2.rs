@@ -1,6 +1,6 @@
-//! The products with AVX2. Its byte product adds up pairs in sixteen bits, and saturates. Columns that are narrow never
-//! come that far. For all others bytes are widened, so that pairs of products are exact: the even bytes of a column's
-//! four in one vector, the odd ones in another.
+//! The products with AVX2. Its byte product adds pairs in sixteen bits and saturates, which never happens with narrow
+//! columns. For other columns the bytes are widened, so that pairs of products are exact: the even bytes of a
+//! column's four in one vector, the odd ones in another.
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 /// Depth that is widened at a time, in groups of four bytes.
 const FOURS: usize = 64;
 
-/// Bytes of up to eight rows, widened: for each four bytes the first and third, and the second and fourth.
+/// Bytes of up to eight rows, widened: of each four bytes the first and third, and the second and fourth.
 struct Wide {
     even: [[i32; FOURS]; 8],
     odd: [[i32; FOURS]; 8],
@@ -27,7 +27,7 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
             let fours = (left.depth - first).min(4 * FOURS) / 4;
             for lane in 0..rows {
                 let bytes = &left.bytes[(row + lane) * left.stride + first..][..4 * fours];
-                // SAFETY: a `Session` of this kind exists only where these instructions work.
+                // SAFETY: a `Session` of this kind exists only if these instructions work.
                 unsafe { widen(bytes, &mut wide.even[lane], &mut wide.odd[lane]) };
             }
             for column in (0..BLOCK).step_by(8) {
@@ -51,7 +51,7 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
     }
 }
 
-/// For narrow columns, see `column_scale`.
+/// Multiplies with narrow columns, see `column_scale`.
 pub(super) fn multiply_narrow(
     left: Left<'_>,
     panel: &[i8],
@@ -59,7 +59,7 @@ pub(super) fn multiply_narrow(
     sums: &mut [i32],
     stride: usize,
 ) {
-    // Half of the columns stay in the first-level cache while all rows pass by them.
+    // Half of the columns stay in the first-level cache while all rows pass by.
     for column in (0..BLOCK).step_by(16) {
         for row in (0..left.rows).step_by(4) {
             let product = match left.rows - row {
@@ -91,7 +91,7 @@ unsafe fn narrow_rows<const ROWS: usize>(
     out: *mut i32,
     out_stride: usize,
 ) {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let ones = _mm256_set1_epi16(1);
         let start = [_mm256_loadu_si256(start.cast()), _mm256_loadu_si256(start.add(8).cast())];
@@ -140,7 +140,7 @@ unsafe fn some_rows<const ROWS: usize>(
     out: *mut i32,
     stride: usize,
 ) {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let mut sums = [_mm256_setzero_si256(); ROWS];
         for (row, sum) in sums.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! The product in plain Rust: what the others are tested against, and what other processors run.
+//! The product in plain Rust, for other processors and as the reference in tests.
 
 use super::{BLOCK, Left};
 

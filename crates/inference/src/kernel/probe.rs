@@ -1,13 +1,13 @@
-//! Finds out which instructions work: announced by the processor, saved by the system, granted where they must be
-//! asked for, and then really run, in a child process that may die of them in our place.
+//! Detects which instructions work: announced by the processor, saved by the system, granted if they must be
+//! requested, and then run in a child process, which an illegal instruction may kill.
 
 #![expect(unsafe_code, reason = "asks the system for tiles, and forks")]
 
-use super::{BLOCK, Isa, Left, Nothing, Sums, amx, avx2, portable, vbmi, vnni};
+use super::{BLOCK, Isa, Left, NoWork, Sums, amx, avx2, portable, vbmi, vnni};
 use std::arch::is_x86_feature_detected as announced;
 use std::arch::x86_64::{__cpuid_count, _xgetbv};
 
-/// All that work, the fastest first.
+/// Returns all that work, the fastest first.
 pub(super) fn working() -> Vec<Isa> {
     let mut found = Vec::new();
     let vnni = announced!("avx512f")
@@ -36,7 +36,7 @@ fn tiles_announced() -> bool {
     const TILE_STATE: u64 = 1 << 17 | 1 << 18;
     let saves_state = __cpuid_count(1, 0).ecx & XSAVE_ENABLED != 0;
     let features = __cpuid_count(7, 0).edx;
-    // SAFETY: `xgetbv` exists where the processor says that the system has enabled XSAVE.
+    // SAFETY: `xgetbv` exists if the processor says that the system has enabled XSAVE.
     features & TILES_AND_INT8 == TILES_AND_INT8
         && saves_state
         && unsafe { saved_state() } & TILE_STATE == TILE_STATE
@@ -45,11 +45,11 @@ fn tiles_announced() -> bool {
 /// SAFETY: the system must have enabled XSAVE.
 #[target_feature(enable = "xsave")]
 unsafe fn saved_state() -> u64 {
-    // SAFETY: the caller vouches for the instruction; register 0 always exists.
+    // SAFETY: the caller guarantees that the instruction exists; register 0 always exists.
     unsafe { _xgetbv(0) }
 }
 
-/// Tile data is large, so Linux hands it out only to processes that ask.
+/// Asks for tiles. Their state is large, so Linux grants them only on request.
 #[cfg(target_os = "linux")]
 fn tiles_granted() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
@@ -63,10 +63,10 @@ fn tiles_granted() -> bool {
     false
 }
 
-/// Whether a small product comes out right, tried where an illegal instruction ends nothing but a child.
+/// Returns whether a small product is right, computed in a child process that an illegal instruction may kill.
 fn survives(isa: Isa) -> bool {
-    // SAFETY: the child calls nothing but arithmetic on its own stack and `_exit`, as a fork of a process with
-    // several threads must.
+    // SAFETY: the child does only arithmetic on its own stack and `_exit`, as a fork of a process with several
+    // threads must.
     unsafe {
         match libc::fork() {
             -1 => false,
@@ -103,7 +103,7 @@ fn right(isa: Isa) -> bool {
         match isa {
             Isa::Amx => {
                 amx::enter();
-                amx::multiply(left, &panel.0, &start, &mut sums.0, BLOCK, &mut Nothing);
+                amx::multiply(left, &panel.0, &start, &mut sums.0, BLOCK, &mut NoWork);
                 amx::leave();
                 if !vbmi::works() {
                     return false;

@@ -1,13 +1,13 @@
-//! Softmax by a table: sixty-four logits become bytes at once, and these look up their weights.
+//! Softmax with a table: sixty-four logits become bytes at once, which are the indexes of their weights.
 
 #![expect(unsafe_code, reason = "vector instructions that read through pointers")]
 
 use super::Logits;
 use std::arch::x86_64::*;
 
-/// Steps of the table to a power of two.
+/// Steps of the table per power of two.
 const OCTAVE: f32 = 28.0;
-/// `255 · 2^((i - 255) / 28)`, which is below one half for the lowest.
+/// `255 · 2^((i - 255) / 28)`; the lowest is below one half.
 static TABLE: [u8; 256] = table();
 
 const fn table() -> [u8; 256] {
@@ -22,14 +22,14 @@ const fn table() -> [u8; 256] {
     table
 }
 
-/// As `Logits::weigh` says.
+/// Computes weights as `Logits::look_up` describes.
 pub(super) fn weigh(logits: &Logits<'_>, weights: &mut [u8], stride: usize, steps: &mut [f32]) {
-    // SAFETY: a `Session` of this kind exists only where these instructions work; the caller has checked that there are
-    // sums and places for weights of each row.
+    // SAFETY: a `Session` of this kind exists only if these instructions work; the caller has checked that there are
+    // sums and room for the weights of each row.
     unsafe { weigh_rows(logits, weights, stride, steps) }
 }
 
-/// Whether a row comes out right.
+/// Returns whether a row comes out right.
 pub(super) fn works() -> bool {
     let mut sums = [-1; 64];
     (sums[40], sums[41], sums[63]) = (5, 3, -2);
@@ -38,15 +38,15 @@ pub(super) fn works() -> bool {
     (weights[0], weights[40], weights[41], weights[63]) == (4, 255, 64, 2)
 }
 
-/// SAFETY: `logits` and `weights` must hold a row for each of its scales, whose width is a multiple of 32, and up to a
-/// whole 64 in `weights`.
+/// SAFETY: `logits` and `weights` must hold a row for each scale. The width is a multiple of 32, and rows of
+/// `weights` are padded to a multiple of 64.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vnni")]
 unsafe fn weigh_rows(logits: &Logits<'_>, weights: &mut [u8], stride: usize, steps: &mut [f32]) {
-    // SAFETY: every address lies within what the caller vouches for, or within the table.
+    // SAFETY: every address is within what the caller guarantees, or within the table.
     unsafe {
         let table: [__m512i; 4] =
             std::array::from_fn(|i| _mm512_loadu_si512(TABLE.as_ptr().add(64 * i).cast()));
-        // Packing works within quarters of a register: fours of all four vectors come out together.
+        // Packing works within quarters of a register: groups of four of all four vectors come out together.
         let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         for (row, (scale, step)) in logits.scales.iter().zip(steps).enumerate() {
             let sums = logits.sums.as_ptr().add(row * logits.stride);

@@ -14,8 +14,8 @@ pub(super) fn multiply(left: Left<'_>, panel: &[i8], start: &[i32; BLOCK], sums:
             4.. => 4,
             rest => rest,
         };
-        // SAFETY: a `Session` of this kind exists only where these instructions work; the caller has checked that
-        // `left` and `sums` hold the rows and `panel` its depth.
+        // SAFETY: a `Session` of this kind exists only if these instructions work; the caller has checked that `left`
+        // and `sums` hold the rows and `panel` its depth.
         unsafe {
             let bytes = left.bytes.as_ptr().add(row * left.stride);
             let out = sums.as_mut_ptr().add(row * stride);
@@ -45,7 +45,7 @@ unsafe fn rows<const ROWS: usize>(
     out: *mut i32,
     out_stride: usize,
 ) {
-    // SAFETY: every address lies within what the caller vouches for.
+    // SAFETY: every address is within what the caller guarantees.
     unsafe {
         let start =
             [_mm512_loadu_si512(start.as_ptr().cast()), _mm512_loadu_si512(start.as_ptr().add(16).cast())];

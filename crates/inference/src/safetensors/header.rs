@@ -1,4 +1,4 @@
-//! The JSON header of a safetensors file: what it must say for its tensors to be read without further checks.
+//! The JSON header of a safetensors file, checked so that its tensors can be read without further checks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The place of the tensor's bytes behind the header.
+    /// Returns the range of the tensor's bytes after the header.
     pub fn range(&self) -> Range<usize> {
         self.data_offsets.0..self.data_offsets.1
     }
@@ -78,7 +78,7 @@ fn number_len(dtype: &str) -> Option<usize> {
     }
 }
 
-/// Every key in turn, so that one that appears twice is seen.
+/// All entries in order, so that a duplicate key is noticed.
 struct Header(Vec<(String, Entry)>);
 
 impl<'de> Deserialize<'de> for Header {

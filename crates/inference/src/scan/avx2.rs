@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 pub(super) fn sums(bytes: &[u8], numbers: &Numbers, sums: &mut [i32]) {
     let numbers = &numbers.whole[..];
     assert!(numbers.len().is_multiple_of(32) && bytes.len() >= numbers.len() * sums.len());
-    // SAFETY: a `Kernel` of this kind exists only where these instructions work; the lengths are checked above.
+    // SAFETY: a `Kernel` of this kind exists only if these instructions work; the lengths are checked above.
     unsafe { rows(bytes, numbers, sums) }
 }
 
@@ -16,7 +16,7 @@ pub(super) fn sums(bytes: &[u8], numbers: &Numbers, sums: &mut [i32]) {
 #[target_feature(enable = "avx2")]
 unsafe fn rows(bytes: &[u8], numbers: &[i16], sums: &mut [i32]) {
     for (row, sum) in sums.iter_mut().enumerate() {
-        // SAFETY: every address lies within what the caller vouches for.
+        // SAFETY: every address is within what the caller guarantees.
         let total = unsafe {
             let bytes = bytes.as_ptr().add(row * numbers.len());
             let numbers_at = |index| _mm256_loadu_si256(numbers.as_ptr().add(index).cast());

@@ -1,8 +1,8 @@
-//! The scan's sums in plain Rust: what the others are tested against, and what other processors run.
+//! The scan's sums in plain Rust, for other processors and as the reference in tests.
 
 use super::Numbers;
 
-/// `sums[i] = Σ bytes[i][k] · numbers[k]`, exactly.
+/// Computes `sums[i] = Σ bytes[i][k] · numbers[k]` exactly.
 pub(super) fn sums(bytes: &[u8], numbers: &Numbers, sums: &mut [i32]) {
     for (row, sum) in bytes.chunks_exact(numbers.whole.len()).zip(sums) {
         *sum =

@@ -1,4 +1,4 @@
-//! Sums agree bit for bit on every kernel, and no product lies outside of its bound.
+//! Sums agree bit for bit on every kernel, and no product is outside its bound.
 
 use super::*;
 
@@ -11,9 +11,9 @@ fn vectors(count: usize, dimension: usize, seed: &mut u64) -> Vec<Vec<f32>> {
     (0..count).map(|_| (0..dimension).map(|_| noise(seed)).collect()).collect()
 }
 
-fn scan(codes: &Codes, kernel: Kernel, probe: &Probe) -> Vec<Estimate> {
+fn scan(codes: &Codes, kernel: Kernel, query_codes: &QueryCodes) -> Vec<Estimate> {
     let mut products = Vec::new();
-    codes.scan(kernel, probe, |first, estimates| {
+    codes.scan(kernel, query_codes, |first, estimates| {
         assert_eq!(first, products.len());
         products.extend_from_slice(estimates);
     });
@@ -31,10 +31,10 @@ fn every_kernel_gives_the_same_products_at_the_extremes_too() {
         let mut codes = Codes::new(dimension);
         stored.iter().for_each(|vector| codes.push(vector));
         for query in [vec![1.0; dimension], vec![-1.0; dimension], stored[7].clone()] {
-            let probe = Probe::new(&query, dimension);
-            let expected = scan(&codes, Kernel(Isa::Portable), &probe);
+            let query_codes = QueryCodes::new(&query, dimension);
+            let expected = scan(&codes, Kernel(Isa::Portable), &query_codes);
             for kernel in Kernel::available() {
-                assert_eq!(scan(&codes, *kernel, &probe), expected, "{kernel}, {dimension}");
+                assert_eq!(scan(&codes, *kernel, &query_codes), expected, "{kernel}, {dimension}");
                 let products = |kernel| {
                     (precise_product(kernel, &query, &stored[9]), product(kernel, &query, &stored[9]))
                 };
@@ -53,7 +53,7 @@ fn no_product_is_further_off_than_its_bound_and_the_bound_is_small() {
         let mut codes = Codes::new(dimension);
         stored.iter().for_each(|vector| codes.push(vector));
         for query in vectors(20, dimension, &mut seed) {
-            let products = scan(&codes, Kernel::best(), &Probe::new(&query, dimension));
+            let products = scan(&codes, Kernel::best(), &QueryCodes::new(&query, dimension));
             for (product, vector) in products.iter().zip(&stored) {
                 let exact: f64 = vector.iter().zip(&query).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
                 assert!((exact - f64::from(product.score)).abs() <= f64::from(product.error));
@@ -69,13 +69,13 @@ fn rows_that_are_kept_keep_their_order_and_their_products() {
     let stored = vectors(100, 384, &mut seed);
     let mut codes = Codes::new(384);
     stored.iter().for_each(|vector| codes.push(vector));
-    let probe = Probe::new(&stored[0], 384);
-    let before = scan(&codes, Kernel::best(), &probe);
+    let query_codes = QueryCodes::new(&stored[0], 384);
+    let before = scan(&codes, Kernel::best(), &query_codes);
     codes.retain(|row| row % 3 == 1);
     let expected: Vec<Estimate> = before.into_iter().skip(1).step_by(3).collect();
-    assert_eq!(scan(&codes, Kernel::best(), &probe), expected);
+    assert_eq!(scan(&codes, Kernel::best(), &query_codes), expected);
     codes.push(&stored[0]);
-    assert_eq!(scan(&codes, Kernel::best(), &probe).len(), 34);
+    assert_eq!(scan(&codes, Kernel::best(), &query_codes).len(), 34);
 }
 
 #[test]
@@ -87,6 +87,6 @@ fn strange_vectors_do_no_harm() {
         codes.push(&vector);
     }
     for query in [vec![], vec![f32::NAN; 3], vec![f32::MAX; 9], vec![0.0; 8]] {
-        assert_eq!(scan(&codes, Kernel::best(), &Probe::new(&query, 8)).len(), 5);
+        assert_eq!(scan(&codes, Kernel::best(), &QueryCodes::new(&query, 8)).len(), 5);
     }
 }

@@ -5,7 +5,7 @@
 use super::Numbers;
 use std::arch::x86_64::*;
 
-/// Rows that are read together, each beside the same part of the query.
+/// Rows that are read together with the same part of the query.
 const TOGETHER: usize = 4;
 
 pub(super) fn sums(bytes: &[u8], numbers: &Numbers, sums: &mut [i32]) {
@@ -15,7 +15,7 @@ pub(super) fn sums(bytes: &[u8], numbers: &Numbers, sums: &mut [i32]) {
     let mut bytes = bytes.chunks(len * TOGETHER);
     let (fours, rest) = sums.as_chunks_mut::<TOGETHER>();
     for (sums, bytes) in fours.iter_mut().zip(bytes.by_ref()) {
-        // SAFETY: a `Kernel` of this kind exists only where these instructions work; the lengths are checked above.
+        // SAFETY: a `Kernel` of this kind exists only if these instructions work; the lengths are checked above.
         *sums = unsafe { rows(bytes, &numbers.high, &numbers.low) };
     }
     for (sum, bytes) in rest.iter_mut().zip(bytes.flat_map(|bytes| bytes.chunks(len))) {
@@ -29,7 +29,7 @@ pub(super) fn sums(bytes: &[u8], numbers: &Numbers, sums: &mut [i32]) {
 unsafe fn rows<const ROWS: usize>(bytes: &[u8], high: &[i8], low: &[i8]) -> [i32; ROWS] {
     let mut totals = [[_mm512_setzero_si512(); 2]; ROWS];
     for index in (0..high.len()).step_by(64) {
-        // SAFETY: every address lies within what the caller vouches for.
+        // SAFETY: every address is within what the caller guarantees.
         unsafe {
             let high_part = _mm512_loadu_si512(high.as_ptr().add(index).cast());
             let low_part = _mm512_loadu_si512(low.as_ptr().add(index).cast());

@@ -1,4 +1,4 @@
-//! Sixteen floats in two registers. Only code compiled for AVX2 may use them, which `vectorized!` sees to.
+//! Sixteen floats in two registers. Only code compiled for AVX2 may use them, which `vectorized!` ensures.
 
 #![expect(unsafe_code, reason = "vector instructions")]
 
@@ -8,7 +8,7 @@ use std::arch::x86_64::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Vector(__m256, __m256);
 
-/// The same instruction for both halves, inlined into code that was compiled for it.
+/// Applies the same instruction to both halves.
 macro_rules! both {
     ($call:ident($($argument:expr),*)) => {
         // SAFETY: this vector is used only in functions that `vectorized!` compiles and calls for AVX2.
@@ -32,7 +32,7 @@ impl Floats for Vector {
     #[inline(always)]
     fn from_integers(values: &[i32]) -> Self {
         let values = &values[..LANES];
-        // SAFETY: as in `both!`; both halves were checked to be there.
+        // SAFETY: as in `both!`; the length was checked.
         let halves = unsafe {
             let first = values.as_ptr().cast::<__m256i>();
             (_mm256_loadu_si256(first), _mm256_loadu_si256(first.add(1)))
@@ -50,7 +50,7 @@ impl Floats for Vector {
     #[inline(always)]
     fn store_bits(self, values: &mut [i32]) {
         let values = &mut values[..LANES];
-        // SAFETY: as in `both!`; both halves were checked to be there.
+        // SAFETY: as in `both!`; the length was checked.
         unsafe {
             _mm256_storeu_ps(values.as_mut_ptr().cast(), self.0);
             _mm256_storeu_ps(values.as_mut_ptr().add(8).cast(), self.1);
@@ -60,7 +60,7 @@ impl Floats for Vector {
     #[inline(always)]
     fn store(self, values: &mut [f32]) {
         let values = &mut values[..LANES];
-        // SAFETY: as in `both!`; both halves were checked to be there.
+        // SAFETY: as in `both!`; the length was checked.
         unsafe {
             _mm256_storeu_ps(values.as_mut_ptr(), self.0);
             _mm256_storeu_ps(values.as_mut_ptr().add(8), self.1);
@@ -70,7 +70,7 @@ impl Floats for Vector {
     #[inline(always)]
     fn store_low_bytes(self, bytes: &mut [u8]) {
         let bytes = &mut bytes[..LANES];
-        // SAFETY: as in `both!`; the slice was checked to have sixteen places.
+        // SAFETY: as in `both!`; the slice was checked to have sixteen elements.
         unsafe {
             let mask = _mm256_set1_epi32(0xff);
             let first = _mm256_and_si256(_mm256_castps_si256(self.0), mask);
@@ -186,7 +186,7 @@ fn highest_of_four([a, b, c, d]: [Vector; 4]) -> [f32; 4] {
     unsafe {
         let [a, b] = [_mm256_max_ps(a.0, a.1), _mm256_max_ps(b.0, b.1)];
         let [c, d] = [_mm256_max_ps(c.0, c.1), _mm256_max_ps(d.0, d.1)];
-        // Lanes of two, then of all four, against each other: each half of the register becomes `a b c d`.
+        // Compares lanes in pairs, then in fours: each half of the register becomes `a b c d`.
         let ab = _mm256_max_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
         let cd = _mm256_max_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
         let all = _mm256_max_ps(

@@ -1,4 +1,4 @@
-//! Sixteen floats in one register. Only code compiled for AVX-512 may use them, which `vectorized!` sees to.
+//! Sixteen floats in one register. Only code compiled for AVX-512 may use them, which `vectorized!` ensures.
 
 #![expect(unsafe_code, reason = "vector instructions")]
 
@@ -8,19 +8,19 @@ use std::arch::x86_64::*;
 #[derive(Clone, Copy)]
 pub(crate) struct Vector(__m512);
 
-/// One instruction, inlined into code that was compiled for it.
+/// Applies one instruction.
 macro_rules! instruction {
     ($call:expr) => {
-        // SAFETY: this vector is used only in functions that `vectorized!` compiles and calls for AVX-512; slices
-        // were checked for length where the instruction reads or writes memory.
+        // SAFETY: this vector is used only in functions that `vectorized!` compiles and calls for AVX-512; the
+        // lengths of slices were checked if the instruction accesses memory.
         unsafe { $call }
     };
 }
 
-/// Joins the lanes of four vectors by an operation, each in a quarter of the result and there in all lanes.
+/// Combines the lanes of four vectors by an operation; each result fills a quarter of the register.
 macro_rules! of_four {
     ($a:expr, $b:expr, $c:expr, $d:expr, $join:ident) => {{
-        // Quarters of all four against each other, until each quarter of one register belongs to one of them.
+        // Combines quarters of all four, until each quarter of one register belongs to one of them.
         let ab = $join(
             _mm512_shuffle_f32x4::<0b01_00_01_00>($a.0, $b.0),
             _mm512_shuffle_f32x4::<0b11_10_11_10>($a.0, $b.0),
@@ -38,7 +38,7 @@ macro_rules! of_four {
     }};
 }
 
-/// Joins the lanes of sixteen vectors, each into one lane of the result.
+/// Combines the lanes of sixteen vectors, each into one lane of the result.
 macro_rules! of_each {
     ($vectors:expr, $join:ident) => {{
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = $vectors;
@@ -52,7 +52,7 @@ macro_rules! of_each {
     }};
 }
 
-/// The low bytes of four vectors, but of each quarter of a register all four together, since packing works within
+/// Returns the low bytes of four vectors, with each quarter of all four together, since packing works within
 /// quarters.
 #[inline(always)]
 fn packed(four: [Vector; 4]) -> __m512i {
@@ -135,7 +135,7 @@ impl Floats for Vector {
     }
 
     #[inline(always)]
-    fn store_low_bytes_woven(four: [Self; 4], bytes: &mut [i8]) {
+    fn store_low_bytes_interleaved(four: [Self; 4], bytes: &mut [i8]) {
         let bytes = &mut bytes[..4 * LANES];
         let [a, b, c, d] = four;
         instruction!({
@@ -143,7 +143,7 @@ impl Floats for Vector {
             let (c, d) = (_mm512_castps_si512(c.0), _mm512_castps_si512(d.0));
             let low = _mm512_set1_epi32(0xff);
             let low_word = _mm512_set1_epi32(0xffff);
-            // Where the mask is set the first, else the second: the other bytes of the first are not zero.
+            // Takes the first where the mask is set, else the second: the other bytes of the first are not zero.
             let low_half = _mm512_ternarylogic_epi32::<0xca>(low, a, _mm512_slli_epi32::<8>(b));
             let high_half = _mm512_ternarylogic_epi32::<0xca>(low, c, _mm512_slli_epi32::<8>(d));
             let all =
@@ -207,7 +207,7 @@ impl Floats for Vector {
 
     #[inline(always)]
     fn clamped(self, limit: Self) -> Self {
-        // The one that is closer to zero, with the sign of the first.
+        // The one closer to zero, with the sign of the first.
         Self(instruction!(_mm512_range_ps::<0b0010>(self.0, limit.0)))
     }
 

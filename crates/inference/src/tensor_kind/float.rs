@@ -1,4 +1,4 @@
-//! The two sixteen-bit floats, widened by their bits.
+//! Converts the two sixteen-bit float formats.
 
 pub fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
@@ -10,7 +10,7 @@ pub fn f16_to_f32(bits: u16) -> f32 {
     let exponent = u32::from(bits >> 10) & 0x1f;
     let fraction = u32::from(bits) & 0x3ff;
     let magnitude = match exponent {
-        // Subnormal: a count of the smallest step, which an f32 holds exactly.
+        // Subnormal: a multiple of the smallest step, which an f32 represents exactly.
         0 => (fraction as f32 * SMALLEST).to_bits(),
         0x1f => 0x7f80_0000 | (fraction << 13),
         _ => ((exponent + 127 - 15) << 23) | (fraction << 13),

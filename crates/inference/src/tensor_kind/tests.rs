@@ -1,8 +1,8 @@
-//! Every kind against numbers from the format's reference implementation, for the bytes of [`block`].
+//! Every kind compared with numbers from the format's reference implementation, for the bytes of [`block`].
 
 use super::*;
 
-/// Bytes without a pattern, with sensible floats where the kind keeps its scale and its minimum.
+/// Returns bytes without a pattern, except for plausible floats as scale and minimum.
 fn block(kind: TensorKind) -> Vec<u8> {
     let byte = |i: usize| ((i * i * 31 + i * 73 + 41) / 3 % 256) as u8;
     let mut block: Vec<u8> = (0..kind.block_bytes()).map(byte).collect();

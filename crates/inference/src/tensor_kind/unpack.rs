@@ -1,4 +1,4 @@
-//! The layout of each quantised block, as GGUF files store it. Callers pass exactly one block.
+//! The layout of each quantized block in GGUF files. Callers pass exactly one block.
 
 use super::FourBitBlock;
 use super::float::f16_to_f32;
@@ -35,7 +35,7 @@ pub fn q4_1(block: &[u8]) -> FourBitBlock {
     FourBitBlock { scale: f16_at(block, 0), min: f16_at(block, 2), quants: nibbles(&block[4..]) }
 }
 
-/// One of the eight parts of a Q4_K block.
+/// Returns one of the eight parts of a Q4_K block.
 pub fn q4_k(block: &[u8], part: usize) -> FourBitBlock {
     let (scale, min) = k_scale_and_min(block, part);
     let quants = &block[16 + part / 2 * 32..];
@@ -87,7 +87,7 @@ pub fn q6_k(block: &[u8], out: &mut [f32]) {
     }
 }
 
-/// Sixteen bytes hold the first sixteen quants in their lower halves, the second sixteen in the upper.
+/// Returns the quants of sixteen bytes: the first sixteen are in their lower halves, the others in the upper.
 fn nibbles(bytes: &[u8]) -> [u8; 32] {
     std::array::from_fn(|i| if i < 16 { bytes[i] & 0xf } else { bytes[i - 16] >> 4 })
 }
@@ -97,8 +97,8 @@ fn five_bits(fifth_bits: u32, low: &[u8]) -> [u8; 32] {
     std::array::from_fn(|i| low[i] | ((fifth_bits >> i & 1) as u8) << 4)
 }
 
-/// Q4_K and Q5_K pack eight pairs of six bits into twelve bytes: the first four pairs stand in the lower six
-/// bits of eight bytes, whose upper two bits complete the last four.
+/// Returns the scale and minimum of a part. Q4_K and Q5_K pack eight pairs of six bits into twelve bytes: the first
+/// four pairs are in the lower six bits of eight bytes, whose upper two bits complete the last four.
 fn k_scale_and_min(block: &[u8], part: usize) -> (f32, f32) {
     let packed = &block[4..16];
     let (scale, min) = if part < 4 {

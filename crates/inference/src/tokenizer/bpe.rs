@@ -1,4 +1,4 @@
-//! Byte-level byte-pair encoding: a word's bytes, merged pair by pair in the order in which the merges were
+//! Byte-level byte-pair encoding: the bytes of a word, merged pair by pair in the order in which the merges were
 //! learned.
 
 mod alphabet;
@@ -17,7 +17,7 @@ pub struct BytePairs {
     splitter: Splitter,
     bytes: [Option<u32>; 256],
     merges: QuickMap<u64, Learned>,
-    /// Whole words that are tokens whatever the merges say, for the vocabularies that want it so.
+    /// Whole words that are tokens regardless of the merges, for the vocabularies that require it.
     words: Option<QuickMap<Box<[u8]>, u32>>,
 }
 
@@ -60,12 +60,12 @@ impl BytePairs {
             let learned = self.merges.get(&pair(left.id?, right.id?))?;
             Some(Merge { order: learned.rank, id: learned.merged })
         });
-        // A byte that is not in the vocabulary has kept its neighbours apart, and vanishes now.
+        // A byte that is not in the vocabulary kept its neighbours apart, and is dropped here.
         tokens.extend(merged.filter_map(|symbol| symbol.id));
     }
 }
 
-/// Merges of which a part is no token cannot happen and are left out.
+/// Leaves out merges whose parts are not tokens, since they cannot happen.
 fn learned(ids: &HashMap<&str, u32>, merges: &[&str]) -> Result<QuickMap<u64, Learned>, ModelError> {
     let mut learned = QuickMap::with_capacity_and_hasher(merges.len(), Default::default());
     for (rank, merge) in (0..).zip(merges) {

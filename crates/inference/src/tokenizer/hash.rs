@@ -1,4 +1,4 @@
-//! A quick hash for maps that only the model's file fills, so that no text can fill them with collisions.
+//! A fast hash for maps whose keys come only from the model's file, so that no text can cause collisions.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -1,9 +1,9 @@
-//! Merging neighbours in order of preference, in n log n time: a queue of candidates over a linked list.
+//! Merges neighbours in order of priority, in n log n time: a queue of candidates over a linked list.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A stretch of the text, and its token where there is one.
+/// A part of the text, with its token if there is one.
 #[derive(Debug, Clone, Copy)]
 pub struct Symbol {
     pub id: Option<u32>,
@@ -11,13 +11,13 @@ pub struct Symbol {
     pub end: u32,
 }
 
-/// What two neighbours become. The lowest order is done first; among equals the leftmost.
+/// What two neighbours become. The lowest order is merged first; among equals, the leftmost.
 pub struct Merge {
     pub order: u32,
     pub id: u32,
 }
 
-/// Merges as long as `find` knows what neighbours become; what remains is in the order of the text.
+/// Merges neighbours as long as `find` returns a merge. Returns what is left in the order of the text.
 pub fn merge_all(
     symbols: impl Iterator<Item = Symbol>,
     find: impl Fn(&Symbol, &Symbol) -> Option<Merge>,
@@ -41,7 +41,7 @@ pub fn merge_all(
     })
 }
 
-/// Ordered as the merges are done. Positions are small numbers: the queue is what the time goes into.
+/// Sorted by the order of merging. Positions are small numbers, since most of the time is spent in the queue.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     order: u32,
@@ -95,7 +95,7 @@ impl List {
         Some(Reverse(Candidate { order, left, right, middle, end, id }))
     }
 
-    /// Whether both neighbours are what they were when they became candidates.
+    /// Returns whether both neighbours are unchanged since they became candidates.
     fn still_has(&self, candidate: &Candidate) -> bool {
         let left = self.at(candidate.left);
         left.after == candidate.right

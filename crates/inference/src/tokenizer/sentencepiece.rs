@@ -1,12 +1,12 @@
-//! SentencePiece as Llama's first models have it: characters, merged to the token with the highest score, and
-//! bytes where a character is in no token.
+//! SentencePiece as in the first Llama models: characters, merged to the token with the highest score, and bytes for
+//! characters that are in no token.
 
 use super::hash::QuickMap;
 use super::merge::{Merge, Symbol, merge_all};
-use super::vocabulary::{Kind, Vocabulary};
+use super::vocabulary::{TokenKind, Vocabulary};
 use crate::ModelError;
 
-/// How these vocabularies write a space.
+/// A space in these vocabularies.
 const SPACE: &str = "\u{2581}";
 
 #[derive(Debug)]
@@ -38,14 +38,14 @@ impl SentencePiece {
         let mut bytes = [None; 256];
         for ((id, token), kind) in (0..).zip(tokens).zip(&vocabulary.kinds) {
             match kind {
-                Kind::Byte => {
+                TokenKind::Byte => {
                     if let Some(byte) = byte_of(token) {
                         bytes[usize::from(byte)].get_or_insert(id);
                     }
                 }
-                // So that no text that was typed can become a control token.
-                Kind::Control | Kind::Unknown => {}
-                Kind::Text | Kind::UserDefined => {
+                // So that no text of a user can become a control token.
+                TokenKind::Control | TokenKind::Unknown => {}
+                TokenKind::Text | TokenKind::UserDefined => {
                     ids.entry((*token).into()).or_insert(id);
                 }
             }
@@ -54,7 +54,7 @@ impl SentencePiece {
         Ok(Self { ids, scores, bytes, unknown, space_first, longest })
     }
 
-    /// `begins`: nothing stands before the text, or a special token.
+    /// `begins` is true at the start of the text and after a special token.
     pub fn encode(&self, text: &str, begins: bool, tokens: &mut Vec<u32>) {
         let mut written = String::with_capacity(text.len() + text.len() / 4);
         if begins && self.space_first {
@@ -89,22 +89,22 @@ impl SentencePiece {
     }
 }
 
-/// What a token stands for.
-pub fn token_bytes(token: &str, kind: Kind) -> Vec<u8> {
+/// Returns the bytes of a token.
+pub fn token_bytes(token: &str, kind: TokenKind) -> Vec<u8> {
     match kind {
-        Kind::Byte => byte_of(token).into_iter().collect(),
-        Kind::UserDefined => token.as_bytes().to_vec(),
+        TokenKind::Byte => byte_of(token).into_iter().collect(),
+        TokenKind::UserDefined => token.as_bytes().to_vec(),
         _ => token.replace(SPACE, " ").into_bytes(),
     }
 }
 
-/// `<0x0A>` stands for a newline.
+/// Returns the byte of a byte token: `<0x0A>` is a newline.
 fn byte_of(token: &str) -> Option<u8> {
     let digits = token.strip_prefix("<0x")?.strip_suffix('>')?;
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// A number that is the lower the higher the score.
+/// Returns a number that is the lower the higher the score is.
 fn highest_first(score: f32) -> u32 {
     let bits = score.to_bits();
     if bits >> 31 == 0 { !(bits | 1 << 31) } else { bits }

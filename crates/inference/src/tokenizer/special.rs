@@ -1,4 +1,4 @@
-//! Finds tokens that stand in a text literally, such as `<|im_end|>` or `[MASK]`, in one pass.
+//! Finds tokens that are written literally in a text, such as `<|im_end|>` or `[MASK]`, in one pass.
 
 /// A trie over the tokens' bytes.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ struct Node {
 }
 
 impl SpecialTokens {
-    /// Of equal texts the first is taken; an empty one is none.
+    /// Of equal texts the first is used; empty ones are ignored.
     pub fn new<'a>(tokens: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
         let mut all = Self { nodes: vec![Node::default()], first_bytes: [false; 256] };
         for (text, id) in tokens {
@@ -46,7 +46,7 @@ impl SpecialTokens {
         self.first_bytes[usize::from(byte)]
     }
 
-    /// The longest token with which the text begins: its length and its number.
+    /// Returns the length and number of the longest token at the start of the text.
     pub fn at(&self, text: &str) -> Option<(usize, u32)> {
         let mut node = 0;
         let mut found = None;
@@ -60,7 +60,7 @@ impl SpecialTokens {
         found
     }
 
-    /// The first token in the text, with the position where it begins.
+    /// Returns the first token in the text, with its position.
     pub fn find(&self, text: &str) -> Option<(usize, usize, u32)> {
         let candidates = text.bytes().enumerate().filter(|(_, byte)| self.may_begin_with(*byte));
         let mut found = candidates.filter_map(|(at, _)| text.get(at..).map(|rest| (at, rest)));

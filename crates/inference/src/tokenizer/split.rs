@@ -1,22 +1,21 @@
-//! Where byte-level vocabularies cut a text before they merge: hand-written forms of the patterns that their
-//! models were trained with.
+//! Splits text before byte-level merges: hand-written versions of the patterns that the models were trained with.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use crate::ModelError;
 
-/// A family of patterns, by the name that GGUF files call it.
+/// A family of patterns, by its name in GGUF files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Splitter {
     Gpt2,
-    /// Like GPT-2, after every digit was cut off.
+    /// Like GPT-2, after every digit was split off.
     SmolLm,
     Llama3,
-    /// For files that do not say: GPT-2 after punctuation, then numbers by threes.
+    /// For files that do not name one: GPT-2 after punctuation, then numbers in groups of three digits.
     Default,
 }
 
-/// The length of the first part of a text that is not empty; at least one character.
+/// Returns the length of the first part of a non-empty text, at least one character.
 type FirstPart = fn(&str) -> usize;
 
 impl Splitter {
@@ -43,7 +42,7 @@ impl Splitter {
     }
 }
 
-/// Each pattern cuts the parts that the one before it left.
+/// Applies the patterns in order, each to the parts that the one before it left.
 fn split_by<'a>(patterns: &[FirstPart], text: &'a str, take: &mut dyn FnMut(&'a str)) {
     let Some((pattern, others)) = patterns.split_first() else { return take(text) };
     let mut rest = text;
@@ -76,7 +75,7 @@ fn class(character: char) -> Class {
     }
 }
 
-/// The length of the characters at the text's start that pass.
+/// Returns the length of the characters at the start of the text that pass.
 fn run(text: &str, passes: impl Fn(char) -> bool) -> usize {
     text.find(|character| !passes(character)).unwrap_or(text.len())
 }
@@ -144,7 +143,7 @@ fn contraction(text: &str, same: impl Fn(&[u8], &[u8]) -> bool) -> Option<usize>
     found.map(|ending| ending.len() + 1)
 }
 
-/// `\s+(?!\S)|\s+`: white space, but its last character only if nothing follows, or if it is the only one.
+/// Matches `\s+(?!\S)|\s+`: white space, but its last character only if nothing follows or if it is the only one.
 fn spaces(text: &str) -> usize {
     let white = &text[..run_of(text, Class::Space)];
     let before_last = white.char_indices().next_back().map_or(0, |(at, _)| at);
@@ -169,13 +168,13 @@ fn punctuation(text: &str) -> usize {
     })
 }
 
-/// A run of characters that pass, or that do not.
+/// Returns the length of a run of characters that pass, or that do not.
 fn alternate(text: &str, passes: impl Fn(char) -> bool) -> usize {
     let first_passes = text.chars().next().is_some_and(&passes);
     run(text, |character| passes(character) == first_passes)
 }
 
-/// `[0-9][0-9][0-9]`, or what stands before it.
+/// Matches `[0-9][0-9][0-9]`, or the text before it.
 fn three_digits(text: &str) -> usize {
     let threes = text.as_bytes().windows(3).position(|three| three.iter().all(u8::is_ascii_digit));
     match threes {

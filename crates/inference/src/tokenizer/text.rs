@@ -1,20 +1,19 @@
-//! The decoder's tokenizer, as its GGUF file describes it: text to tokens, and tokens to the bytes they stand
-//! for.
+//! The decoder's tokenizer, as its GGUF file describes it: text to tokens, and tokens to bytes.
 
 use std::borrow::Cow;
 
 use super::special::SpecialTokens;
 use super::split::Splitter;
-use super::vocabulary::{Kind, Vocabulary};
+use super::vocabulary::{TokenKind, Vocabulary};
 use super::{bpe, sentencepiece};
 use crate::ModelError;
 use crate::gguf::Gguf;
 
-/// Stands inside what looks like a special token but was typed, so that it is not taken for one. No text has
-/// this character: Unicode keeps it for programs' own use.
+/// Inserted into user text that looks like a special token, so that it is not taken for one. Unicode reserves this
+/// character for internal use, so no text has it.
 pub const GUARD: char = '\u{fdd0}';
 
-/// A vocabulary with the rules that turn text into it.
+/// A vocabulary and the rules to split text into it.
 #[derive(Debug)]
 pub struct TextTokenizer {
     model: Model,
@@ -67,7 +66,7 @@ impl TextTokenizer {
         })
     }
 
-    /// The tokens of a text. With `special`, control and user-defined tokens in it are taken as such.
+    /// Returns the tokens of a text. With `special`, control and user-defined tokens in it are recognised.
     pub fn encode(&self, text: &str, special: bool) -> Vec<u32> {
         let mut tokens = Vec::new();
         let mut rest = text;
@@ -96,7 +95,7 @@ impl TextTokenizer {
         }
     }
 
-    /// The bytes that a token stands for: none for control tokens, and none where there is no such token.
+    /// Returns the bytes of a token. Empty for control tokens, and for numbers that are no token.
     pub fn piece(&self, id: u32) -> &[u8] {
         let id = id as usize;
         let Some(&end) = self.piece_ends.get(id) else { return &[] };
@@ -104,17 +103,17 @@ impl TextTokenizer {
         &self.pieces[start..end]
     }
 
-    /// Whether the model says with this token that its turn is over.
+    /// Returns whether the model ends its answer with this token.
     pub fn is_end(&self, id: u32) -> bool {
         self.ends.binary_search(&id).is_ok()
     }
 
-    /// The token that belongs before every text, for models that want one.
+    /// Returns the token that some models need before every text.
     pub fn bos(&self) -> Option<u32> {
         self.bos
     }
 
-    /// How many tokens there are.
+    /// Returns the number of tokens.
     pub fn len(&self) -> usize {
         self.piece_ends.len()
     }
@@ -123,7 +122,7 @@ impl TextTokenizer {
         self.piece_ends.is_empty()
     }
 
-    /// A text in which nothing is taken for a special token any more: see [`GUARD`].
+    /// Returns the text with nothing in it that could be taken for a special token: see [`GUARD`].
     pub fn guarded(&self, text: &str) -> String {
         let text = text.replace(GUARD, "");
         let mut guarded = String::with_capacity(text.len());
@@ -132,7 +131,7 @@ impl TextTokenizer {
             let rest = &text[at..];
             let found =
                 self.special.may_begin_with(rest.as_bytes()[0]).then(|| self.special.at(rest)).flatten();
-            // White space is nothing to fear, and guarded it would read as other tokens.
+            // Special tokens of white space are harmless, and a guard would change the tokens around them.
             if found.is_some_and(|(len, _)| !rest[..len].trim().is_empty()) {
                 guarded.push(GUARD);
             }
@@ -146,8 +145,8 @@ fn pieces(vocabulary: &Vocabulary<'_>, model: &Model) -> (Vec<u8>, Vec<usize>) {
     let mut ends = Vec::with_capacity(vocabulary.tokens.len());
     for (token, kind) in vocabulary.tokens.iter().zip(&vocabulary.kinds) {
         match (kind, model) {
-            (Kind::Control | Kind::Unknown, _) => {}
-            (Kind::UserDefined, _) => pieces.extend(token.as_bytes()),
+            (TokenKind::Control | TokenKind::Unknown, _) => {}
+            (TokenKind::UserDefined, _) => pieces.extend(token.as_bytes()),
             (_, Model::BytePairs(_)) => pieces.extend(bpe::token_bytes(token)),
             (_, Model::SentencePiece(_)) => pieces.extend(sentencepiece::token_bytes(token, *kind)),
         }

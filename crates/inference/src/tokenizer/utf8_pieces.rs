@@ -1,6 +1,6 @@
-//! Puts characters together whose bytes arrive in several tokens.
+//! Assembles characters whose bytes arrive in several tokens.
 
-/// Holds back the bytes of a character until all of them are there.
+/// Holds back the bytes of a character until it is complete.
 #[derive(Debug, Default)]
 pub struct Utf8Pieces {
     held: Vec<u8>,
@@ -11,8 +11,7 @@ impl Utf8Pieces {
         Self::default()
     }
 
-    /// The text that is complete with these bytes, which may be none. Bytes that can be no part of a character
-    /// become U+FFFD.
+    /// Returns the text that these bytes complete, which may be empty. Invalid bytes become U+FFFD.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
         let complete = self.held.len() - incomplete_tail(&self.held);
@@ -21,13 +20,14 @@ impl Utf8Pieces {
         text
     }
 
-    /// What is held back becomes U+FFFD: the character's other bytes never came.
+    /// Returns U+FFFD for an incomplete character.
     pub fn finish(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.held)).into_owned()
     }
 }
 
-/// How many bytes at the end are the beginning of a character that further bytes may complete: at most three.
+/// Returns how many bytes at the end, at most three, are the beginning of a character that further bytes may
+/// complete.
 fn incomplete_tail(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     let is_beginning = |len: &usize| {

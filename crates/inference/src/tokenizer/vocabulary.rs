@@ -1,10 +1,10 @@
-//! The tokens of a GGUF file as it lists them, and the few that mean something to the program.
+//! The tokens of a GGUF file, and the few that have a meaning for the program.
 
 use crate::ModelError;
 use crate::gguf::Gguf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     Text,
     Unknown,
     Control,
@@ -14,10 +14,10 @@ pub enum Kind {
 
 pub struct Vocabulary<'a> {
     pub tokens: Vec<&'a str>,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TokenKind>,
 }
 
-/// Tokens with which models end their turn. Older files do not mark them as control tokens.
+/// Tokens with which models end their answer. Older files do not mark them as control tokens.
 const ENDS: [&str; 7] =
     ["<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>", "<|end|>", "<|end_of_text|>", "<end_of_turn>"];
 const BEGINS: [&str; 3] = ["<|im_start|>", "<|start_header_id|>", "<|end_header_id|>"];
@@ -40,7 +40,7 @@ impl<'a> Vocabulary<'a> {
         Ok(Self { tokens, kinds })
     }
 
-    /// The token that the file names under this key.
+    /// Returns the token that the file names under this key.
     pub fn named(&self, gguf: &Gguf, key: &str) -> Result<Option<u32>, ModelError> {
         let Some(id) = gguf.u32(key)? else { return Ok(None) };
         if id as usize >= self.tokens.len() {
@@ -63,24 +63,24 @@ impl<'a> Vocabulary<'a> {
         Ok(ends)
     }
 
-    /// Tokens that are looked for in the text as they stand. One of a single character is left to the merges:
-    /// in a message it could not be told from what was typed.
+    /// Returns the tokens that are recognised literally in a text. Those of a single character are left to the
+    /// merges, since they could not be distinguished from user text.
     pub fn special(&self) -> impl Iterator<Item = (&'a str, u32)> {
         let all = (0..).zip(&self.tokens).zip(&self.kinds);
         all.filter(|((_, token), kind)| {
-            matches!(kind, Kind::Control | Kind::UserDefined) && token.chars().nth(1).is_some()
+            matches!(kind, TokenKind::Control | TokenKind::UserDefined) && token.chars().nth(1).is_some()
         })
         .map(|((id, token), _)| (*token, id))
     }
 }
 
-fn kind(token: &str, number: i32) -> Kind {
+fn kind(token: &str, number: i32) -> TokenKind {
     match number {
-        2 => Kind::Unknown,
-        3 => Kind::Control,
-        4 => Kind::UserDefined,
-        6 => Kind::Byte,
-        _ if ENDS.contains(&token) || BEGINS.contains(&token) => Kind::Control,
-        _ => Kind::Text,
+        2 => TokenKind::Unknown,
+        3 => TokenKind::Control,
+        4 => TokenKind::UserDefined,
+        6 => TokenKind::Byte,
+        _ if ENDS.contains(&token) || BEGINS.contains(&token) => TokenKind::Control,
+        _ => TokenKind::Text,
     }
 }

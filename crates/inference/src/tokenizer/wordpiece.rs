@@ -1,5 +1,5 @@
-//! The encoder's tokenizer: BERT's WordPiece from a `tokenizer.json`. It walks the text once, without a string
-//! per word, and stops where enough tokens are found.
+//! The encoder's tokenizer: BERT's WordPiece from a `tokenizer.json`. It reads the text once, without a string per
+//! word, and stops when there are enough tokens.
 
 mod config;
 mod normalizer;
@@ -11,11 +11,11 @@ use config::Config;
 use normalizer::{Step, StepTable};
 use pieces::Pieces;
 
-/// A vocabulary of words and word parts, with the rules that cut text into them.
+/// A vocabulary of words and word parts, and the rules to split text into them.
 #[derive(Debug)]
 pub struct WordPiece {
     steps: StepTable,
-    /// What an ASCII byte adds to a word where that is a single byte; 0 where it is not so simple.
+    /// What an ASCII byte adds to a word if that is a single byte, else 0.
     ascii: [u8; 256],
     beginnings: Pieces,
     continuations: Pieces,
@@ -42,7 +42,7 @@ impl WordPiece {
         Ok(Self {
             ascii: simple_bytes(&steps, &added),
             steps,
-            // A word may also begin with the prefix's own characters.
+            // A word may also begin with the characters of the prefix.
             beginnings: Pieces::new(beginning.into_iter().chain(continuing.clone()), 0),
             continuations: Pieces::new(continuing.into_iter(), prefix.len()),
             unknown: model.unknown()?,
@@ -54,7 +54,7 @@ impl WordPiece {
         })
     }
 
-    /// The tokens of a text between `[CLS]` and `[SEP]`, at most `max_tokens` in all.
+    /// Returns the tokens of a text between `[CLS]` and `[SEP]`, at most `max_tokens` in all.
     pub fn encode(&self, text: &str, max_tokens: usize) -> Vec<u32> {
         let mut tokens = self.before.clone();
         let limit = max_tokens.saturating_sub(self.after.len());
@@ -65,14 +65,14 @@ impl WordPiece {
         tokens
     }
 
-    /// How many tokens a text has, without those that [`Self::encode`] puts around it.
+    /// Returns how many tokens a text has, without those that [`Self::encode`] adds.
     pub fn count(&self, text: &str) -> usize {
         let mut tokens = Vec::new();
         self.walk(text, usize::MAX, &mut tokens);
         tokens.len()
     }
 
-    /// How many rows a model's token embedding must have: one more than the highest token.
+    /// Returns how many rows a model's token embedding must have: one more than the highest token.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -108,7 +108,8 @@ impl WordPiece {
         self.end(&mut word, tokens);
     }
 
-    /// The ASCII letters and digits with which the text begins: most of most texts, and nothing to decide.
+    /// Returns the ASCII letters and digits at the start of the text, which are most of most texts and need no
+    /// lookup.
     fn simple_parts<'a>(&self, text: &'a str) -> &'a [u8] {
         let bytes = text.as_bytes();
         let end = bytes.iter().position(|byte| self.ascii[usize::from(*byte)] == 0);
@@ -128,8 +129,8 @@ impl WordPiece {
         }
     }
 
-    /// The longest piece first, then the longest continuation of it, and so on. A word of which some part is in
-    /// no piece is unknown as a whole.
+    /// Takes the longest piece, then the longest continuation of it, and so on. If a part of a word is in no piece,
+    /// the whole word is unknown.
     fn end(&self, word: &mut Word, tokens: &mut Vec<u32>) {
         if word.chars == 0 {
             return;
@@ -164,7 +165,7 @@ struct Word {
 }
 
 impl Word {
-    /// Of a word that is too long only the length is kept.
+    /// Keeps only the length of a word that is too long.
     fn push(&mut self, character: char, max_chars: usize) {
         if self.chars < max_chars {
             self.bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());

@@ -1,8 +1,8 @@
-//! Where the tests find the real models.
+//! The folder of the real models.
 
 use std::path::PathBuf;
 
-/// `STOA_MODELS_DIR`, or the place where `stoa models pull` puts them.
+/// Returns `STOA_MODELS_DIR`, or the folder that `stoa models pull` uses.
 #[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
 pub fn models_dir() -> PathBuf {
     let dir = match std::env::var_os("STOA_MODELS_DIR") {

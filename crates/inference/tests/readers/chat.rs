@@ -11,7 +11,7 @@ fn messages(turns: &[(&str, &str)]) -> Vec<Message> {
     turns.iter().map(|(role, content)| Message { role: (*role).into(), content: (*content).into() }).collect()
 }
 
-/// A vocabulary of all ASCII characters, so that a prompt can be read from its tokens.
+/// Returns a vocabulary of all ASCII characters, so that a prompt can be read from its tokens.
 fn ascii(template: Option<&str>, special: &[&str]) -> GgufFile {
     let visible: Vec<String> = (b'!'..=b'~').map(|byte| char::from(byte).to_string()).collect();
     let mut tokens = vec!["Ġ", "Ċ"];
@@ -32,7 +32,7 @@ fn ascii(template: Option<&str>, special: &[&str]) -> GgufFile {
     }
 }
 
-/// The prompt with every special token in double brackets.
+/// Returns the prompt with every special token in double brackets.
 fn prompt(file: GgufFile, special: &[&str], turns: &[(&str, &str)]) -> Result<String, String> {
     let gguf = Gguf::from_bytes(file.bytes()).unwrap();
     let tokenizer = TextTokenizer::from_gguf(&gguf).unwrap();
@@ -74,7 +74,7 @@ fn smollm2_gets_the_prompt_that_it_was_trained_with() {
 }
 
 #[test]
-fn a_message_cannot_end_its_turn() {
+fn a_message_cannot_contain_control_tokens() {
     let gguf = smollm2();
     let tokenizer = TextTokenizer::from_gguf(&gguf).unwrap();
     let template = ChatTemplate::from_gguf(&gguf).unwrap();
@@ -132,7 +132,7 @@ fn templates_have_what_their_authors_expect() {
 }
 
 #[test]
-fn a_refusal_is_told_in_the_templates_words() {
+fn a_refusal_has_the_words_of_the_template() {
     let error = render("{{ raise_exception('roles must alternate') }}", &[("user", "a")]).unwrap_err();
     assert!(error.ends_with("does not take these messages: roles must alternate"), "{error}");
 }

@@ -1,6 +1,6 @@
-//! Writes small GGUF files for the tests, right or wrong as asked.
+//! Writes small GGUF files for the tests, valid or broken.
 
-/// A file in the making. Everything is written in the order of the calls.
+/// A file that is being built. Everything is written in the order of the calls.
 #[derive(Default, Clone)]
 pub struct GgufFile {
     metadata: Vec<u8>,

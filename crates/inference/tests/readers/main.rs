@@ -1,4 +1,4 @@
-//! The readers of model files: what they make of good files, and that bad ones cannot hurt.
+//! The readers of model files: good files are read, and bad ones do no harm.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 #[path = "../common/mod.rs"]

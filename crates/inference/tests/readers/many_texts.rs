@@ -1,5 +1,5 @@
-//! Thousands of texts, and one number for all their tokens: reference implementations were given the same
-//! texts, and the number of their tokens is what the tests expect.
+//! Thousands of texts and a digest of all their tokens. The expected digests are those of reference implementations
+//! for the same texts.
 
 const FRAGMENTS: [&str; 40] = [
     "the ",
@@ -44,7 +44,7 @@ const FRAGMENTS: [&str; 40] = [
     "%",
 ];
 
-/// Fragments put together at random, always the same.
+/// Returns random combinations of fragments, the same in every run.
 pub fn many_texts() -> impl Iterator<Item = String> {
     let mut state: u64 = 1;
     let mut below = move |limit: usize| {
@@ -54,7 +54,7 @@ pub fn many_texts() -> impl Iterator<Item = String> {
     (0..5000).map(move |_| (0..below(24)).map(|_| FRAGMENTS[below(FRAGMENTS.len())]).collect())
 }
 
-/// FNV-1a over the tokens of all texts.
+/// Returns the FNV-1a hash of the tokens of all texts.
 pub fn digest(tokens: impl Iterator<Item = Vec<u32>>) -> u64 {
     tokens
         .flatten()

@@ -1,6 +1,6 @@
-//! Broken versions of a file, the same ones in every run.
+//! Broken versions of a file, the same in every run.
 
-/// Calls `read` with `count` versions of a file, each with a few bytes, numbers or stretches of it changed.
+/// Calls `read` with `count` versions of a file, each with a few bytes, numbers or stretches changed.
 pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
     for seed in 0..count {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
@@ -12,7 +12,7 @@ pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
     }
 }
 
-/// Calls `read` with every proper beginning of a file.
+/// Calls `read` with every proper prefix of a file.
 pub fn prefixes(original: &[u8], read: impl FnMut(Vec<u8>)) {
     (0..original.len()).map(|len| original[..len].to_vec()).for_each(read);
 }

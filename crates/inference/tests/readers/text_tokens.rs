@@ -1,4 +1,4 @@
-//! The decoder's tokenizers: SmolLM2's real vocabulary against llama.cpp's tokens, the other kinds on small
+//! The decoder's tokenizers: SmolLM2's real vocabulary compared with llama.cpp's tokens, the other kinds with small
 //! ones.
 
 use inference::ModelError;

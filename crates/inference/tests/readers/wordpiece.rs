@@ -1,4 +1,4 @@
-//! The encoder's tokenizer on the real vocabulary, against the tokens of Hugging Face's implementation.
+//! The encoder's tokenizer with the real vocabulary, compared with the tokens of Hugging Face's implementation.
 
 use inference::ModelError;
 use inference::tokenizer::WordPiece;

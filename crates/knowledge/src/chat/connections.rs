@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 2 << 10;
 pub fn among(graph: &Graph, question: &str, sources: &[Source], documents: &[String]) -> Vec<String> {
     let places = |text: &str| -> HashSet<u32> {
         let ids = names_in(text).into_iter().map(|key| key.replace(' ', "-"));
-        ids.filter_map(|id| graph.place(&id)).collect()
+        ids.filter_map(|id| graph.index(&id)).collect()
     };
     let beginning = |text: &'_ str| text[..text.floor_char_boundary(MOST_BYTES)].to_owned();
     let asked = places(question);

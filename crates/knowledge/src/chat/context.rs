@@ -138,7 +138,7 @@ fn cut(model: &Model, text: &str, room: usize, least: usize) -> Option<String> {
     let text = &whole[..whole.floor_char_boundary(room * LONGEST_TOKEN)];
     let mut end = 0;
     let mut used = 0;
-    for range in extract::sentences(text) {
+    for range in words::sentences(text) {
         used += model.tokens(&text[end..range.end]);
         // What reaches the end of a part may go on behind it.
         if used > room || (range.end == text.len() && text.len() < whole.len()) {
@@ -172,7 +172,7 @@ fn last(model: &Model, text: &str, room: usize) -> Option<String> {
     let text = &whole[whole.ceil_char_boundary(whole.len().saturating_sub(room * LONGEST_TOKEN))..];
     let mut start = text.len();
     let mut used = 0;
-    for range in extract::sentences(text).into_iter().rev() {
+    for range in words::sentences(text).into_iter().rev() {
         used += model.tokens(&text[range.start..start]);
         if used > room || (range.start == 0 && text.len() < whole.len()) {
             break;

@@ -10,6 +10,7 @@ use super::source::Source;
 use super::units::{is_drawing, is_title, units};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use words::stem_set;
 
 /// How much a word of the question counts that only the headings or the neighbours have.
 const BESIDE: f32 = 0.5;
@@ -152,12 +153,12 @@ pub fn weigh_by_words(sentences: &mut [Sentence]) {
 
 /// All sentences of all sources, in their order, each once.
 fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
-    let asked: Vec<String> = stems(question).into_iter().take(MOST_ASKED).collect();
+    let asked: Vec<String> = stem_set(question).into_iter().take(MOST_ASKED).collect();
     let ranges: Vec<Vec<Range<usize>>> = sources.iter().map(|source| parts(&source.text)).collect();
     let words: Vec<Vec<HashSet<String>>> = sources
         .iter()
         .zip(&ranges)
-        .map(|(source, ranges)| ranges.iter().map(|range| stems(&source.text[range.clone()])).collect())
+        .map(|(source, ranges)| ranges.iter().map(|range| stem_set(&source.text[range.clone()])).collect())
         .collect();
     let weights = weights(&asked, &words);
     let total: f32 = weights.values().sum::<f32>().max(f32::EPSILON);
@@ -165,7 +166,7 @@ fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for (place, source) in sources.iter().enumerate() {
-        let above = stems(&format!("{} {}", source.title, source.headings.join(" ")));
+        let above = stem_set(&format!("{} {}", source.title, source.headings.join(" ")));
         for (index, range) in ranges[place].iter().enumerate() {
             // The same document may be there twice.
             if !seen.insert(&source.text[range.clone()]) {
@@ -208,14 +209,6 @@ fn weights<'a>(asked: &'a [String], words: &[Vec<HashSet<String>>]) -> HashMap<&
         (1.0 + all / (having + 0.5)).ln()
     };
     asked.iter().map(|word| (word, weight(word))).collect()
-}
-
-pub fn stems(text: &str) -> HashSet<String> {
-    let mut found = HashSet::new();
-    retrieval::stems(text, |stem| {
-        found.insert(stem.to_owned());
-    });
-    found
 }
 
 /// What kind of thing a question asks for, by its first words.

@@ -1,22 +1,22 @@
-//! Holds what a small model writes against the sentences that it was shown. A sentence is borne out where one of them
-//! has every word of it that the question has not, with numbers before the same words, and where it says something
-//! that the question does not.
+//! Checks what a small model writes against the sentences that it was shown. A sentence passes if one of them supports it
+//! ([`is_supported`]; words of the question need no support) and if it says something that the question does not.
 
 use super::citations::cited;
 use super::evidence::Sentence;
 use super::source::Source;
 use std::collections::HashSet;
+use words::{is_supported, stem_set, stems};
 
 struct Shown {
     source: usize,
-    /// In order.
+    /// Stems in order.
     words: Vec<String>,
 }
 
 pub struct Grounding {
     question: HashSet<String>,
     shown: Vec<Shown>,
-    /// Stands before the first sentence that is borne out.
+    /// Goes before the first sentence that passes.
     opening: &'static str,
     held: String,
     said: HashSet<String>,
@@ -27,7 +27,7 @@ impl Grounding {
         let words =
             |sentence: &&Sentence| Shown { source: sentence.source, words: stems(sentence.text(sources)) };
         Self {
-            question: stems(question).into_iter().collect(),
+            question: stem_set(question),
             shown: shown.iter().map(words).collect(),
             opening,
             held: String::new(),
@@ -35,13 +35,13 @@ impl Grounding {
         }
     }
 
-    /// What of the answer so far is borne out.
+    /// Takes the next piece of the answer; returns the sentences that are complete and pass.
     pub fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         let mut passed = String::new();
         loop {
-            let sentences = extract::sentences(&self.held);
-            // The last one may go on.
+            let sentences = words::sentences(&self.held);
+            // More of the last sentence may follow.
             let [first, second, ..] = sentences.as_slice() else { return passed };
             let sentence = self.held[first.clone()].to_owned();
             self.held.drain(..second.start);
@@ -49,7 +49,7 @@ impl Grounding {
         }
     }
 
-    /// The rest, where the model ended it: what was cut off is no sentence.
+    /// Checks the rest of the answer, unless it was cut off in the middle of a sentence.
     pub fn finish(mut self, cut_off: bool) -> String {
         let rest = std::mem::take(&mut self.held);
         if cut_off { String::new() } else { self.check(rest.trim()) }
@@ -69,37 +69,17 @@ impl Grounding {
     }
 
     fn source_of(&self, sentence: &str) -> Option<usize> {
-        // The model's own citations are no words.
+        // Citations that the model wrote are not words of the sentence.
         let bare: String =
             sentence.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect();
         let words = stems(&bare);
         let says_something = words.iter().any(|word| !self.question.contains(word));
-        let borne_out = self.shown.iter().find(|shown| self.bears_out(shown, &words));
-        borne_out.filter(|_| says_something).map(|shown| shown.source)
+        // A sentence that only repeats one of the document adds nothing to its quotation.
+        let supports =
+            |shown: &&Shown| words != shown.words && is_supported(&words, &shown.words, &self.question);
+        let supporting = self.shown.iter().find(supports);
+        supporting.filter(|_| says_something).map(|shown| shown.source)
     }
-
-    fn bears_out(&self, shown: &Shown, words: &[String]) -> bool {
-        // What only repeats it adds nothing.
-        words != shown.words
-            && words.iter().enumerate().all(|(index, word)| {
-                if !is_number(word) {
-                    return self.question.contains(word) || shown.words.contains(word);
-                }
-                let next = words.get(index + 1);
-                let same = |place: usize| shown.words[place] == *word && shown.words.get(place + 1) == next;
-                (0..shown.words.len()).any(same)
-            })
-    }
-}
-
-fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit())
-}
-
-fn stems(text: &str) -> Vec<String> {
-    let mut stems = Vec::new();
-    retrieval::stems(text, |stem| stems.push(stem.to_owned()));
-    stems
 }
 
 #[cfg(test)]
@@ -110,7 +90,7 @@ mod tests {
     const QUESTION: &str = "How many verified tokens does the gateway remember at most?";
     const SENTENCE: &str = "It remembers 4,096 tokens at most (1 KiB each) until their expiry.";
 
-    /// Whatever the pieces, the same passes.
+    /// Checks that the same passes however the answer is split into pieces.
     fn check(answer: &str, cut_off: bool, expected: &str) {
         let sources = Source::given(&json!([{ "text": "Other." }, { "text": SENTENCE }])).unwrap();
         let sentence = Sentence::of(1, 0..SENTENCE.len());
@@ -127,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sentence_bears_out_passes_with_its_citation() {
+    fn a_supported_sentence_passes_with_its_citation() {
         check(
             "The gateway remembers 4,096 tokens.",
             false,
@@ -141,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_not_is_left_out() {
+    fn an_unsupported_sentence_is_left_out() {
         check("The gateway remembers 1 verified tokens.", false, "");
         check("The gateway remembers 1.", false, "");
         check("The gateway remembers 5,000 tokens.", false, "");

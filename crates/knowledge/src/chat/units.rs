@@ -15,7 +15,7 @@ pub fn units(text: &str) -> Vec<Range<usize>> {
     let mut units: Vec<Range<usize>> = Vec::new();
     let mut after_title = false;
     for block in blocks(text) {
-        for range in extract::sentences(&text[block.clone()]) {
+        for range in words::sentences(&text[block.clone()]) {
             let range = block.start + range.start..block.start + range.end;
             match units.last_mut() {
                 Some(last) if after_title || leans_back(&text[range.clone()]) && last.end > block.start => {

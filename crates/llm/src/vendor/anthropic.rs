@@ -1,7 +1,7 @@
-//! Anthropic's messages, as vendor-b speaks it.
+//! Anthropic's Messages API, the protocol of vendor-b.
 
 use super::question::{Question, Turn};
-use super::refusal::Refused;
+use super::refusal::RefusedFields;
 use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, Step};
 use crate::Cause;
 use reqwest::Url;
@@ -27,7 +27,7 @@ impl Protocol for Anthropic {
         &["temperature", "stop_sequences", "thinking"]
     }
 
-    fn body(&self, question: &Question, refused: &Refused) -> serde_json::Result<Vec<u8>> {
+    fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Body {
             model: &question.model,
             system: question.system.as_deref(),
@@ -47,7 +47,7 @@ impl Protocol for Anthropic {
     }
 }
 
-/// Of white space alone none is taken.
+/// Returns the stop strings, without those of white space alone, which the vendor refuses.
 fn stops(question: &Question) -> Vec<&str> {
     let stops = question.stop.iter().flatten().map(String::as_str);
     stops.filter(|stop| !stop.trim().is_empty()).collect()
@@ -64,7 +64,7 @@ struct Body<'a> {
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_sequences: Option<Vec<&'a str>>,
-    /// Newer models think unless told otherwise, and what they think counts towards `max_tokens`.
+    /// Newer models think by default, and their thoughts count towards `max_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     stream: bool,
@@ -111,7 +111,7 @@ enum Event {
     Error {
         error: Failure,
     },
-    /// `ping`, the borders of blocks, and whatever may be added: the vendor asks to pass over what is not known.
+    /// `ping`, the borders of blocks, and events that may be added: the vendor asks clients to ignore unknown ones.
     #[serde(other)]
     Unknown,
 }
@@ -179,7 +179,7 @@ impl Reader for Answer {
 }
 
 impl Answer {
-    /// The counts are of the whole so far; servers beside Anthropic's own begin with zeros.
+    /// Takes the latest counts, which are totals. Servers other than Anthropic's own begin with zeros.
     fn count(&mut self, usage: Option<TokenCounts>) {
         let Some(usage) = usage else { return };
         let cached =
@@ -190,7 +190,7 @@ impl Answer {
     }
 }
 
-/// Within a stream there is no status any more: the kind stands for the one that it has elsewhere.
+/// Returns the cause for an error inside a stream, where the kind stands for the missing HTTP status.
 fn refused(error: Failure) -> Cause {
     let status = match error.kind.as_str() {
         "invalid_request_error" => 400,

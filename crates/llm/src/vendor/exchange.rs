@@ -1,7 +1,7 @@
-//! One question and its answer: sent, sent again where that may help and nothing has been said yet, and read.
+//! One question and its answer: sends it, retries with backoff while no text has arrived, and reads the answer.
 
 use super::question::Question;
-use super::refusal::{Refusal, Refused};
+use super::refusal::{Refusal, RefusedFields};
 use super::{Endpoint, Reader, Reported, Step, estimate, sse};
 use crate::{Cause, ChatError, Piece, Usage};
 use reqwest::Response;
@@ -12,16 +12,16 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// Somebody waits: a vendor that wants a longer pause is given up.
+/// If a vendor asks for a longer pause, the request fails, since a user may wait for it.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
 pub struct Exchange {
     endpoint: Arc<Endpoint>,
     question: Question,
-    refused: Refused,
+    refused: RefusedFields,
     answer: Option<Answer>,
     tries: u32,
-    /// Bytes of text that were handed on.
+    /// Bytes of text that were returned.
     written: usize,
 }
 
@@ -35,7 +35,7 @@ impl Exchange {
         self.endpoint.error(&self.question.model, cause)
     }
 
-    // Exclusive throughout: an answer can be handed to another thread, but not be shared with one.
+    // Takes `&mut self` throughout, so that the exchange is `Send` without being `Sync`.
     pub async fn next(&mut self) -> Result<Piece, Cause> {
         loop {
             match self.attempt().await {
@@ -62,7 +62,7 @@ impl Exchange {
         Ok(Step::Quiet)
     }
 
-    /// Until the answer begins. A refusal of something that can be left out is no failed try.
+    /// Sends the question until an answer begins. Leaving out a refused field does not count as a retry.
     async fn ask(&mut self) -> Result<Answer, Cause> {
         if self.question.turns.is_empty() {
             return Err(Cause::Failed("there is no message of the user to answer".to_owned()));
@@ -94,21 +94,21 @@ impl Exchange {
         }
     }
 
-    /// Gives the cause back where trying again is of no use, or would say the same twice.
+    /// Waits before a retry. Returns the cause if a retry is no use, or if it would repeat text.
     async fn pause_after(&mut self, cause: Cause) -> Result<(), Cause> {
         let wanted = match &cause {
             Cause::Refused { status: 429 | 500..=599, retry_after, .. } => *retry_after,
             Cause::Unreachable(_) => None,
             _ => return Err(cause),
         };
-        let in_vain = wanted.is_some_and(|pause| pause > LONGEST_PAUSE);
-        if self.written > 0 || self.tries >= self.question.tries || in_vain {
+        let is_too_long = wanted.is_some_and(|pause| pause > LONGEST_PAUSE);
+        if self.written > 0 || self.tries >= self.question.tries || is_too_long {
             return Err(cause);
         }
-        // Spread, so that those who were refused together do not all come back together.
-        let spread = 1.0 + self.endpoint.random.fraction() / 2.0;
+        // Jitter, so that clients refused together do not retry together.
+        let jitter = 1.0 + self.endpoint.random.fraction() / 2.0;
         let doubled = FIRST_PAUSE * 2u32.pow(self.tries.saturating_sub(1));
-        sleep(wanted.unwrap_or(doubled.mul_f64(spread))).await;
+        sleep(wanted.unwrap_or(doubled.mul_f64(jitter))).await;
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Answer {
         Ok(Self { response, events: sse::Events::default(), reader, closed: false })
     }
 
-    /// Never an empty text.
+    /// Returns the next step; a text is never empty.
     async fn next(&mut self, patience: Duration) -> Result<Step, Cause> {
         loop {
             while let Some(data) = self.events.next() {
@@ -169,7 +169,7 @@ impl Answer {
     }
 }
 
-/// The outer ones say only that a request failed, and where it went.
+/// Returns the innermost error: the outer ones only say that a request failed, and name its address.
 pub fn innermost(error: &dyn Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

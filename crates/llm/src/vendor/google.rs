@@ -1,7 +1,7 @@
-//! Google's generateContent, as vendor-c speaks it.
+//! Google's generateContent, the protocol of vendor-c.
 
 use super::question::{Question, Turn};
-use super::refusal::Refused;
+use super::refusal::RefusedFields;
 use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, Step};
 use crate::Cause;
 use reqwest::Url;
@@ -20,7 +20,7 @@ impl Protocol for Google {
         url
     }
 
-    /// The vendor would take the key from the address as well, but addresses end up in logs.
+    /// The vendor would accept the key in the address too, but addresses appear in logs.
     fn headers(&self, key: &ApiKey) -> HeaderMap {
         key.header("").map(|value| (KEY, value)).into_iter().collect()
     }
@@ -29,7 +29,7 @@ impl Protocol for Google {
         &["temperature", "seed"]
     }
 
-    fn body(&self, question: &Question, refused: &Refused) -> serde_json::Result<Vec<u8>> {
+    fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Body {
             system_instruction: question
                 .system
@@ -169,7 +169,7 @@ impl Reader for Generation {
         Ok(Step::Text(said.collect()))
     }
 
-    /// There is no last event: counts and even text may follow the reason.
+    /// There is no final event: counts and even text may follow the finish reason.
     fn close(&mut self) -> Option<Reported> {
         self.finished.then_some(self.reported)
     }

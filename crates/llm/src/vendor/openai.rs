@@ -1,7 +1,7 @@
-//! OpenAI's chat completions, as vendor-a and many servers beside it speak it.
+//! OpenAI's chat completions, the protocol of vendor-a and of many compatible servers.
 
 use super::question::{Question, Turn};
-use super::refusal::Refused;
+use super::refusal::RefusedFields;
 use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, Step};
 use crate::Cause;
 use reqwest::Url;
@@ -24,7 +24,7 @@ impl Protocol for OpenAi {
         &["max_tokens", "temperature", "stop", "seed", "reasoning_effort", "stream_options"]
     }
 
-    fn body(&self, question: &Question, refused: &Refused) -> serde_json::Result<Vec<u8>> {
+    fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>> {
         let max_tokens = refused.unless("max_tokens", question.max_tokens);
         let system = question.system.as_deref().map(|content| Message { role: "system", content });
         serde_json::to_vec(&Body {
@@ -50,8 +50,8 @@ impl Protocol for OpenAi {
 struct Body<'a> {
     model: &'a str,
     messages: Vec<Message<'a>>,
-    /// Every compatible server knows this name. OpenAI's newer models know only the other, and others still ignore
-    /// that one and write on and on: so this first, and the other where this one is refused.
+    /// Every compatible server knows this name. OpenAI's newer models accept only the other, which some servers
+    /// ignore, writing without a limit. So this one is sent first, and the other if this one is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ struct Body<'a> {
     stop: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
-    /// Newer models think unless told otherwise, and what they think counts towards the limit.
+    /// Newer models think by default, and their thoughts count towards the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     stream: bool,
@@ -157,7 +157,7 @@ impl Completion {
     }
 }
 
-/// Within a stream there is no status any more: some say it as the code.
+/// Returns the cause for an error inside a stream. Some servers put the missing HTTP status into the code.
 fn refused(error: &Value) -> Cause {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
     let code = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());

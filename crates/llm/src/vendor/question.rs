@@ -1,20 +1,20 @@
-//! A chat as every vendor can take it: one system text, then user and assistant in turns.
+//! A chat in the form that every vendor accepts: one system text, then alternating turns of user and assistant.
 
 use crate::{Chat, Message, Role};
 
-/// Some vendors take four, some five.
+/// The smallest limit of the vendors.
 const MOST_STOPS: usize = 4;
 
 pub struct Question {
     pub model: String,
     pub system: Option<String>,
-    /// The first is the user's, and no two neighbours have the same role.
+    /// The first is the user's, and the roles alternate.
     pub turns: Vec<Turn>,
     pub max_tokens: usize,
     pub temperature: f32,
-    /// None rather than empty.
+    /// Never an empty list.
     pub stop: Option<Vec<String>>,
-    /// Fits the smallest number that a vendor takes, 31 bits.
+    /// Fits into 31 bits, the smallest range of the vendors.
     pub seed: u32,
     pub tries: u32,
 }
@@ -48,8 +48,8 @@ impl Question {
     }
 }
 
-/// Vendors refuse empty texts, two turns of the same role, and an answer before the first question, such as is left
-/// where a long history was cut.
+/// Merges the messages into turns. Vendors refuse empty texts, two turns of the same role, and an answer before the
+/// first question, which remains if a long history is cut.
 fn turns(messages: Vec<Message>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for message in messages.into_iter().filter(|message| !message.text.trim().is_empty()) {

@@ -1,14 +1,14 @@
-//! Whether vendors are there, asked without a key and without a question.
+//! Checks whether vendors can be reached, without sending a key or a question.
 
 use super::{VendorSettings, Vendors, client, exchange::innermost};
-use crate::providers::{VENDOR_A, VENDOR_B, VENDOR_C};
+use crate::provider_name::{VENDOR_A, VENDOR_B, VENDOR_C};
 use reqwest::Client;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Vendors {
-    /// For each that has a key: its address, or why it cannot be reached. Any answer will do.
+    /// Returns for each vendor with a key its address, or why it cannot be reached. Any HTTP answer counts.
     pub async fn reach(&self) -> Vec<(&'static str, Result<String, String>)> {
         let mut found = Vec::new();
         for (name, settings) in [(VENDOR_A, &self.a), (VENDOR_B, &self.b), (VENDOR_C, &self.c)] {

@@ -1,4 +1,4 @@
-//! An answer that is an error: what the vendor says, when to ask again, and what it would not take.
+//! An error response: the vendor's message, when to retry, and which fields it refused.
 
 use crate::Cause;
 use reqwest::Response;
@@ -10,12 +10,12 @@ use tokio::time::timeout;
 
 const MOST_READ: usize = 64 << 10;
 
-/// Fields of a request that a model refuses. Newer ones take no temperature, or know a field under another name only;
-/// which, their vendors tell only by refusing, so they are left out after that.
+/// Fields of a request that a model refuses. Newer models accept no temperature, or know a field under another name
+/// only. Vendors say which only by refusing a request, so the fields are left out from then on.
 #[derive(Clone, Default)]
-pub struct Refused(BTreeSet<&'static str>);
+pub struct RefusedFields(BTreeSet<&'static str>);
 
-impl Refused {
+impl RefusedFields {
     pub fn unless<T>(&self, name: &'static str, value: T) -> Option<T> {
         (!self.0.contains(name)).then_some(value)
     }
@@ -24,7 +24,7 @@ impl Refused {
         self.0.is_empty()
     }
 
-    /// Whether something is to be left out that was not before.
+    /// Adds the fields that the refusal names. Returns whether one of them is new.
     pub fn learn(&mut self, refusal: &Refusal, dispensable: &[&'static str]) -> bool {
         if !matches!(refusal.status, 400 | 422) {
             return false;
@@ -45,7 +45,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub async fn read(mut response: Response, patience: Duration) -> Self {
-        // A date instead of seconds is not read: no vendor sends one.
+        // A date instead of seconds is ignored: no vendor sends one.
         let seconds =
             response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         let mut body = Vec::new();
@@ -56,7 +56,7 @@ impl Refusal {
                 body.extend_from_slice(&bytes);
             }
         };
-        // What has come by then will do.
+        // If the time is up, the part that has arrived is enough.
         let _ = timeout(patience, reading).await;
         let body = String::from_utf8_lossy(&body).into_owned();
         let retry_after = seconds.map(Duration::from_secs);
@@ -77,14 +77,14 @@ impl Refusal {
     }
 }
 
-/// Where vendors and servers compatible with them put what they have to say.
+/// Returns the message from the fields where vendors and compatible servers put it.
 fn message(said: &Value) -> Option<String> {
     let places = ["/error/message", "/0/error/message", "/error", "/message", "/detail"];
     let found = places.iter().find_map(|place| said.pointer(place))?;
     Some(found.as_str().map_or_else(|| found.to_string(), str::to_owned))
 }
 
-/// Google has it in the body: `"retryDelay": "37s"`.
+/// Returns Google's delay, which is in the body: `"retryDelay": "37s"`.
 fn retry_delay(said: &Value) -> Option<Duration> {
     let details = said.pointer("/error/details")?.as_array()?;
     let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'))?;
@@ -127,7 +127,7 @@ mod tests {
         let said =
             "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.";
         let dispensable = ["max_tokens", "temperature", "stop"];
-        let mut refused = Refused::default();
+        let mut refused = RefusedFields::default();
         assert!(!refused.learn(&refusal(429, said), &dispensable));
         assert!(refused.learn(&refusal(400, said), &dispensable));
         assert!(!refused.learn(&refusal(400, said), &dispensable), "the same once more is no news");

@@ -1,4 +1,4 @@
-//! What has to be known of a vendor before it can be asked.
+//! The settings of a vendor.
 
 use reqwest::Url;
 use reqwest::header::HeaderValue;
@@ -6,16 +6,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The vendors that can be asked: those whose key is known.
+/// The vendors whose keys are set.
 #[derive(Clone, Debug)]
 pub struct Vendors {
-    /// Speaks the protocol of OpenAI's chat completions, as many other servers do.
+    /// Uses the protocol of OpenAI's chat completions, as many other servers do.
     pub a: Option<VendorSettings>,
-    /// Speaks that of Anthropic's messages.
+    /// Uses the protocol of Anthropic's messages.
     pub b: Option<VendorSettings>,
-    /// Speaks that of Google's generateContent.
+    /// Uses the protocol of Google's generateContent.
     pub c: Option<VendorSettings>,
-    /// The longest silence before an answer and within it.
+    /// How long a vendor may send nothing, before an answer and within it.
     pub timeout: Duration,
 }
 
@@ -29,25 +29,25 @@ impl Vendors {
 pub struct VendorSettings {
     pub api_key: ApiKey,
     pub base_url: BaseUrl,
-    /// Who answers where no model is asked for by name.
+    /// The model that answers if a request names none.
     pub model: String,
-    /// Tokens that question and answer may have together.
+    /// Most tokens of the question and the answer together.
     pub window: usize,
 }
 
-/// A vendor's secret. It is shown nowhere.
+/// A vendor's key. It is never shown.
 #[derive(Clone)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// For a header, after `prefix`.
+    /// Returns a header value: `prefix` and the key.
     pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    /// A peer may repeat the key in what it says, and that may be shown.
+    /// Removes the key from a text, since a server may repeat it in a message that is shown.
     pub(super) fn removed_from(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
@@ -71,7 +71,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Where a vendor's server is: `http` or `https`, and a path that all of its own stand below.
+/// The address of a vendor's server: `http` or `https`, with the path below which all of the API is.
 #[derive(Clone, Debug)]
 pub struct BaseUrl(Url);
 
@@ -97,7 +97,7 @@ impl FromStr for BaseUrl {
                 && url.query().is_none()
                 && url.fragment().is_none()
         };
-        // Not repeated in the message: somebody may have put a secret into it.
+        // The value is not repeated in the message, since it may contain a secret.
         let wanted = "is not an address: expected `https://HOST[:PORT][/PATH]` (or `http`), without a query or credentials";
         Url::parse(text).ok().filter(plain).map(Self).ok_or_else(|| wanted.to_owned())
     }

@@ -1,8 +1,8 @@
-//! Server-sent events out of bytes, however they are cut: only the data of each, since no vendor needs more.
+//! Parses server-sent events from bytes that arrive in any pieces. Only the data is kept, since no vendor needs more.
 
 use std::collections::VecDeque;
 
-/// An event is some hundred bytes; what is longer than this is not an answer.
+/// Events have some hundred bytes; a longer one is not an answer.
 const LONGEST_EVENT: usize = 1 << 20;
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -17,7 +17,7 @@ pub enum Malformed {
 #[derive(Default)]
 pub struct Events {
     line: Vec<u8>,
-    /// A line feed after a carriage return belongs to it, also when it comes with the next bytes.
+    /// A line feed right after a carriage return belongs to it, even if it arrives with the next bytes.
     after_return: bool,
     begun: bool,
     data: Option<String>,
@@ -40,7 +40,7 @@ impl Events {
         Ok(())
     }
 
-    /// At the end of the bytes: some servers leave out the empty line after the last event.
+    /// Ends the stream. Some servers leave out the empty line after the last event.
     pub fn close(&mut self) -> Result<(), Malformed> {
         self.push(b"\n\n")
     }
@@ -58,7 +58,7 @@ impl Events {
             self.whole.extend(self.data.take());
             return Ok(());
         }
-        // Comments have an empty name; `event`, `id` and `retry` say nothing that the data does not.
+        // Comments have an empty name; `event`, `id` and `retry` add nothing to the data.
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         if name == "data" {
             let value = value.strip_prefix(' ').unwrap_or(value);
@@ -78,7 +78,7 @@ impl Events {
 mod tests {
     use super::*;
 
-    /// The same events however the bytes are cut.
+    /// Checks that the events are the same in whatever pieces the bytes arrive.
     fn check(stream: &str, expected: &[&str]) {
         for size in 1..=stream.len() {
             let mut events = Events::default();

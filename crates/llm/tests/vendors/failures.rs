@@ -1,4 +1,4 @@
-//! What can go wrong between us and any vendor, tried on vendor-a.
+//! Failures between the client and any vendor, tested with vendor-a.
 
 use crate::openai::{check, chunk, normal};
 use crate::peer::{Answer, Part, Peer, error, stream};
@@ -17,7 +17,7 @@ async fn peer(answers: impl IntoIterator<Item = Answer>) -> Peer {
     Peer::start(check, answers).await
 }
 
-/// A model whose longest silence is short.
+/// Returns a model with a short timeout.
 fn impatient(peer: &Peer) -> Model {
     providers_at(VENDOR_A, &peer.url(), Duration::from_millis(200)).pick(VENDOR_A, None).unwrap()
 }
@@ -27,8 +27,8 @@ async fn refusals_of_the_key_or_the_question_are_told_at_once() {
     for status in [400, 401, 403, 404, 413] {
         let peer =
             peer([error(status, r#"{"error":{"message":"no","type":"invalid_request_error"}}"#)]).await;
-        let told = ask(&model(VENDOR_A, &peer)).await.1.unwrap_err().to_string();
-        assert_eq!(told, format!("provider `vendor-a`, model `default-model`: answered {status}: no"));
+        let message = ask(&model(VENDOR_A, &peer)).await.1.unwrap_err().to_string();
+        assert_eq!(message, format!("provider `vendor-a`, model `default-model`: answered {status}: no"));
         assert_eq!(peer.requests(), 1);
     }
 }
@@ -187,14 +187,17 @@ async fn a_key_that_the_peer_repeats_is_not_told() {
     ])
     .await;
     let model = model(VENDOR_A, &peer);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for _ in 0..5 {
-        // `ask` looks for the whole key; none of its parts may be told either.
-        told.push(failure(&model).await.to_string());
+        // `ask` looks for the whole key; no part of it may appear either.
+        messages.push(failure(&model).await.to_string());
     }
-    assert!(told[0].contains("Incorrect API key provided: [key]."), "{told:?}");
-    assert!(told.iter().all(|told| !told.contains("sk-test") && told.contains("[key]")), "{told:?}");
-    assert!(told[2].ends_with('…') && told[2].chars().count() < 330, "{}", told[2]);
+    assert!(messages[0].contains("Incorrect API key provided: [key]."), "{messages:?}");
+    assert!(
+        messages.iter().all(|message| !message.contains("sk-test") && message.contains("[key]")),
+        "{messages:?}"
+    );
+    assert!(messages[2].ends_with('…') && messages[2].chars().count() < 330, "{}", messages[2]);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The vendors' protocols against strict peers on loopback: what is asked, what is read, and every way to fail.
+//! The vendors' protocols against strict servers on loopback: requests, answers and every kind of failure.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod anthropic;
@@ -21,7 +21,7 @@ fn settings(base_url: &str) -> VendorSettings {
     VendorSettings { api_key, base_url, model: "default-model".to_owned(), window: 128_000 }
 }
 
-/// The providers with one vendor at `peer`; for vendor-a below `/v1`, as its public address is.
+/// Returns the providers with one vendor at `url`; for vendor-a below `/v1`, as at its public address.
 fn providers_at(provider: &str, url: &str, timeout: Duration) -> Providers {
     let mut vendors = Vendors { timeout, ..Vendors::none() };
     match provider {
@@ -36,7 +36,8 @@ fn model(provider: &str, peer: &Peer) -> Model {
     providers_at(provider, &peer.url(), Duration::from_secs(5)).pick(provider, None).unwrap()
 }
 
-/// With everything that a protocol may have trouble with: system texts, neighbours of one role, stops, a large seed.
+/// Returns a chat with everything that a protocol may have trouble with: system texts, neighbours of one role, stops,
+/// a large seed.
 fn chat() -> Chat {
     Chat {
         messages: vec![
@@ -56,7 +57,7 @@ fn chat() -> Chat {
     }
 }
 
-/// The text, and what came at the end.
+/// Returns the text, and what came at the end.
 async fn ask(model: &Model) -> (String, Result<Usage, ChatError>) {
     let mut reply = model.chat(chat());
     let mut text = String::new();
@@ -84,7 +85,7 @@ async fn failure(model: &Model) -> Cause {
     ask(model).await.1.unwrap_err().cause
 }
 
-/// The first message is the user's, and roles take turns, up to the user's last.
+/// Checks that the first and the last message are the user's and that the roles alternate.
 fn in_turns(roles: &[&str], assistant: &str) -> Result<(), String> {
     let expected = ["user", assistant].into_iter().cycle();
     match roles.iter().zip(expected).all(|(role, expected)| *role == expected) && roles.len() % 2 == 1 {
@@ -93,7 +94,7 @@ fn in_turns(roles: &[&str], assistant: &str) -> Result<(), String> {
     }
 }
 
-/// As the vendor's own parser would: unknown fields, wrong types and missing ones are faults.
+/// Parses as the vendor's own server would: unknown fields, wrong types and missing fields are errors.
 fn schema<T: serde::de::DeserializeOwned>(body: &Value) -> Result<T, String> {
     serde_json::from_value(body.clone()).map_err(|fault| fault.to_string())
 }

@@ -106,7 +106,7 @@ async fn an_answer_at_its_limit_says_so() {
     assert_eq!((text.as_str(), usage.unwrap().cut_off), ("Bl", true));
 }
 
-/// As llama.cpp's Python server does.
+/// Like llama.cpp's Python server.
 #[tokio::test]
 async fn usage_is_estimated_where_the_server_does_not_say() {
     let answer = chunk(r#"{"content":"123456789"}"#, "null") + &chunk("{}", r#""stop""#) + DONE.trim_end();
@@ -158,7 +158,7 @@ async fn an_error_in_the_stream_is_told() {
     let failed = r#"data: {"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}"#;
     let peer = peer([stream(&(chunk(r#"{"content":"Blue"}"#, "null") + failed + "\n\n"))]).await;
     let (text, end) = ask(&model(VENDOR_A, &peer)).await;
-    let told = end.unwrap_err().to_string();
+    let message = end.unwrap_err().to_string();
     assert_eq!(text, "Blue");
-    assert_eq!(told, "provider `vendor-a`, model `default-model`: answered 500: The server had an error");
+    assert_eq!(message, "provider `vendor-a`, model `default-model`: answered 500: The server had an error");
 }

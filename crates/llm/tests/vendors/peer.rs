@@ -1,5 +1,5 @@
-//! A vendor's server on loopback, with sockets in hand: it checks each request as strictly as the vendor documents it,
-//! and sends what it is told to, cut, late or broken.
+//! A vendor's server on loopback, on plain sockets: it checks each request against the vendor's documentation, and
+//! sends what the test asks for, cut, late or broken.
 
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The one value of a header.
+    /// Returns the only value of a header.
     pub fn header(&self, name: &str) -> Result<&str, String> {
         let mut values =
             self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
@@ -39,7 +39,7 @@ pub struct Answer {
 pub enum Part {
     Bytes(Vec<u8>),
     Pause(Duration),
-    /// Says nothing more and waits until the client is gone.
+    /// Sends nothing more and waits until the client disconnects.
     Hang,
     /// Closes the connection without the end of the body.
     Cut,
@@ -67,7 +67,7 @@ impl Answer {
         self
     }
 
-    /// Every byte in a packet of its own.
+    /// Sends every byte in its own packet.
     pub fn in_single_bytes(mut self) -> Self {
         let single = |part: Part| match part {
             Part::Bytes(bytes) => bytes.into_iter().map(|byte| Part::Bytes(vec![byte])).collect(),
@@ -120,13 +120,13 @@ impl Peer {
         self.seen.lock().unwrap().requests.len()
     }
 
-    /// Between each request and the next.
+    /// Returns the times between one request and the next.
     pub fn pauses(&self) -> Vec<Duration> {
         let seen = self.seen.lock().unwrap();
         seen.requests.windows(2).map(|pair| pair[1].0 - pair[0].0).collect()
     }
 
-    /// When the client left in the middle of an answer.
+    /// Returns when the client disconnected in the middle of an answer.
     pub async fn gone(&self) -> Instant {
         for _ in 0..200 {
             if let Some(gone) = self.seen.lock().unwrap().gone {
@@ -138,7 +138,7 @@ impl Peer {
     }
 }
 
-/// What a peer found wrong fails the test, even where the client goes on after it.
+/// Fails the test for a fault that the server found, even if the client continues after it.
 impl Drop for Peer {
     fn drop(&mut self) {
         let seen = self.seen.lock().unwrap();
@@ -166,7 +166,7 @@ async fn serve(mut socket: TcpStream, check: Check, seen: Arc<Mutex<Seen>>) {
     write(&mut socket, answer, &seen).await;
 }
 
-/// One request with a body of known length, which is how every vendor's client sends it.
+/// Reads one request with a `Content-Length`, as every vendor's client sends it.
 async fn read(socket: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     loop {

@@ -1,11 +1,11 @@
 //! The words of all entries, each once: a question is compared with each word once, and not once for every entry that has
 //! the word.
 
-use super::{FIELDS, words_of};
-use retrieval::stems;
+use super::FIELDS;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use words::{for_each_stem, tokens};
 
 /// A word keeps its number, also if no entry has it any more, until the process ends.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Lexicon {
         let mut terms: Vec<(u32, f32)> = Vec::new();
         for (name, text) in texts {
             let weight = FIELDS.iter().find(|(own, _)| own == name).map_or(0.0, |(_, weight)| *weight);
-            for (_, word) in words_of(&text.to_lowercase()) {
+            for (_, word) in tokens(&text.to_lowercase()) {
                 terms.extend(self.numbers(word).map(|number| (number, weight)));
             }
         }
@@ -60,7 +60,7 @@ impl Lexicon {
             return numbers.clone();
         }
         let first = self.terms.len() as u32;
-        stems(word, |stem| self.terms.push(Term::new(stem, word)));
+        for_each_stem(word, |stem| self.terms.push(Term::new(stem, word)));
         let numbers = first..self.terms.len() as u32;
         self.known.insert(word.into(), numbers.clone());
         numbers

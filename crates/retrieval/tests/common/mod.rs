@@ -1,4 +1,4 @@
-//! Passages to put, and questions to ask.
+//! Passages to store, and queries.
 
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
@@ -32,11 +32,11 @@ pub fn titles(hits: &[Hit]) -> Vec<&str> {
     hits.iter().map(|hit| hit.document.as_str()).collect()
 }
 
-/// The same numbers in every run.
+/// A generator that gives the same numbers in every run.
 pub struct Random(pub u64);
 
 impl Random {
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     pub fn next(&mut self) -> f32 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 40) as f32 / (1 << 24) as f32

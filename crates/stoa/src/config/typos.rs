@@ -1,6 +1,7 @@
 //! Names in the environment that are almost those of settings. Pure.
 
 use super::layers::{Setting, settings};
+use words::edit_distance;
 
 /// Names of other programs that we share: theirs are not mistakes.
 const SHARED: &str = "AWS_";
@@ -27,45 +28,12 @@ fn is_close(own: &str, name: &str) -> bool {
     let slips = own.len() / 8;
     own.len().abs_diff(name.len()) <= slips
         && own.as_bytes().first() == name.as_bytes().first()
-        && distance(own.as_bytes(), name.as_bytes()) <= slips
-}
-
-/// How many letters are missing, added, replaced or swapped with the next.
-fn distance(one: &[u8], other: &[u8]) -> usize {
-    let mut rows: [Vec<usize>; 3] = [vec![], vec![], (0..=other.len()).collect()];
-    for (i, letter) in one.iter().enumerate() {
-        rows.rotate_left(1);
-        let mut row = vec![i + 1];
-        for (j, other_letter) in other.iter().enumerate() {
-            let replaced = rows[1][j] + usize::from(letter != other_letter);
-            let mut least = replaced.min(row[j] + 1).min(rows[1][j + 1] + 1);
-            if i > 0 && j > 0 && one[i - 1] == *other_letter && *letter == other[j - 1] {
-                least = least.min(rows[0][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows[2] = row;
-    }
-    rows[2][other.len()]
+        && edit_distance(own, name) <= slips
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn slips_are_counted() {
-        for (one, other, slips) in [
-            ("abc", "abc", 0),
-            ("abc", "abd", 1),
-            ("abc", "ab", 1),
-            ("abc", "acb", 1),
-            ("", "ab", 2),
-            ("ab", "ba", 1),
-        ] {
-            assert_eq!(distance(one.as_bytes(), other.as_bytes()), slips, "{one} {other}");
-        }
-    }
 
     #[test]
     fn a_name_close_to_a_setting_is_named_with_it() {

@@ -1,40 +1,15 @@
-//! The stream of tags and text of a page, gathered into parts. No tree: depth costs nothing, and tags that nobody
-//! closed do little harm.
+//! Collects the tags and text of a page into parts, as a stream. No tree is built, so deep nesting costs nothing and
+//! unclosed tags do little harm.
 
 use std::cell::RefCell;
 
-use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
+use super::elements::{is_block, is_container, raw_kind};
 use super::grid::Grid;
-use super::place::{Place, attribute};
+use super::part::{Part, PartKind};
+use super::region::{Region, attribute};
 use crate::clean;
-
-#[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(super) enum What {
-    Heading(u8),
-    Prose,
-    Lines,
-}
-
-#[derive(Debug)]
-pub(super) struct Part {
-    pub what: What,
-    pub text: String,
-    pub place: Place,
-    /// Bytes of text inside links.
-    linked: usize,
-}
-
-impl Part {
-    /// Short lines, nearly all of them links.
-    pub fn is_menu(&self) -> bool {
-        let lines = self.text.lines().count().max(1);
-        self.linked * 10 >= self.text.len() * 7
-            && self.text.len() < lines * 40
-            && self.what != What::Heading(1)
-    }
-}
 
 #[derive(Default)]
 pub(super) struct Flow {
@@ -46,10 +21,10 @@ pub(super) struct Flow {
     linked: usize,
     links: usize,
     heading: Option<u8>,
-    /// The element whose content is no markup.
+    /// The open element whose content is not markup.
     raw: Option<String>,
     is_preformatted: bool,
-    containers: Vec<(String, Place)>,
+    containers: Vec<(String, Region)>,
     lists: usize,
     list: String,
     grid: Option<Grid>,
@@ -83,13 +58,13 @@ impl TokenSink for FlowSink {
     }
 }
 
-/// An end tag is compared with this many open elements and no more, or a hostile page would take quadratic time.
+/// Most open elements that an end tag is compared with, so that a hostile page takes linear time.
 const LOOK_BACK: usize = 64;
 
 impl Flow {
     fn characters(&mut self, text: &str) {
         match self.raw.as_deref() {
-            // A picture may have a title too: the page's is the first.
+            // Pictures may have titles too; the first title is the page's.
             Some("title") if !self.has_title => self.title.push_str(text),
             Some(_) => {}
             None => {
@@ -129,7 +104,7 @@ impl Flow {
             _ => {}
         }
         if is_container(name) && !tag.self_closing {
-            self.containers.push((name.to_owned(), self.place().inside(tag)));
+            self.containers.push((name.to_owned(), self.region().inside(tag)));
         }
         TokenSinkResult::Continue
     }
@@ -165,8 +140,8 @@ impl Flow {
         }
     }
 
-    fn place(&self) -> Place {
-        self.containers.last().map_or(Place::Body, |(_, place)| *place)
+    fn region(&self) -> Region {
+        self.containers.last().map_or(Region::Body, |(_, region)| *region)
     }
 
     fn meta(&mut self, tag: &Tag) {
@@ -188,7 +163,7 @@ impl Flow {
     fn end_heading(&mut self) {
         if let Some(level) = self.heading.take() {
             let text = std::mem::take(&mut self.text);
-            self.push(What::Heading(level), text);
+            self.push(PartKind::Heading(level), text);
         }
     }
 
@@ -197,7 +172,7 @@ impl Flow {
         let text = std::mem::take(&mut self.text);
         match &mut self.grid {
             Some(grid) => grid.text(&text),
-            None => self.push(What::Lines, text),
+            None => self.push(PartKind::Lines, text),
         }
     }
 
@@ -213,17 +188,17 @@ impl Flow {
         let list = std::mem::take(&mut self.list);
         match &mut self.grid {
             Some(grid) if !list.is_empty() => grid.text(&list.replace('\n', " ")),
-            _ => self.push(What::Lines, list),
+            _ => self.push(PartKind::Lines, list),
         }
     }
 
     fn end_table(&mut self) {
-        for (what, text) in self.grid.take().map(Grid::into_parts).unwrap_or_default() {
-            self.push(what, text);
+        for (kind, text) in self.grid.take().map(Grid::into_parts).unwrap_or_default() {
+            self.push(kind, text);
         }
     }
 
-    /// Ends the paragraph that is being read.
+    /// Ends the current paragraph.
     fn flush(&mut self) {
         if self.heading.is_some() || self.is_preformatted {
             self.text.push('\n');
@@ -240,109 +215,15 @@ impl Flow {
         } else if let Some(grid) = &mut self.grid {
             grid.text(&clean::prose(&text));
         } else {
-            self.push(What::Prose, text);
+            self.push(PartKind::Prose, text);
         }
     }
 
-    fn push(&mut self, what: What, text: String) {
+    fn push(&mut self, kind: PartKind, text: String) {
         let linked = std::mem::take(&mut self.linked);
-        let place = self.place();
-        if place != Place::Hidden && !text.trim().is_empty() {
-            self.parts.push(Part { what, text, place, linked });
+        let region = self.region();
+        if region != Region::Hidden && !text.trim().is_empty() {
+            self.parts.push(Part { kind, text, region, linked });
         }
     }
-}
-
-fn raw_kind(name: &str) -> Option<RawKind> {
-    match name {
-        "title" | "textarea" => Some(RawKind::Rcdata),
-        "style" | "iframe" | "noembed" | "noframes" | "xmp" => Some(RawKind::Rawtext),
-        "script" => Some(RawKind::ScriptData),
-        _ => None,
-    }
-}
-
-/// Elements whose place is remembered while they are open.
-fn is_container(name: &str) -> bool {
-    matches!(
-        name,
-        "div"
-            | "section"
-            | "article"
-            | "main"
-            | "nav"
-            | "aside"
-            | "header"
-            | "footer"
-            | "ul"
-            | "ol"
-            | "dl"
-            | "form"
-            | "table"
-            | "blockquote"
-            | "figure"
-            | "details"
-            | "noscript"
-            | "template"
-            | "svg"
-            | "select"
-            | "button"
-            | "object"
-            | "canvas"
-            | "audio"
-            | "video"
-            | "datalist"
-            | "span"
-            | "p"
-            | "li"
-            | "td"
-    )
-}
-
-fn is_block(name: &str) -> bool {
-    matches!(
-        name,
-        "p" | "div"
-            | "section"
-            | "article"
-            | "main"
-            | "nav"
-            | "aside"
-            | "header"
-            | "footer"
-            | "ul"
-            | "ol"
-            | "dl"
-            | "li"
-            | "dt"
-            | "dd"
-            | "form"
-            | "table"
-            | "caption"
-            | "tr"
-            | "td"
-            | "th"
-            | "blockquote"
-            | "figure"
-            | "figcaption"
-            | "details"
-            | "summary"
-            | "pre"
-            | "h1"
-            | "h2"
-            | "h3"
-            | "h4"
-            | "h5"
-            | "h6"
-            | "body"
-            | "address"
-            | "fieldset"
-            | "option"
-            | "select"
-            | "button"
-            | "center"
-            | "noscript"
-            | "template"
-            | "svg"
-    )
 }

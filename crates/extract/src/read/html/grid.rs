@@ -1,6 +1,6 @@
-//! A table of a page while it is read: data, or a layout of the time when pages were made of tables.
+//! A table of a page while it is read: a table of data, or one that only arranges text.
 
-use super::flow::What;
+use super::part::PartKind;
 use crate::read::table::Table;
 
 #[derive(Default)]
@@ -8,7 +8,7 @@ pub(super) struct Grid {
     rows: Vec<Vec<String>>,
 }
 
-/// No cell of data is longer than this.
+/// A table with a longer cell is not a table of data.
 const LONGEST_CELL: usize = 600;
 
 impl Grid {
@@ -25,7 +25,7 @@ impl Grid {
         }
     }
 
-    /// Text into the current cell; a caption or stray text is a row of its own.
+    /// Adds text to the current cell. A caption or stray text becomes a row.
     pub fn text(&mut self, text: &str) {
         if self.rows.last().is_none_or(Vec::is_empty) {
             self.cell();
@@ -36,18 +36,18 @@ impl Grid {
         }
     }
 
-    /// What the table is: lines of data, or the paragraphs that it arranges.
-    pub fn into_parts(self) -> Vec<(What, String)> {
+    /// Returns lines of data, or the paragraphs that the table arranges.
+    pub fn into_parts(self) -> Vec<(PartKind, String)> {
         let columns =
             self.rows.iter().map(|row| row.iter().filter(|cell| !cell.trim().is_empty()).count()).max();
         let is_data = columns.is_some_and(|columns| columns > 1)
             && self.rows.iter().flatten().all(|cell| cell.len() <= LONGEST_CELL);
         if is_data {
-            return vec![(What::Lines, self.into_lines())];
+            return vec![(PartKind::Lines, self.into_lines())];
         }
         let cells = self.rows.into_iter().flatten();
         cells
-            .flat_map(|cell| cell.lines().map(|line| (What::Prose, line.to_owned())).collect::<Vec<_>>())
+            .flat_map(|cell| cell.lines().map(|line| (PartKind::Prose, line.to_owned())).collect::<Vec<_>>())
             .collect()
     }
 

@@ -1,4 +1,4 @@
-//! Pages as they come from the web, small.
+//! Small pages like those on the web.
 
 use crate::document::Builder;
 use crate::{Document, Kind, Limits};

@@ -1,5 +1,5 @@
-//! How large the streams of a PDF become when their filters are undone. The parser undoes them without a limit, and a
-//! chain of two makes gigabytes of a kilobyte.
+//! Limits how large the streams of a PDF become when their filters are undone. The parser has no limit, and a chain
+//! of two filters can make gigabytes of a kilobyte.
 
 use std::io::Read;
 
@@ -8,13 +8,13 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
 use weezl::decode::Decoder;
 use weezl::{BitOrder, LzwStatus};
 
-/// Bytes that one stream may unpack to. Text of a page, fonts and tables are far below.
+/// Bytes that one stream may unpack to. Page text, fonts and tables are far smaller.
 pub(super) const MOST: usize = 64 << 20;
-/// Stands in a stream that was emptied for being larger.
+/// Replaces the content of a stream that was too large.
 const MARK: &[u8] = b"StoaTooLarge";
 
-/// Empties a stream that is too large before the parser unpacks it: those that hold other objects are unpacked while the
-/// file is opened. Pictures and attached files are no text, whatever they unpack to.
+/// Empties a stream that is too large before the parser unpacks it, since object streams are unpacked while the file
+/// is opened. Pictures and attached files are never unpacked.
 pub(super) fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let Object::Stream(stream) = object else { return Some((id, object.clone())) };
     let is_picture = stream.dict.get(b"Subtype").and_then(Object::as_name).is_ok_and(|kind| kind == b"Image");
@@ -23,22 +23,22 @@ pub(super) fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Obje
     } else if !fits(stream, MOST) {
         empty(stream);
         stream.dict.set(MARK, true);
-        // One that seems to hold objects and does not is thrown away, with the mark.
+        // An object stream without objects would be dropped together with the replacement.
         stream.dict.remove(b"Type");
     }
-    // The loader goes on with the stream that it lent: only objects inside others are taken from what is given back.
+    // The loader uses the stream that it lent; of the returned value it uses only objects inside others.
     Some((id, Object::Null))
 }
 
-/// Whether every stream of an opened file can be unpacked. Some have come past [`admit`], because their length was told
-/// elsewhere in the file.
+/// Returns whether every stream of an opened file can be unpacked. [`admit`] does not see streams whose length is
+/// given elsewhere in the file.
 pub(super) fn all_fit(document: &Document) -> bool {
     let mut streams = document.objects.values().filter_map(|object| object.as_stream().ok());
     streams.all(|stream| !stream.dict.has(MARK) && fits(stream, MOST))
 }
 
 fn empty(stream: &mut Stream) {
-    // Not without any byte: the loader would read it once more.
+    // An empty content would make the loader read the stream again.
     stream.set_plain_content(b" ".to_vec());
 }
 
@@ -63,7 +63,8 @@ fn fits(stream: &Stream, most: usize) -> bool {
     true
 }
 
-/// By how much a filter may enlarge what it gets. None for those that the parser does not know: it stops there.
+/// Returns by how much a filter can enlarge its input. None for filters that the parser does not know, where it
+/// stops.
 fn growth(filter: &[u8]) -> Option<usize> {
     match filter {
         b"FlateDecode" => Some(1032),
@@ -73,7 +74,7 @@ fn growth(filter: &[u8]) -> Option<usize> {
     }
 }
 
-/// At most one byte more than `most`: then there are more.
+/// Returns at most `most + 1` bytes; the extra byte shows that there are more.
 fn undo(filter: &[u8], packed: &[u8], parameters: Option<&Dictionary>, most: usize) -> Vec<u8> {
     match filter {
         b"FlateDecode" => inflate(packed, most),
@@ -85,7 +86,7 @@ fn undo(filter: &[u8], packed: &[u8], parameters: Option<&Dictionary>, most: usi
     }
 }
 
-/// As the parser does: what comes before a fault counts, and where nothing does, the stream may have no header.
+/// Does as the parser: keeps what comes before a fault, and if nothing does, tries the stream without a header.
 fn inflate(packed: &[u8], most: usize) -> Vec<u8> {
     let mut unpacked = Vec::new();
     let failed = ZlibDecoder::new(packed).take(most as u64 + 1).read_to_end(&mut unpacked).is_err();

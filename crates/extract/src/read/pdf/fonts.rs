@@ -1,6 +1,6 @@
-//! Fonts as the parser reads them best. It passes over widths that are given for a range, and words fall apart where
-//! characters have no width; and on every page it parses each font's program anew, which only tells it what the font's
-//! own table of characters says already.
+//! Prepares fonts for the parser. It ignores widths that are given for a range, and words fall apart if characters
+//! have no width. And it parses each font's program again on every page, although the font's own character table says
+//! the same.
 
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 
@@ -9,7 +9,7 @@ pub(super) fn prepare(document: &mut Document) {
     drop_programs(document);
 }
 
-/// Takes their programs from the fonts that say which characters they show.
+/// Removes the programs of fonts that have a character table.
 fn drop_programs(document: &mut Document) {
     let has_table = |font: &&Dictionary| font.has(b"ToUnicode") && font.has_type(b"Font");
     let fonts = document.objects.values().filter_map(|object| object.as_dict().ok()).filter(has_table);
@@ -23,10 +23,10 @@ fn drop_programs(document: &mut Document) {
     }
 }
 
-/// Characters in all fonts together whose widths are written out.
+/// Most characters, in all fonts together, whose widths are written out.
 const MOST: usize = 1_000_000;
 
-/// One width for each character in place of one for a range.
+/// Replaces widths for ranges by one width for each character.
 fn write_out_widths(document: &mut Document) {
     let mut left = MOST;
     let fonts = document.objects.iter().filter_map(|(id, object)| {

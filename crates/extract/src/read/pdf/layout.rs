@@ -1,6 +1,7 @@
-//! Reading order: characters into segments of lines, segments into columns, columns into lines from top to bottom.
+//! Finds the reading order: characters form segments of lines, segments form columns, and columns are read top to
+//! bottom.
 
-use super::glyphs::Glyph;
+use super::glyph::Glyph;
 
 /// A line of text in its column.
 #[derive(Debug, Clone)]
@@ -10,16 +11,16 @@ pub(super) struct Line {
     pub right: f64,
     pub y: f64,
     pub size: f64,
-    /// The edges of the column that it stands in.
+    /// The left and right edge of its column.
     pub column: (f64, f64),
     /// Whether it is a row of a table: words with wide gaps between them.
     pub is_row: bool,
 }
 
-/// Between the cells of a row.
+/// Separates the cells of a row.
 pub(super) const CELL_GAP: &str = " | ";
 
-/// The lines of a page in the order in which they are read.
+/// Returns the lines of a page in reading order.
 pub(super) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
     let mut ordered = Vec::new();
     order(segments(runs(glyphs)), 0, &mut ordered);
@@ -37,13 +38,13 @@ struct Segment {
     last_x: f64,
 }
 
-/// In parts of the font's size: a gap between words, and one that is wider than any between words.
+/// In units of the font size: a gap between words, and one wider than any between words.
 const WORD_GAP: f64 = 0.15;
 const WIDE_GAP: f64 = 1.3;
-/// Runs that the file does not have one after the other must be closer to be one: they may be of two columns.
+/// Runs that are not consecutive in the file must be closer to be joined, since they may belong to two columns.
 const JOIN_GAP: f64 = 0.7;
 
-/// Characters joined as the file has them, which is the order of reading within a line.
+/// Joins characters in the order of the file, which is the reading order within a line.
 fn runs(glyphs: &[Glyph]) -> Vec<Segment> {
     let mut runs: Vec<Segment> = Vec::new();
     let mut after_space = false;
@@ -94,7 +95,7 @@ fn extend(run: &mut Segment, glyph: &Glyph, after_space: bool) {
     }
 }
 
-/// Runs on one baseline joined where the gap is none or that of a word, from top to bottom.
+/// Joins runs on one baseline if there is no gap or that of a word, from top to bottom.
 fn segments(runs: Vec<Segment>) -> Vec<Segment> {
     let mut joined: Vec<Segment> = Vec::new();
     for run in by_baseline(runs).into_iter().flatten() {
@@ -120,7 +121,7 @@ fn same_baseline(one: &Segment, other: &Segment) -> bool {
     (one.y - other.y).abs() <= 0.3 * one.size.min(other.size)
 }
 
-/// From top to bottom, those on one baseline together and from left to right.
+/// Groups segments by baseline, from top to bottom, and sorts each group from left to right.
 fn by_baseline(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
     segments.sort_by(|one, other| other.y.total_cmp(&one.y));
     let mut rows: Vec<Vec<Segment>> = Vec::new();
@@ -136,8 +137,8 @@ fn by_baseline(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
     rows
 }
 
-/// Puts segments, which come from top to bottom, in reading order: what crosses the gap between two columns stands
-/// between what is above and below it; of the rest, the left column is read before the right one.
+/// Puts segments, given from top to bottom, in reading order. A segment that crosses the gap between two columns
+/// separates what is above it from what is below; of the rest, the left column comes before the right one.
 fn order(segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
     if depth > DEEPEST {
         return rows(segments, ordered);
@@ -161,7 +162,7 @@ fn order(segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
     order(right, depth + 1, ordered);
 }
 
-/// A page may have columns in one part of its height only: it is cut where it is widest open.
+/// Splits a page at its widest vertical gap, since only a part of its height may have columns.
 fn order_bands(mut segments: Vec<Segment>, depth: usize, ordered: &mut Vec<Line>) {
     let open = |at: usize| segments[at - 1].y - segments[at].y - 1.5 * segments[at - 1].size;
     let widest = (1..segments.len()).max_by(|one, other| open(*one).total_cmp(&open(*other)));
@@ -195,10 +196,11 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
 
 const BUCKETS: usize = 256;
 const LEAST_FOR_COLUMNS: usize = 8;
-/// How often a page is cut into columns and bands.
+/// How often a page is split into columns and bands.
 const DEEPEST: usize = 12;
 
-/// Where the gap between two columns of running text is. Columns of a table are not: their cells are short.
+/// Returns the middle of the gap between two columns of running text. Columns of a table do not count: their cells
+/// are short.
 fn column_gap(segments: &[Segment]) -> Option<f64> {
     let left = segments.iter().map(|segment| segment.x).fold(f64::MAX, f64::min);
     let right = segments.iter().map(|segment| segment.right).fold(f64::MIN, f64::max);
@@ -236,7 +238,7 @@ fn column_gap(segments: &[Segment]) -> Option<f64> {
     (is_text(on_left, gap - left) && is_text(on_right, right - gap)).then_some(gap)
 }
 
-/// The longest stretch of places that are as wanted.
+/// Returns the longest range in which `wanted` is true.
 fn longest(places: std::ops::Range<usize>, wanted: impl Fn(usize) -> bool) -> (usize, usize) {
     let mut best = (places.start, places.start);
     let mut start = places.start;

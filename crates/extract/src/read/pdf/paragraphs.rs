@@ -1,18 +1,18 @@
-//! Lines into paragraphs, and which of them are headings.
+//! Joins lines into paragraphs, and finds the headings among them.
 
 use std::collections::BTreeMap;
 
-use super::glyphs::Page;
 use super::layout::{CELL_GAP, Line};
+use super::pages::Page;
 use crate::clean;
 use crate::read::table::Table;
 
 pub(super) struct Paragraph {
     pub text: String,
     pub page: u32,
-    /// Of a heading.
+    /// The heading level, if it is a heading.
     pub level: Option<u8>,
-    /// Rows of a table, which are not joined.
+    /// Whether it is rows of a table, which are not joined.
     pub is_table: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn paragraphs(pages: &[Page]) -> Vec<Paragraph> {
     paragraphs
 }
 
-/// The usual distance between lines of a page.
+/// Returns the usual distance between the lines of a page.
 fn leading(lines: &[Line]) -> f64 {
     let steps = lines.windows(2).map(|pair| pair[0].y - pair[1].y);
     let mut steps: Vec<f64> = steps.filter(|step| *step > 1.0).collect();
@@ -51,7 +51,7 @@ fn leading(lines: &[Line]) -> f64 {
     steps.get(steps.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Whether a line begins a paragraph after `last`, the last of `lines` lines.
+/// Returns whether a line begins a paragraph after `last`, the last of `lines` lines.
 fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
     let size = last.size.max(line.size);
     let step = last.y - line.y;
@@ -70,7 +70,7 @@ fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
     is_far || is_indented || (ends_sentence(last) && !is_full(last))
 }
 
-/// The same for the first line of a column or a page, where a sentence may go on.
+/// The same for the first line of a column or a page, where a sentence may continue.
 fn begins_after_break(last: &Line, line: &Line) -> bool {
     let goes_on = is_full(last) || line.text.starts_with(char::is_lowercase);
     differ(last, line) || line.is_row || ends_sentence(last) || !goes_on
@@ -101,10 +101,10 @@ fn begins_item(text: &str) -> bool {
 /// Longer ones are text in large type.
 const LONGEST_HEADING: usize = 150;
 
-/// The sizes of a document's type: that of its text, and the larger ones of its headings.
+/// The font sizes of a document: that of its text, and the larger ones of its headings.
 struct Sizes {
     body: f64,
-    /// From the largest; in half points.
+    /// From the largest, in half points.
     headings: Vec<u32>,
 }
 
@@ -157,7 +157,7 @@ fn half_points(size: f64) -> u32 {
     (size * 2.0).round().clamp(0.0, 10_000.0) as u32
 }
 
-/// Of a line in the size of the text that names a section: "3.2 Boundary layers" has depth 2.
+/// Returns the depth of a numbered section title: "3.2 Boundary layers" has depth 2.
 fn section_depth(text: &str) -> Option<u8> {
     const NAMED: [&str; 8] = [
         "abstract",

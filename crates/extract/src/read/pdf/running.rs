@@ -1,11 +1,11 @@
-//! Running heads, running feet and page numbers: what stands at the edges of page after page.
+//! Removes running heads, running feet and page numbers: lines that repeat at the edges of pages.
 
 use std::collections::BTreeMap;
 
-use super::glyphs::Page;
 use super::layout::Line;
+use super::pages::Page;
 
-/// Lines at the top and at the bottom that are looked at.
+/// Lines at the top and at the bottom that are compared.
 const EDGE: usize = 2;
 
 pub(super) fn remove(pages: &mut [Page]) {
@@ -15,14 +15,14 @@ pub(super) fn remove(pages: &mut [Page]) {
     let mut seen: BTreeMap<(String, i64), usize> = BTreeMap::new();
     for page in pages.iter() {
         for line in edges(page) {
-            *seen.entry(mark(&page.lines[line])).or_default() += 1;
+            *seen.entry(signature(&page.lines[line])).or_default() += 1;
         }
     }
     let often = (pages.len() / 3).max(2);
     for page in pages.iter_mut() {
         for line in edges(page) {
             let line = &mut page.lines[line];
-            if is_page_number(&line.text) || seen.get(&mark(line)).is_some_and(|count| *count >= often) {
+            if is_page_number(&line.text) || seen.get(&signature(line)).is_some_and(|count| *count >= often) {
                 line.text.clear();
             }
         }
@@ -30,7 +30,7 @@ pub(super) fn remove(pages: &mut [Page]) {
     }
 }
 
-/// The highest and the lowest lines, whatever order they are read in.
+/// Returns the highest and the lowest lines of a page.
 fn edges(page: &Page) -> Vec<usize> {
     let mut by_height: Vec<usize> = (0..page.lines.len()).collect();
     by_height.sort_by(|one, other| page.lines[*other].y.total_cmp(&page.lines[*one].y));
@@ -38,12 +38,12 @@ fn edges(page: &Page) -> Vec<usize> {
     by_height.into_iter().enumerate().filter(|(at, _)| !inner.contains(at)).map(|(_, line)| line).collect()
 }
 
-/// What is the same on every page: the text but for its numbers, and its height.
-fn mark(line: &Line) -> (String, i64) {
+/// Returns what repeats from page to page: the text without its numbers, and its height.
+fn signature(line: &Line) -> (String, i64) {
     (shape(&line.text), line.y.round() as i64)
 }
 
-/// The text with every number made the same.
+/// Returns the text with every number replaced by the same sign.
 fn shape(text: &str) -> String {
     let mut shape = String::new();
     for c in text.chars() {

@@ -67,7 +67,7 @@ impl Values {
     }
 }
 
-/// Without the noise of binary fractions: 0.30000000000000004 is 0.3.
+/// Writes a number without the noise of binary fractions: 0.30000000000000004 becomes 0.3.
 fn plain(number: f64) -> String {
     let rounded = format!("{number:.10}");
     if number.abs() >= 1e15 || (number != 0.0 && number.abs() < 1e-6) {
@@ -76,7 +76,7 @@ fn plain(number: f64) -> String {
     rounded.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Days since the last day of 1899, of a calendar that has a 29th of February 1900.
+/// Converts days since 1899-12-31, in a calendar with a 29th of February 1900, to a date.
 fn date(days: f64) -> String {
     if !(0.0..3_000_000.0).contains(&days) {
         return plain(days);
@@ -97,7 +97,7 @@ fn time(days: f64) -> String {
     }
 }
 
-/// Year, month and day of a day counted from 1970, by years that begin in March, so that leap days come last.
+/// Converts days since 1970 to year, month and day, in years that begin in March, so that leap days come last.
 fn civil(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468;
     let era = day.div_euclid(146_097);
@@ -171,7 +171,7 @@ fn built_in(id: u32) -> Format {
     }
 }
 
-/// What a format code shows, by the letters that stand outside quotes and brackets.
+/// Returns what a format code shows, by its letters outside quotes and brackets.
 fn format_of(code: &str) -> Format {
     let mut letters = String::new();
     let mut until = None;

@@ -1,28 +1,27 @@
-//! Keys and values of one head as bytes, laid out as the right operands of attention's two products.
+//! Keys and values of one head as bytes, stored as the right operands of attention's two products.
 
 use super::STEP;
 use crate::elementwise::{self, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa};
 use crate::simd::vectorized;
 
-/// Keys and values of one head.
 pub(crate) struct KeyValues {
     pub(super) dimension: usize,
     pub(super) depth: usize,
     pub(super) capacity: usize,
-    /// `[position/32][depth/4][32][4]`, where a depth beyond the dimension is zero: tiles are 64 deep.
+    /// `[position/32][depth/4][32][4]`; a depth beyond the dimension is zero, since tiles are 64 deep.
     pub(super) keys: Aligned<i8>,
     pub(super) key_scales: Aligned<f32>,
     pub(super) key_starts: Aligned<i32>,
     /// `[dimension/32][position/4][32][4]`
     pub(super) values: Aligned<i8>,
-    /// A value's scale, as the power of two that it is and as one over it.
+    /// A value's scale, as its base-2 logarithm and as its inverse.
     pub(super) value_powers: Aligned<f32>,
     pub(super) value_inverses: Aligned<f32>,
 }
 
 impl KeyValues {
-    /// Room for `capacity` positions; a head's dimension is a multiple of 32.
+    /// Makes room for `capacity` positions. A head's dimension is a multiple of 32.
     pub fn new(dimension: usize, capacity: usize) -> Self {
         assert!(dimension.is_multiple_of(BLOCK) && dimension <= MAX_DIMENSION);
         let capacity = capacity.next_multiple_of(STEP);
@@ -40,7 +39,7 @@ impl KeyValues {
         }
     }
 
-    /// Keys of neighbouring positions, the first at `position`: `values` has them `stride` apart.
+    /// Sets the keys of consecutive positions, the first at `position`. They are `stride` apart in `values`.
     pub fn set_keys(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
         let end = position + values.len().div_ceil(stride);
         let mut bytes = [0; BLOCK * MAX_DIMENSION];
@@ -59,7 +58,7 @@ impl KeyValues {
         }
     }
 
-    /// The same for values.
+    /// Sets the values of consecutive positions.
     pub fn set_values(&mut self, isa: Isa, position: usize, values: &[f32], stride: usize) {
         let count = values.len().div_ceil(stride);
         let mut bytes = [0; BLOCK * MAX_DIMENSION];
@@ -70,7 +69,7 @@ impl KeyValues {
             let bytes = &mut bytes[..count * self.dimension];
             elementwise::quantize_rows(isa, &values[first * stride..], stride, self.dimension, scales, bytes);
             for (position, scale) in (position + first..).zip(scales) {
-                // A value of zeros still has its weight, but where it is hidden not even its inverse may count.
+                // A value of zeros still has a weight, but the inverse of its scale must not outweigh a hidden logit.
                 let scale = scale.max(1e-20);
                 self.value_powers[position] = scale.log2();
                 self.value_inverses[position] = 1.0 / scale;
@@ -95,7 +94,7 @@ impl KeyValues {
         }
     }
 
-    /// Takes over the first `positions` of another.
+    /// Copies the first `positions` of another.
     pub fn copy_from(&mut self, other: &Self, positions: usize) {
         let positions = positions.next_multiple_of(BLOCK);
         assert!(self.dimension == other.dimension && positions <= self.capacity.min(other.capacity));
@@ -116,7 +115,7 @@ impl KeyValues {
 }
 
 vectorized! {
-    /// Keys as columns of their panel, beginning with the one of `lane`.
+    /// Writes keys as columns of their panel, starting with that of `lane`.
     fn put_keys(bytes: &[u8], dimension: usize, lane: usize, panel: &mut [i8], starts: &mut [i32]) {
         for ((key, start), lane) in bytes.chunks_exact(dimension).zip(starts).zip(lane..) {
             for (four, group) in key.chunks_exact(4).zip(panel.chunks_exact_mut(4 * BLOCK)) {
@@ -127,7 +126,7 @@ vectorized! {
         }
     }
 
-    /// Four rows of 32, the four of a column together.
+    /// Interleaves four rows of 32, so that the four bytes of a column are together.
     fn interleave(rows: [&[u8]; 4], out: &mut [i8]) {
         let [a, b, c, d] = rows.map(|row| &row[..BLOCK]);
         for (i, four) in out.chunks_exact_mut(4).enumerate().take(BLOCK) {

@@ -1,4 +1,4 @@
-//! Attention of one text beside plain arithmetic, on every kernel.
+//! Attention of one text compared with plain arithmetic, on every kernel.
 
 use super::*;
 use crate::kernel::Kernel;
@@ -7,8 +7,8 @@ fn number(i: usize) -> f32 {
     ((i * 7919 + i * i % 83 * 131) % 2003) as f32 / 1001.0 - 1.0
 }
 
-/// Query, key and value of each position one behind another. One dimension of keys and one of values are far from
-/// zero, one is the same everywhere.
+/// Returns query, key and value of each position, contiguous. One dimension of keys and one of values are far from
+/// zero, and one is constant.
 fn heads(dimension: usize, positions: usize, apart: usize) -> Vec<f32> {
     let mut heads = vec![0.0; positions * apart];
     for (position, row) in heads.chunks_exact_mut(apart).enumerate() {
@@ -50,7 +50,7 @@ fn every_kernel_attends_as_plain_arithmetic_does() {
         for kernel in Kernel::available() {
             let session = kernel.session();
             let mut head = Head::new();
-            // What an earlier text left must not be seen.
+            // The data of an earlier text must have no effect.
             head.set(&session, dimension, &mut heads[..].iter().map(|x| x * -9.0).collect::<Vec<_>>(), apart);
             head.set(&session, dimension, &mut heads.clone(), apart);
             let mut out = vec![0.0; positions * dimension];

@@ -1,11 +1,11 @@
-//! One metadata value: its type and its place in the header, walked over when the file is opened.
+//! One metadata value: its type and its range in the header, found when the file is opened.
 
 use std::ops::Range;
 
 use super::super::header::Header;
 use crate::ModelError;
 
-/// Files in use have no arrays of arrays at all.
+/// Files in use have no nested arrays at all.
 const MAX_NESTING: u32 = 4;
 
 #[derive(Debug, Clone)]

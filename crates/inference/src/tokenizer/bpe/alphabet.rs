@@ -1,6 +1,6 @@
-//! The alphabet in which byte-level vocabularies are written: a visible character for every byte.
+//! The alphabet of byte-level vocabularies: a visible character for every byte.
 
-/// Bytes that print as themselves in Latin-1 do so; the others are counted up from U+0100.
+/// Returns the character of a byte: itself if it is visible in Latin-1, else the next from U+0100.
 pub fn byte_character(byte: u8) -> char {
     if is_visible(byte) {
         return char::from(byte);
@@ -9,7 +9,7 @@ pub fn byte_character(byte: u8) -> char {
     char::from_u32(0x100 + hidden_before as u32).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// What a token stands for: its bytes, or its text where that is not written in the alphabet.
+/// Returns the bytes of a token, or its text if that is not written in the alphabet.
 pub fn token_bytes(token: &str) -> Vec<u8> {
     let bytes: Option<Vec<u8>> = token.chars().map(character_byte).collect();
     bytes.unwrap_or_else(|| token.as_bytes().to_vec())

@@ -1,4 +1,4 @@
-//! What a `tokenizer.json` says, for the one kind of it that this crate runs.
+//! Reads a `tokenizer.json` of the one kind that this crate supports.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::ModelError;
 
-/// The file's own truncation and padding are left out: the caller decides on both.
+/// The file's truncation and padding are ignored: the caller decides on both.
 pub struct Config {
     pub normalizer: NormalizerOptions,
     pub added: HashMap<String, u32>,
@@ -20,7 +20,7 @@ pub struct Config {
 pub struct NormalizerOptions {
     pub clean_text: bool,
     pub handle_chinese_chars: bool,
-    /// As `lowercase` says, where it is null.
+    /// The same as `lowercase` if it is null.
     strip_accents: Option<bool>,
     pub lowercase: bool,
 }
@@ -65,12 +65,12 @@ impl NormalizerOptions {
 }
 
 impl Model {
-    /// What marks a piece that continues a word.
+    /// Returns the prefix of pieces that continue a word.
     pub fn prefix(&self) -> &str {
         self.continuing_subword_prefix.as_deref().unwrap_or("##")
     }
 
-    /// The token of a word that no pieces make up.
+    /// Returns the token for words that no pieces make up.
     pub fn unknown(&self) -> Result<u32, ModelError> {
         let name = self.unk_token.as_deref().unwrap_or("[UNK]");
         let id = self.vocab.get(name).copied();

@@ -1,5 +1,5 @@
-//! What BERT's normalizer and pre-tokenizer make of one character: cleaned, stripped of accents, lower case,
-//! and part of a word or alone.
+//! BERT's normalizer and pre-tokenizer for one character: cleans it, strips accents, lowers its case, and decides
+//! whether it is part of a word or a word by itself.
 
 use unicode_normalization::char::decompose_canonical;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
@@ -19,7 +19,7 @@ pub enum Step {
     Several,
 }
 
-/// The steps of all characters below [`LOOKED_UP`] (the alphabets), worked out once; the others as they come.
+/// The steps of all characters below [`LOOKED_UP`] (the alphabets) in a table; those of others are computed.
 #[derive(Debug)]
 pub struct StepTable {
     options: Options,
@@ -87,7 +87,7 @@ impl Options {
         if !self.strip_accents {
             return lower(character);
         }
-        // Canonical order is left out: it moves accents only, and those are dropped here.
+        // Canonical order is not needed: it moves only accents, which are dropped here.
         decompose_canonical(character, |part| {
             if !is_accent(part) {
                 lower(part);
@@ -122,15 +122,15 @@ fn is_accent(character: char) -> bool {
     }
 }
 
-/// Models of this kind were trained with Unicode 8: what came later was a letter like any other to them. The
-/// four characters named above were of another kind then.
+/// Returns whether a character is newer than Unicode 8. Models of this kind were trained with that version, in which
+/// newer ones were letters. The four characters listed above were of another kind then.
 fn is_newer(character: char) -> bool {
     let code = character as u32;
     let range = AFTER_UNICODE_8.partition_point(|range| range.1 < code);
     AFTER_UNICODE_8.get(range).is_some_and(|range| range.0 <= code)
 }
 
-/// Only where it makes a difference; characters between that Unicode 8 knew are letters in both.
+/// Only ranges for which it makes a difference; characters of Unicode 8 inside them are letters in both.
 #[rustfmt::skip]
 const AFTER_UNICODE_8: [(u32, u32); 43] = [
     (0x5c8, 0x5c9), (0x61d, 0x61d), (0x7fd, 0x7fd), (0x890, 0x8e2), (0x9fd, 0x9fe), (0xa76, 0xa76),

@@ -11,12 +11,12 @@ pub struct Pieces {
     /// The few pieces of more than [`SHORT`] bytes.
     long: HashMap<Box<[u8]>, u32>,
     longest: usize,
-    /// For the first two bytes of a word, the lengths of up to [`SHORT`] that pieces with such a beginning
-    /// have, one bit each. It spares most of the searches that would find nothing.
+    /// For the first two bytes of a word, the lengths up to [`SHORT`] of the pieces that begin so, one bit each.
+    /// Saves most of the lookups that would find nothing.
     lengths: Vec<u16>,
 }
 
-/// Free where `len` is 0.
+/// Free if `len` is 0.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     key: [u64; 2],
@@ -25,7 +25,7 @@ struct Slot {
 }
 
 impl Pieces {
-    /// `cut` bytes of every token are not part of what it stands for.
+    /// The first `cut` bytes of every token are not part of its piece.
     pub fn new<'a>(tokens: impl Iterator<Item = (&'a String, &'a u32)>, cut: usize) -> Self {
         let tokens: Vec<(&[u8], u32)> = tokens.map(|(token, id)| (&token.as_bytes()[cut..], *id)).collect();
         let slots = (tokens.len() * 4 / 3 + 1).next_power_of_two();
@@ -34,7 +34,7 @@ impl Pieces {
             slots: vec![Slot::default(); slots],
             long: HashMap::new(),
             longest,
-            // A piece of one byte fits whatever the second is.
+            // A piece of one byte fits any second byte.
             lengths: vec![1; LENGTHS],
         };
         for (bytes, id) in tokens {
@@ -61,7 +61,7 @@ impl Pieces {
         }
     }
 
-    /// The longest piece with which `bytes` begin: its length and its token.
+    /// Returns the length and token of the longest piece at the start of `bytes`.
     pub fn longest_prefix(&self, bytes: &[u8]) -> Option<(usize, u32)> {
         for len in (SHORT + 1..=self.longest.min(bytes.len())).rev() {
             if let Some(id) = self.long.get(&bytes[..len]) {
@@ -105,7 +105,7 @@ impl Pieces {
     }
 }
 
-/// Up to sixteen bytes as two numbers, with zeros behind the end.
+/// Returns up to sixteen bytes as two numbers, padded with zeros.
 fn first_bytes(bytes: &[u8]) -> [u64; 2] {
     let mut padded = [0; SHORT];
     let len = bytes.len().min(SHORT);

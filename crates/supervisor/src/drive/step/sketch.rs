@@ -10,6 +10,7 @@ use super::{Failure, Teller, Written, answer, written};
 use crate::workflow::{Agent, Output};
 use llm::{Chat, Message, Model, Usage};
 use std::collections::HashSet;
+use words::{is_supported, stem_set, stems};
 
 const LINE_TOKENS: usize = 48;
 const TEMPERATURES: [f32; 2] = [0.2, 0.6];
@@ -17,9 +18,6 @@ const FEWEST_WORDS: usize = 4;
 const MOST_WORDS: usize = 45;
 /// Beyond this share of common words, a line only says another one again.
 const TOO_ALIKE: f64 = 0.7;
-/// Words are compared by their beginnings, whatever their endings.
-const STEM: usize = 5;
-const SHORTEST_WORD: usize = 4;
 
 /// Products that have nothing to do with anybody's, each with a section and its sentence.
 const EXAMPLES: [[&str; 3]; 3] = [
@@ -115,10 +113,10 @@ fn known(material: &Material) -> Vec<String> {
     seed.chain(found).collect()
 }
 
+/// Returns the sentences of a text, each on one line.
 fn sentences(text: &str) -> Vec<String> {
     let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
-    let parts = line.split_inclusive(". ").flat_map(|part| part.split_inclusive("? "));
-    parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+    words::sentences(&line).into_iter().map(|range| line[range].to_owned()).collect()
 }
 
 /// What the model is asked for a section: the examples, each with its answer, and the question without one.
@@ -138,13 +136,13 @@ fn borne_out(answer: &str, known: &[String], done: &[(Section, Option<String>)])
     let line = line.trim().trim_matches(['"', '*', '#', '-', ' ']);
     let line = line[..=line.rfind(['.', '?', '!'])?].trim();
     let said = stems(line);
-    let bears = stems(&known.join(" "));
     let mut earlier = done.iter().filter_map(|(_, line)| line.as_ref());
     let holds_up = (FEWEST_WORDS..=MOST_WORDS).contains(&line.split_whitespace().count())
         && !said.is_empty()
-        && said.is_subset(&bears)
+        && is_supported(&said, &stems(&known.join(" ")), &HashSet::new())
         && (!denies(line) || denies(&known.join(" ")))
-        && !earlier.any(|other| alike(&said, &stems(other)) > TOO_ALIKE)
+        && !earlier.any(|other| alike(&stem_set(line), &stem_set(other)) > TOO_ALIKE)
+        && !is_circular(&said)
         && !has_loop(line);
     holds_up.then(|| line.to_owned())
 }
@@ -182,27 +180,19 @@ fn commented(text: &str) -> String {
     text.lines().map(|line| format!("# {line}").trim_end().to_owned() + "\n").collect()
 }
 
+/// Returns whether a sentence ends with the word that it began with: "the hive is where bees keep the hive".
+fn is_circular(stems: &[String]) -> bool {
+    stems.len() > 1 && stems.first() == stems.last()
+}
+
+/// Returns whether three words in a row come twice.
 fn has_loop(line: &str) -> bool {
     let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
     let mut seen = HashSet::new();
     !words.windows(3).all(|three| seen.insert(three))
 }
 
-fn stems(text: &str) -> HashSet<String> {
-    let words = text.split(|letter: char| !letter.is_alphanumeric());
-    let long = words.filter(|word| {
-        word.chars().count() >= SHORTEST_WORD && !COMMON.contains(&word.to_lowercase().as_str())
-    });
-    long.map(|word| word.to_lowercase().chars().take(STEM).collect()).collect()
-}
-
-/// Words that say nothing of what a text is about.
-const COMMON: [&str; 24] = [
-    "that", "this", "with", "what", "when", "they", "them", "their", "have", "from", "will", "would", "each",
-    "which", "there", "where", "than", "then", "your", "more", "most", "must", "should", "could",
-];
-
-/// The share of words that both have, of those that the shorter one has.
+/// Returns the share of the shorter one's words that both have.
 fn alike(one: &HashSet<String>, other: &HashSet<String>) -> f64 {
     let fewer = one.len().min(other.len()).max(1);
     one.intersection(other).count() as f64 / fewer as f64

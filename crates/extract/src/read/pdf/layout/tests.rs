@@ -2,10 +2,14 @@
 
 use super::*;
 
+fn glyph(x: f64, y: f64, c: char) -> Glyph {
+    Glyph { x, y, width: 5.0, size: 10.0, text: c.to_string(), quarter_turns: 0 }
+}
+
 /// Sets text from `x` at height `y` in 10-point type, each letter half as wide as it is high.
 fn set(x: f64, y: f64, text: &str, glyphs: &mut Vec<Glyph>) {
     for (at, c) in text.chars().enumerate() {
-        glyphs.push(Glyph::new(x + 5.0 * at as f64, y, 5.0, 10.0, c));
+        glyphs.push(glyph(x + 5.0 * at as f64, y, c));
     }
 }
 
@@ -59,8 +63,8 @@ fn words_are_told_apart_by_their_distance_and_lines_by_their_height() {
 fn letters_struck_twice_are_read_once() {
     let mut glyphs = Vec::new();
     for c in [0.0, 5.0] {
-        glyphs.push(Glyph::new(50.0 + c, 700.0, 5.0, 10.0, 'o'));
-        glyphs.push(Glyph::new(50.3 + c, 700.0, 5.0, 10.0, 'o'));
+        glyphs.push(glyph(50.0 + c, 700.0, 'o'));
+        glyphs.push(glyph(50.3 + c, 700.0, 'o'));
     }
     assert_eq!(read(&glyphs), ["oo"]);
 }

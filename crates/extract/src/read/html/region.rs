@@ -1,9 +1,10 @@
-//! Where on a page an element stands: in its main part, somewhere, at the edges, or out of sight.
+//! The region of a page that an element belongs to: main part, body, navigation and the like, or hidden.
 
+use super::elements;
 use html5ever::tokenizer::Tag;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) enum Place {
+pub(super) enum Region {
     Main,
     #[default]
     Body,
@@ -12,10 +13,10 @@ pub(super) enum Place {
     Hidden,
 }
 
-impl Place {
-    /// Of what is inside this element, which itself stands in `self`.
+impl Region {
+    /// Returns the region of what is inside this element, if the element itself is in `self`.
     pub fn inside(self, tag: &Tag) -> Self {
-        let own = own_place(tag);
+        let own = own_region(tag);
         match (self, own) {
             (Self::Main, Self::Aside) if &*tag.name == "header" => Self::Main,
             (Self::Main, Self::Body) => Self::Main,
@@ -25,19 +26,19 @@ impl Place {
     }
 }
 
-fn own_place(tag: &Tag) -> Place {
+fn own_region(tag: &Tag) -> Region {
     if is_hidden(tag) {
-        return Place::Hidden;
+        return Region::Hidden;
     }
     match &*tag.name {
-        "main" | "article" => return Place::Main,
-        "nav" | "footer" | "aside" | "header" => return Place::Aside,
+        "main" | "article" => return Region::Main,
+        "nav" | "footer" | "aside" | "header" => return Region::Aside,
         _ => {}
     }
     match attribute(tag, "role") {
-        Some("main") => return Place::Main,
+        Some("main") => return Region::Main,
         Some("navigation" | "banner" | "contentinfo" | "search" | "complementary" | "menu" | "dialog") => {
-            return Place::Aside;
+            return Region::Aside;
         }
         _ => {}
     }
@@ -45,27 +46,16 @@ fn own_place(tag: &Tag) -> Place {
     let mut words =
         names.into_iter().flatten().flat_map(|names| names.split(|c: char| !c.is_ascii_alphanumeric()));
     if words.any(|word| EDGES.iter().any(|edge| word.eq_ignore_ascii_case(edge))) {
-        Place::Aside
+        Region::Aside
     } else {
-        Place::Body
+        Region::Body
     }
 }
 
 fn is_hidden(tag: &Tag) -> bool {
     let style = attribute(tag, "style").map(|style| style.replace(' ', "").to_ascii_lowercase());
-    matches!(
-        &*tag.name,
-        "noscript"
-            | "template"
-            | "svg"
-            | "select"
-            | "button"
-            | "object"
-            | "canvas"
-            | "audio"
-            | "video"
-            | "datalist"
-    ) || attribute(tag, "hidden").is_some()
+    elements::is_hidden(&tag.name)
+        || attribute(tag, "hidden").is_some()
         || attribute(tag, "aria-hidden") == Some("true")
         || style.is_some_and(|style| style.contains("display:none"))
 }

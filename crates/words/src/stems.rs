@@ -1,14 +1,31 @@
-//! The words of a text as the lexical index knows them: folded, without those that every text has, and cut to stems.
+//! The stems of a text's words: in lower case, without accents and without stop words.
 
 use rust_stemmers::{Algorithm, Stemmer};
+use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Longer runs of letters are no words, and are cut.
+/// Longest word in bytes; a longer run of letters is split.
 const LONGEST: usize = 64;
 
+/// Returns the stems of a text in order.
+pub fn stems(text: &str) -> Vec<String> {
+    let mut stems = Vec::new();
+    for_each_stem(text, |stem| stems.push(stem.to_owned()));
+    stems
+}
+
+/// Returns the distinct stems of a text.
+pub fn stem_set(text: &str) -> HashSet<String> {
+    let mut stems = HashSet::new();
+    for_each_stem(text, |stem| {
+        stems.insert(stem.to_owned());
+    });
+    stems
+}
+
 /// Calls `found` with each stem of the text, in order.
-pub fn stems(text: &str, mut found: impl FnMut(&str)) {
+pub fn for_each_stem(text: &str, mut found: impl FnMut(&str)) {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut word = String::new();
     let mut finish = |word: &mut String| {
@@ -18,26 +35,26 @@ pub fn stems(text: &str, mut found: impl FnMut(&str)) {
         word.clear();
     };
     for character in text.nfkd().filter(|character| !is_combining_mark(*character)) {
-        let stands_alone = is_ideograph(character);
-        if stands_alone || !character.is_alphanumeric() || word.len() >= LONGEST {
+        let is_a_word = is_ideograph(character);
+        if is_a_word || !character.is_alphanumeric() || word.len() >= LONGEST {
             finish(&mut word);
         }
         if character.is_alphanumeric() {
             word.extend(character.to_lowercase());
         }
-        if stands_alone {
+        if is_a_word {
             finish(&mut word);
         }
     }
     finish(&mut word);
 }
 
-/// Written without spaces between words, so that each character stands for itself.
+/// Returns whether the character belongs to a script without spaces between words; each is a word of its own.
 fn is_ideograph(character: char) -> bool {
     matches!(u32::from(character), 0x2E80..=0x31FF | 0x3400..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }
 
-/// In order. The ends of shortened words ("don't", "we'll") stand here as the cut leaves them.
+/// Sorted for binary search. Contractions ("don't", "we'll") are listed as the two words that the split makes of them.
 #[rustfmt::skip]
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "any", "are",
@@ -60,13 +77,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let mut found = Vec::new();
-        stems(text, |stem| found.push(stem.to_owned()));
-        assert_eq!(found.join(" "), expected, "{text}");
+        assert_eq!(stems(text).join(" "), expected, "{text}");
     }
 
     #[test]
-    fn words_are_folded_cut_to_stems_and_the_common_ones_left_out() {
+    fn words_become_stems_and_stop_words_are_left_out() {
         check("The pumps were pumping; a pump's impeller", "pump pump pump impel");
         check("Müller's naïve ﬁles — don’t", "muller naiv file");
         check("P-204 at 3.5 bar", "p 204 3 5 bar");
@@ -77,12 +92,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_end_is_cut() {
-        stems(&"x".repeat(1000), |stem| assert!(stem.len() <= LONGEST));
+    fn a_very_long_run_is_split() {
+        for_each_stem(&"x".repeat(1000), |stem| assert!(stem.len() <= LONGEST));
     }
 
     #[test]
-    fn stop_words_are_in_order() {
+    fn stop_words_are_sorted() {
         assert!(STOP_WORDS.is_sorted());
     }
 }

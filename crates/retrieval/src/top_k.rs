@@ -1,19 +1,19 @@
-//! The highest of many, found in one pass.
+//! Selects the highest scores in one pass.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// By passage, so that what is done with them is done in the same order every time.
+/// Scores by passage, ordered so that every run adds them up in the same order.
 pub type Scores = BTreeMap<u32, f32>;
 
-/// The first so many of the passages, in order.
+/// Returns the best passages in order.
 pub fn first(scores: &Scores, most: usize) -> Vec<Scored> {
-    let mut best = Best::of(most);
-    scores.iter().for_each(|(passage, score)| best.show(Scored { passage: *passage, score: *score }));
+    let mut best = TopK::new(most);
+    scores.iter().for_each(|(passage, score)| best.offer(Scored { passage: *passage, score: *score }));
     best.into_sorted()
 }
 
-/// A passage with its score. The order is that of results: the higher score first, then the earlier passage.
+/// A passage with its score. Sorts like results: the higher score first, then the earlier passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
     pub passage: u32,
@@ -34,47 +34,47 @@ impl PartialOrd for Scored {
     }
 }
 
-/// Keeps the first so many of what it is shown. Some more are held until there are enough to be worth sorting out.
-pub struct Best {
+/// Keeps the best of all candidates. Up to four times as many are held before the others are discarded.
+pub struct TopK {
     most: usize,
     held: Vec<Scored>,
-    bar: f32,
+    threshold: f32,
 }
 
-impl Best {
-    pub fn of(most: usize) -> Self {
-        // Room for all that is usually held at once; who wants more pays for growing.
+impl TopK {
+    pub fn new(most: usize) -> Self {
+        // Room for what is usually held, so that the list rarely grows.
         let held = Vec::with_capacity(most.min(64) * 4);
-        Self { most, held, bar: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
+        Self { most, held, threshold: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
     }
 
-    /// What is below this is not among the first.
-    pub fn bar(&self) -> f32 {
-        self.bar
+    /// Returns the score below which a candidate cannot be among the best.
+    pub fn threshold(&self) -> f32 {
+        self.threshold
     }
 
     #[inline]
-    pub fn show(&mut self, candidate: Scored) {
-        if candidate.score < self.bar {
+    pub fn offer(&mut self, candidate: Scored) {
+        if candidate.score < self.threshold {
             return;
         }
         self.held.push(candidate);
         if self.held.len() >= self.most.saturating_mul(4) {
-            self.sort_out();
+            self.discard_rest();
         }
     }
 
-    /// Lets go of all that are not among the first, which makes the bar exact.
-    pub fn sort_out(&mut self) {
+    /// Discards all but the best, which makes the threshold exact.
+    pub fn discard_rest(&mut self) {
         if self.most > 0 && self.held.len() >= self.most {
             let (_, last, _) = self.held.select_nth_unstable(self.most - 1);
-            self.bar = last.score;
+            self.threshold = last.score;
         }
         self.held.truncate(self.most);
     }
 
     pub fn into_sorted(mut self) -> Vec<Scored> {
-        self.sort_out();
+        self.discard_rest();
         self.held.sort_unstable();
         self.held
     }
@@ -88,9 +88,9 @@ mod tests {
     fn the_highest_come_out_in_order_and_ties_by_passage() {
         let scores = [0.3, 0.9, 0.1, 0.9, 0.5, 0.3];
         for most in 0..8 {
-            let mut best = Best::of(most);
+            let mut best = TopK::new(most);
             for (passage, score) in scores.into_iter().enumerate().rev() {
-                best.show(Scored { passage: passage as u32, score });
+                best.offer(Scored { passage: passage as u32, score });
             }
             let expected = &[1, 3, 4, 0, 5, 2][..most.min(6)];
             let found: Vec<u32> = best.into_sorted().iter().map(|scored| scored.passage).collect();

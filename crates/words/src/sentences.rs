@@ -1,8 +1,8 @@
-//! Where sentences end.
+//! Splits text into sentences.
 
 use std::ops::Range;
 
-/// The sentences of a text as byte ranges in order, without the white space between them.
+/// Returns the byte ranges of the sentences in order, without the white space between them.
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -37,7 +37,7 @@ fn is_terminator(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…') || is_wide_terminator(c)
 }
 
-/// These need no space after them.
+/// Returns whether the character ends a sentence without a space after it.
 fn is_wide_terminator(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '｡' | '।' | '॥')
 }
@@ -46,7 +46,7 @@ fn is_closer(c: char) -> bool {
     matches!(c, '"' | '\'' | ')' | ']' | '}' | '”' | '’' | '»' | '」' | '』' | '）')
 }
 
-/// Whether the sentence from `start` ends with the terminator `c` at `at`, followed by closers up to `end`.
+/// Returns whether the sentence from `start` ends with the terminator `c` at `at`, followed by closers up to `end`.
 fn ends_sentence(text: &str, start: usize, at: usize, c: char, end: usize) -> bool {
     if is_wide_terminator(c) {
         return true;
@@ -57,14 +57,14 @@ fn ends_sentence(text: &str, start: usize, at: usize, c: char, end: usize) -> bo
         return false;
     }
     let before = &text[start..at];
-    // "… the layer . it is": a dot that stands alone is meant as an end.
+    // "… the layer . it is": a full stop with a space on both sides ends a sentence.
     if before.ends_with(char::is_whitespace) {
         return true;
     }
     !next.is_lowercase() && (c != '.' || !is_abbreviation(before))
 }
 
-/// Whether a dot after these words belongs to the last of them.
+/// Returns whether a full stop after this text belongs to an abbreviation, an initial or an item number.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“')).next();
     let word = word.unwrap_or_default();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_at_their_marks() {
+    fn sentences_end_at_terminators() {
         check("One. Two!  Three? \"Four.\" Five", &["One.", "Two!", "Three?", "\"Four.\"", "Five"]);
         check("no mark at all", &["no mark at all"]);
         check("", &[]);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_inside_sentences_do_not_end_them() {
+    fn abbreviations_and_numbers_do_not_end_a_sentence() {
         check(
             "See Fig. 3 of Dr. J. Smith et al. (2001). Then go.",
             &["See Fig. 3 of Dr. J. Smith et al. (2001).", "Then go."],

@@ -1,91 +1,91 @@
-//! What one document names, gathered over its lines: every sighting of a name or phrase goes to its thing.
+//! Collects the names and phrases of a document, with all occurrences of each.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::key::key;
 use crate::kind::{Kind, Votes, definition, votes};
-use crate::lexicon::Marks;
+use crate::lexicon::WordClasses;
 use crate::names::{forms, is_numeral, names};
+use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::phrases::phrases;
-use crate::reading::{Line, Place, Reading};
 use crate::text::{Gap, Shape, Word};
 
-/// Endings of words that mostly stand before a noun.
+/// Endings of words that are mostly adjectives.
 const ADJECTIVES: [&str; 11] = ["al", "ic", "ous", "ive", "ary", "able", "ible", "ist", "lar", "nar", "ian"];
-/// Names with more forms or labels than these are noise.
+/// Names with more forms or labels than this are noise.
 const MOST_OTHERS: usize = 16;
 const MOST_LABELS: usize = 16;
 
 #[derive(Default)]
-pub struct Thing {
+pub struct Entity {
     pub key: String,
-    /// Keys by which others may call it.
+    /// Keys of other forms of the name.
     pub others: Vec<String>,
-    /// As written, each with how often.
+    /// As written, each with its count.
     pub labels: Vec<(String, u32)>,
     pub votes: Votes,
     pub is_name: bool,
-    /// Something speaks clearly for a person.
+    /// Whether there is clear evidence for a person.
     pub is_person: bool,
-    /// Also written in lower case.
+    /// Whether it is also written in lower case.
     pub is_common: bool,
     pub words: usize,
-    pub sightings: Vec<Sighting>,
+    pub occurrences: Vec<Occurrence>,
     merged_into: Option<usize>,
 }
 
 #[derive(Clone, Copy)]
-pub struct Sighting {
+pub struct Occurrence {
     pub passage: u32,
-    pub place: Place,
+    pub part: TextPart,
     pub sentence: u32,
     pub defines: bool,
     pub inside: Option<Inside>,
 }
 
-/// That a sighting is part of a longer name or phrase.
+/// The longer name or phrase that an occurrence is part of.
 #[derive(Clone, Copy)]
 pub struct Inside {
-    /// The longer one's place among the things.
-    thing: usize,
-    /// Its last two words: a "single-stage centrifugal pump" is a centrifugal pump.
+    /// Index of the longer one in `Entities::all`.
+    entity: usize,
+    /// Whether these are its last two words: a "single-stage centrifugal pump" is a centrifugal pump.
     is_head: bool,
 }
 
 #[derive(Default)]
-pub struct Things {
-    pub all: Vec<Thing>,
-    places: HashMap<String, usize>,
+pub struct Entities {
+    pub all: Vec<Entity>,
+    indexes: HashMap<String, usize>,
     title: Option<usize>,
 }
 
-impl Things {
-    pub fn of(reading: &Reading<'_>) -> Things {
-        let mut things = Things::default();
-        for line in &reading.lines {
-            if line.place == Place::Title {
-                things.see_title(line, reading);
+impl Entities {
+    pub fn of(parsed: &ParsedText<'_>) -> Entities {
+        let mut entities = Entities::default();
+        for line in &parsed.lines {
+            if line.part == TextPart::Title {
+                entities.add_title(line, parsed);
             }
-            let names = names(line, reading);
-            let phrases = phrases(line, reading, &names);
-            let seen = things.see_phrases(line, &phrases);
+            let names = names(line, parsed);
+            let phrases = phrases(line, parsed, &names);
+            let seen = entities.add_phrases(line, &phrases);
             for name in &names {
                 let longest = phrases.partition_point(|phrase| phrase.start <= name.start);
                 let opened = longest.checked_sub(1).filter(|&index| phrases[index].start == name.start);
-                let inside = opened.map(|index| Inside { thing: seen[index], is_head: false });
-                things.see_name(line, reading, name, inside);
+                let inside = opened.map(|index| Inside { entity: seen[index], is_head: false });
+                entities.add_name(line, parsed, name, inside);
             }
-            if line.place == Place::Body && line.passage == 0 {
-                things.see_subject(line, &names);
+            if line.part == TextPart::Body && line.passage == 0 {
+                entities.add_subject(line, &names);
             }
         }
-        things
+        entities
     }
 
-    /// The thing of that key, or the one that it was merged into.
+    /// Returns the entity of a key, or the one that it was merged into.
     pub fn find(&self, key: &str) -> Option<usize> {
-        self.places.get(key).map(|&index| self.root(index))
+        self.indexes.get(key).map(|&index| self.root(index))
     }
 
     fn root(&self, mut index: usize) -> usize {
@@ -95,7 +95,7 @@ impl Things {
         index
     }
 
-    /// From now on what was seen as `from` counts as seen as `into`.
+    /// Moves all occurrences of `from` to `into`.
     pub fn merge(&mut self, into: usize, from: usize) {
         let (into, from) = (self.root(into), self.root(from));
         if into == from {
@@ -103,16 +103,16 @@ impl Things {
         }
         let mut other = std::mem::take(&mut self.all[from]);
         self.all[from].merged_into = Some(into);
-        let thing = &mut self.all[into];
-        thing.votes.merge(&other.votes);
-        thing.sightings.append(&mut other.sightings);
-        thing.others.append(&mut other.others);
+        let entity = &mut self.all[into];
+        entity.votes.merge(&other.votes);
+        entity.occurrences.append(&mut other.occurrences);
+        entity.others.append(&mut other.others);
     }
 
-    /// The title as a whole, less what it says in brackets.
-    fn see_title(&mut self, line: &Line<'_>, reading: &Reading<'_>) {
+    /// Adds the title as a whole, without the part in brackets.
+    fn add_title(&mut self, line: &Line<'_>, parsed: &ParsedText<'_>) {
         let end = line.words.iter().position(|word| word.gap == Gap::Open).unwrap_or(line.words.len());
-        let content = line.words[..end].iter().filter(|word| !reading.is_stop(word));
+        let content = line.words[..end].iter().filter(|word| !parsed.is_stop(word));
         let large = content.clone().filter(|word| word.shape != Shape::Lower).count();
         let is_name = large * 2 > content.count();
         if end == 0 || end > 9 || end > 5 && !is_name {
@@ -120,75 +120,75 @@ impl Things {
         }
         let comma =
             line.words[..end].iter().skip(1).position(|word| word.gap == Gap::Comma).map(|index| index + 1);
-        self.see_name(line, reading, &(0..end), None);
+        self.add_name(line, parsed, &(0..end), None);
         self.title = self.find(&forms(&line.words[..end]).key);
-        let Some(thing) = self.title.map(|index| &mut self.all[index]) else { return };
-        thing.is_name = is_name || end == 1;
+        let Some(entity) = self.title.map(|index| &mut self.all[index]) else { return };
+        entity.is_name = is_name || end == 1;
         if let Some(comma) = comma {
             let head = forms(&line.words[..comma]);
-            thing.call(std::iter::once(head.key).chain(head.others));
+            entity.add_forms(std::iter::once(head.key).chain(head.others));
         }
     }
 
-    fn see_name(
+    fn add_name(
         &mut self,
         line: &Line<'_>,
-        reading: &Reading<'_>,
+        parsed: &ParsedText<'_>,
         name: &Range<usize>,
         inside: Option<Inside>,
     ) {
         let words = &line.words[name.clone()];
         let forms = forms(words);
         let defines = words[0].starts_sentence() && definition(&line.words[name.end..]).is_some();
-        let place = self.place(forms.key);
-        let thing = &mut self.all[place];
-        thing.is_name = true;
-        thing.words = words.len();
-        let votes = votes(&line.words, name, reading);
-        thing.is_person |= votes.are_for_person();
-        thing.votes.merge(&votes);
-        thing.call(forms.others);
-        thing.see(label(words), Sighting { inside, ..sighting(line, name, defines) });
+        let index = self.index(forms.key);
+        let entity = &mut self.all[index];
+        entity.is_name = true;
+        entity.words = words.len();
+        let votes = votes(&line.words, name, parsed);
+        entity.is_person |= votes.are_for_person();
+        entity.votes.merge(&votes);
+        entity.add_forms(forms.others);
+        entity.add(label(words), Occurrence { inside, ..occurrence(line, name, defines) });
         if let Some(tail) = tail(words) {
-            let inside = Inside { thing: place, is_head: false };
-            self.see_name(line, reading, &(name.start + tail.start..name.start + tail.end), Some(inside));
+            let inside = Inside { entity: index, is_head: false };
+            self.add_name(line, parsed, &(name.start + tail.start..name.start + tail.end), Some(inside));
         }
     }
 
-    /// Gives the place of each phrase's thing.
-    fn see_phrases(&mut self, line: &Line<'_>, phrases: &[Range<usize>]) -> Vec<usize> {
+    /// Returns the index of each phrase's entity.
+    fn add_phrases(&mut self, line: &Line<'_>, phrases: &[Range<usize>]) -> Vec<usize> {
         let key_of = |phrase: &Range<usize>| key(line.words[phrase.clone()].iter().map(|word| word.text));
-        let places: Vec<usize> = phrases.iter().map(|phrase| self.place(key_of(phrase))).collect();
+        let indexes: Vec<usize> = phrases.iter().map(|phrase| self.index(key_of(phrase))).collect();
         for (index, phrase) in phrases.iter().enumerate() {
             let inside = longest_around(phrases, index).map(|around| Inside {
-                thing: places[around],
+                entity: indexes[around],
                 is_head: phrases[around].end == phrase.end && phrase.len() == 2,
             });
-            self.see_phrase(line, phrase, places[index], inside);
+            self.add_phrase(line, phrase, indexes[index], inside);
         }
-        places
+        indexes
     }
 
-    fn see_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, place: usize, inside: Option<Inside>) {
+    fn add_phrase(&mut self, line: &Line<'_>, phrase: &Range<usize>, index: usize, inside: Option<Inside>) {
         let words = &line.words[phrase.clone()];
         let starts =
             line.words[phrase.start.saturating_sub(1)..=phrase.start].iter().any(Word::starts_sentence);
         let defines = starts && definition(&line.words[phrase.end..]).is_some();
-        let thing = &mut self.all[place];
-        thing.words = words.len();
-        thing.is_common |= words[0].shape == Shape::Lower;
-        if !thing.is_name {
-            thing.votes.merge(&Votes::one(Kind::Concept, 1.0));
+        let entity = &mut self.all[index];
+        entity.words = words.len();
+        entity.is_common |= words[0].shape == Shape::Lower;
+        if !entity.is_name {
+            entity.votes.merge(&Votes::one(Kind::Concept, 1.0));
         }
         let is_sentence_case = words[0].shape == Shape::Capital && words[0].starts_sentence();
         let label = label(words);
         let label = if is_sentence_case { label.to_lowercase() } else { label };
-        thing.see(label, Sighting { inside, ..sighting(line, phrase, defines) });
+        entity.add(label, Occurrence { inside, ..occurrence(line, phrase, defines) });
     }
 
-    /// What the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
+    /// Adds what the first sentence calls the subject of the title: "Frederick Barbarossa (1122-1190), also known as
     /// Frederick I, was ..." under the title "Frederick I, Holy Roman Emperor".
-    fn see_subject(&mut self, line: &Line<'_>, names: &[Range<usize>]) {
+    fn add_subject(&mut self, line: &Line<'_>, names: &[Range<usize>]) {
         let (Some(title), Some(first)) = (self.title, names.first()) else { return };
         let after = &line.words[first.end..];
         let opens = first.start <= 1 && after.first().is_some_and(|word| word.gap != Gap::Space);
@@ -204,66 +204,67 @@ impl Things {
             ["as", "called", "née", "born", "alias", "nicknamed"].contains(&before.lower.as_str())
         });
         let called: Vec<String> = called.map(|name| forms(&line.words[name.clone()]).key).collect();
-        self.all[title].call(std::iter::once(name).chain(called));
+        self.all[title].add_forms(std::iter::once(name).chain(called));
     }
 
-    /// What an acronym stands for is a thing, however often it is written out.
-    pub fn see_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
+    /// Adds the long form of an acronym, however rarely it occurs.
+    pub fn add_spelled_out(&mut self, line: &Line<'_>, words: &Range<usize>) -> usize {
         let key = key(line.words[words.clone()].iter().map(|word| word.text));
         match self.find(&key) {
             Some(known) => {
-                self.all[known].sightings.iter_mut().for_each(|sighting| sighting.inside = None);
+                self.all[known].occurrences.iter_mut().for_each(|occurrence| occurrence.inside = None);
                 known
             }
             None => {
-                let place = self.place(key);
-                self.see_phrase(line, words, place, None);
-                place
+                let index = self.index(key);
+                self.add_phrase(line, words, index, None);
+                index
             }
         }
     }
 
-    /// How often a thing is named for its own sake, as C-value (Frantzi and Ananiadou 1999) counts: what stands
-    /// inside of longer names and phrases counts where there are several such, and where it also stands alone.
-    pub fn independent(&self, thing: &Thing) -> f32 {
+    /// Returns how often an entity occurs independently, by the C-value method (Frantzi and Ananiadou 1999):
+    /// occurrences inside longer names and phrases count only if there are several of those and if the entity also
+    /// occurs alone.
+    pub fn independent(&self, entity: &Entity) -> f32 {
         let (mut own, mut nested) = (0.0, 0.0);
         let mut around: Vec<usize> = Vec::new();
-        for sighting in &thing.sightings {
-            match sighting.inside {
-                Some(Inside { thing, is_head })
-                    if !is_head || self.all[self.root(thing)].sightings.len() > 1 =>
+        for occurrence in &entity.occurrences {
+            match occurrence.inside {
+                Some(Inside { entity, is_head })
+                    if !is_head || self.all[self.root(entity)].occurrences.len() > 1 =>
                 {
                     nested += 1.0;
-                    around.push(self.root(thing));
+                    around.push(self.root(entity));
                 }
                 _ => own += 1.0,
             }
         }
         around.sort_unstable();
         around.dedup();
-        if own == 0.0 || around.is_empty() || thing.is_modifier() {
+        if own == 0.0 || around.is_empty() || entity.is_modifier() {
             return own;
         }
         own + nested - nested / around.len() as f32
     }
 
-    fn place(&mut self, key: String) -> usize {
+    fn index(&mut self, key: String) -> usize {
         let next = self.all.len();
-        let place = *self.places.entry(key.clone()).or_insert(next);
-        if place == next {
-            self.all.push(Thing { key, ..Thing::default() });
+        let index = *self.indexes.entry(key.clone()).or_insert(next);
+        if index == next {
+            self.all.push(Entity { key, ..Entity::default() });
         }
-        place
+        index
     }
 }
 
-impl Thing {
-    /// A lone word that looks like an adjective.
+impl Entity {
+    /// Returns whether it is a single word that looks like an adjective.
     pub fn is_modifier(&self) -> bool {
         self.words == 1 && ADJECTIVES.iter().any(|ending| self.key.ends_with(ending))
     }
 
-    fn call(&mut self, others: impl IntoIterator<Item = String>) {
+    fn add_forms(&mut self, others: impl IntoIterator<Item = String>) {
         for other in others {
             if self.others.len() < MOST_OTHERS && other != self.key && !self.others.contains(&other) {
                 self.others.push(other);
@@ -271,8 +272,8 @@ impl Thing {
         }
     }
 
-    fn see(&mut self, label: String, sighting: Sighting) {
-        self.sightings.push(sighting);
+    fn add(&mut self, label: String, occurrence: Occurrence) {
+        self.occurrences.push(occurrence);
         match self.labels.iter_mut().find(|(known, _)| *known == label) {
             Some((_, count)) => *count += 1,
             None => self.labels.push((label, 1)),
@@ -281,18 +282,19 @@ impl Thing {
     }
 }
 
-fn sighting(line: &Line<'_>, range: &Range<usize>, defines: bool) -> Sighting {
+fn occurrence(line: &Line<'_>, range: &Range<usize>, defines: bool) -> Occurrence {
     let sentence = line.words[range.start].sentence;
-    Sighting {
+    Occurrence {
         passage: line.passage,
-        place: line.place,
+        part: line.part,
         sentence,
-        defines: defines || line.place != Place::Body,
+        defines: defines || line.part != TextPart::Body,
         inside: None,
     }
 }
 
-/// Phrases come by their start, then by their end, and have at most four words: what is around one is near.
+/// Returns the longest phrase around a phrase. They are sorted by start, then by end, and have at most four words, so
+/// only near ones are compared.
 fn longest_around(phrases: &[Range<usize>], index: usize) -> Option<usize> {
     let phrase = &phrases[index];
     let near = index.saturating_sub(16)..(index + 4).min(phrases.len());
@@ -302,16 +304,16 @@ fn longest_around(phrases: &[Range<usize>], index: usize) -> Option<usize> {
     around.max_by_key(|&other| phrases[other].len())
 }
 
-/// The name after "of": "Elmham" in "Bishop of Elmham".
+/// Returns the name after "of": "Elmham" in "Bishop of Elmham".
 fn tail(words: &[Word<'_>]) -> Option<Range<usize>> {
     let of = words.iter().rposition(|word| word.lower == "of")?;
     let start = of + 1 + words[of + 1..].iter().position(|word| word.lower != "the")?;
     let is_name = words[start].is_capitalized() && !is_numeral(&words[start]);
-    let says = !words[start].marks.any(Marks::WEAK.or(Marks::PLAIN));
+    let says = !words[start].classes.any(WordClasses::WEAK.or(WordClasses::PLAIN));
     (of > 0 && is_name && says).then_some(start..words.len())
 }
 
-/// As it stands in the text, with single spaces.
+/// Returns the words as written, with single spaces.
 fn label(words: &[Word<'_>]) -> String {
     let mut label = String::new();
     for (index, word) in words.iter().enumerate() {

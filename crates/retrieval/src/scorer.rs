@@ -1,24 +1,24 @@
-//! What a passage is worth to a query by itself: the mean of its cosine and of the share of the query's words that it
-//! has. Both lie between 0 and 1 whatever else is stored, so a score means the same for every question.
+//! The score of a single passage: the mean of its cosine and of the share of the query's words that it has. Both are
+//! between 0 and 1 and do not depend on other passages, so scores of different questions are comparable.
 
-use crate::best::{Best, Scored, Scores};
 use crate::index::Index;
-use crate::search::{Mode, Query};
+use crate::query::{Mode, Query};
+use crate::top_k::{Scored, Scores, TopK};
 
-/// The share of the cosine; the rest is the words'.
+/// Weight of the cosine; the words have the rest.
 const DENSE_SHARE: f32 = 0.5;
 
-pub struct Judge<'a> {
+pub struct Scorer<'a> {
     index: &'a Index,
-    /// None where vectors are not asked for, or cannot be compared.
+    /// None if vectors are not asked for, or if this one has the wrong dimension.
     vector: Option<&'a [f32]>,
-    /// By passage; none where words are not asked for.
+    /// By passage. None if words are not asked for.
     words: Option<Vec<f32>>,
-    /// By document.
+    /// By document number.
     accepted: Vec<bool>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Scorer<'a> {
     pub fn new(index: &'a Index, query: &Query<'a>) -> Self {
         let vector =
             query.vector.filter(|vector| query.mode != Mode::Lexical && index.dense.is_usable(vector));
@@ -30,7 +30,7 @@ impl<'a> Judge<'a> {
         self.accepted[self.index.owner(passage) as usize]
     }
 
-    /// From 0 to 1.
+    /// Returns a score from 0 to 1.
     pub fn score(&self, passage: u32) -> f32 {
         let cosine = self.vector.map(|vector| self.index.dense.cosine(vector, passage));
         self.combine(cosine, passage)
@@ -45,7 +45,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The passages that come first by either measure, with their scores by both.
+    /// Returns the best passages by either measure, scored by both.
     pub fn pool(&self, size: usize) -> Scores {
         let mut scores = Scores::new();
         if let Some(vector) = self.vector {
@@ -60,10 +60,10 @@ impl<'a> Judge<'a> {
     }
 
     fn best_words(&self, size: usize) -> Vec<Scored> {
-        let mut best = Best::of(size);
+        let mut best = TopK::new(size);
         for (passage, score) in (0..).zip(self.words.iter().flatten().copied()) {
-            if score > 0.0 && score >= best.bar() && self.accepts(passage) {
-                best.show(Scored { passage, score });
+            if score > 0.0 && score >= best.threshold() && self.accepts(passage) {
+                best.offer(Scored { passage, score });
             }
         }
         best.into_sorted()

@@ -1,0 +1,15 @@
+//! Splits text into tokens, stems and sentences, and compares words and sentences. Pure: no I/O, no models.
+//!
+//! Search, chat and the supervisor's worksheets share these rules, so that a word matches the same words everywhere.
+
+mod edit_distance;
+mod sentences;
+mod stems;
+mod support;
+mod tokens;
+
+pub use edit_distance::{edit_distance, is_within_one_edit};
+pub use sentences::sentences;
+pub use stems::{for_each_stem, stem_set, stems};
+pub use support::is_supported;
+pub use tokens::tokens;
