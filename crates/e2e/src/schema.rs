@@ -9,16 +9,36 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 pub const SERVICES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
-const CHECKED: [&str; 2] = ["leads", "supervisor"];
+const CHECKED: [&str; 4] = ["gateway", "leads", "portal", "supervisor"];
 /// Served beside what the document describes.
 const BESIDE: [&str; 3] = ["/openapi.json", "/docs", "/metrics"];
 
+/// Where the gateway forwards to, by default: prefix, the setting that says otherwise, service.
+const ROUTES: [(&str, &str, &str); 3] = [
+    ("/build", "BUILD_SERVICE_URL", "supervisor"),
+    ("/kv", "KV_SERVICE_URL", "portal"),
+    ("/core", "CORE_SERVICE_URL", "knowledge"),
+];
+
 static LISTENERS: LazyLock<Mutex<HashMap<u16, String>>> = LazyLock::new(Mutex::default);
+/// The services behind a gateway, by its port and the prefix.
+static TARGETS: LazyLock<Mutex<HashMap<(u16, &str), &str>>> = LazyLock::new(Mutex::default);
 static DOCUMENTS: LazyLock<Mutex<HashMap<String, Arc<Value>>>> = LazyLock::new(Mutex::default);
 
 /// Remembers which service listens where. A port may be another's later.
 pub fn register(address: SocketAddr, service: &str) {
     LISTENERS.lock().unwrap().insert(address.port(), service.to_owned());
+}
+
+/// Remembers which of our services are behind a gateway: those of its process, unless a setting names other targets.
+pub fn register_targets(gateway: SocketAddr, runs: impl Fn(&str) -> bool, is_set: impl Fn(&str) -> bool) {
+    let mut targets = TARGETS.lock().unwrap();
+    targets.retain(|(port, _), _| *port != gateway.port());
+    for (prefix, _, service) in
+        ROUTES.iter().filter(|(_, setting, service)| runs(service) && !is_set(setting))
+    {
+        targets.insert((gateway.port(), prefix), service);
+    }
 }
 
 /// The OpenAPI document of a service, as the program prints it.
@@ -44,8 +64,8 @@ pub struct Answer<'a> {
 
 /// Panics if the document of the service does not have this answer. Answers of other servers pass.
 pub fn check(answer: &Answer) {
-    let Some(service) = service_at(answer.url) else { return };
-    if let Err(fault) = compare(&document(&service), answer) {
+    let Some((service, path)) = locate(answer.url, || is_gateway_error(answer)) else { return };
+    if let Err(fault) = compare(&document(&service), answer, path) {
         let Answer { method, url, status, body, .. } = answer;
         panic!("{service} does not document this answer: {fault}\n{method} {url}: {status}\n{body}");
     }
@@ -53,16 +73,10 @@ pub fn check(answer: &Answer) {
 
 /// Panics if the document of the service does not have this event in a stream. Events of other servers pass.
 pub fn check_event(url: &reqwest::Url, name: &str, data: &Value) {
-    let Some(service) = service_at(url) else { return };
-    if let Err(fault) = compare_event(&document(&service), url.path(), name, data) {
+    let Some((service, path)) = locate(url, || false) else { return };
+    if let Err(fault) = compare_event(&document(&service), path, name, data) {
         panic!("{service} does not document this event: {fault}\n{url}: {name}\n{data}");
     }
-}
-
-/// Returns the service that listens at an address, if its answers are checked.
-fn service_at(url: &reqwest::Url) -> Option<String> {
-    let service = LISTENERS.lock().unwrap().get(&url.port()?).cloned();
-    service.filter(|service| CHECKED.contains(&service.as_str()))
 }
 
 /// Compares an event with the schema of the stream, if that describes events by their names.
@@ -83,14 +97,48 @@ fn compare_event(document: &Value, path: &str, name: &str, data: &Value) -> Resu
     }
 }
 
-fn compare(document: &Value, answer: &Answer) -> Result<(), String> {
-    let path = answer.url.path();
+/// Returns the service that gives the answer at an address, and the path there, if its answers are checked. Behind the
+/// gateway it is the target's, unless the gateway answers itself.
+fn locate(url: &reqwest::Url, is_of_gateway: impl Fn() -> bool) -> Option<(String, &str)> {
+    let (port, path) = (url.port()?, url.path());
+    let service = LISTENERS.lock().unwrap().get(&port).cloned()?;
+    let (service, path) = match find_target(port, path) {
+        Some((target, rest)) if service == "gateway" && !is_of_gateway() => (target.to_owned(), rest),
+        _ => (service, path),
+    };
+    CHECKED.contains(&service.as_str()).then_some((service, path))
+}
+
+/// Whether the gateway itself says this.
+fn is_gateway_error(answer: &Answer) -> bool {
+    let document = document("gateway");
+    let body = serde_json::from_str(answer.body);
+    body.is_ok_and(|body| {
+        validate(&document, &document["components"]["schemas"]["Error"], &body, "body").is_ok()
+    })
+}
+
+/// The service of ours that the gateway forwards this path to, and the path there.
+fn find_target(port: u16, path: &str) -> Option<(&'static str, &str)> {
+    let targets = TARGETS.lock().unwrap();
+    ROUTES.iter().find_map(|(prefix, _, _)| {
+        let service = targets.get(&(port, *prefix))?;
+        path.strip_prefix(prefix).filter(|rest| rest.starts_with('/')).map(|rest| (*service, rest))
+    })
+}
+
+fn compare(document: &Value, answer: &Answer, path: &str) -> Result<(), String> {
     if BESIDE.iter().any(|beside| path.starts_with(beside)) {
         return Ok(());
     }
     let Some(item) = find_path(document, path) else {
         return if answer.status == 404 { Ok(()) } else { Err(format!("no path `{path}`")) };
     };
+    // With `default`, a path has any answer at all: that of another server.
+    let operations = item.as_object().into_iter().flat_map(Map::values);
+    if operations.into_iter().any(|operation| !operation["responses"]["default"].is_null()) {
+        return Ok(());
+    }
     let method = if answer.method == "HEAD" { "get".to_owned() } else { answer.method.to_lowercase() };
     let Some(operation) = item.get(&method) else {
         return if [404, 405].contains(&answer.status) { Ok(()) } else { Err(format!("no method {method}")) };
@@ -117,6 +165,10 @@ fn compare(document: &Value, answer: &Answer) -> Result<(), String> {
 pub fn find_path<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
     let is_parameter = |part: &str| part.starts_with('{');
     let fits = |template: &str| {
+        // The rest of a path may have any number of parts.
+        if let Some(begin) = template.strip_suffix("/{rest}") {
+            return path.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        }
         let mut given = path.split('/');
         let mut parts = template.split('/');
         let all_fit = parts.by_ref().all(|part| {
@@ -236,8 +288,7 @@ fn known_fields(document: &Value, schema: &Value) -> Option<BTreeSet<String>> {
     }
     let mut known: BTreeSet<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
     for part in parts {
-        let is_object =
-            resolve(document, part).get("type").is_none_or(|name| name.as_str() == Some("object"));
+        let is_object = resolve(document, part).get("type").is_none_or(|name| name == "object");
         if is_object {
             known.extend(known_fields(document, part)?);
         }
@@ -276,6 +327,21 @@ mod tests {
         let document = json!({ "components": { "schemas": { "Named": {
             "type": "object", "required": ["name"], "properties": { "name": { "type": "string" } } } } } });
         validate(&document, schema, &value, "body").err().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_path_behind_the_gateway_is_that_of_its_service() {
+        let gateway = SocketAddr::from(([127, 0, 0, 1], 1));
+        register_targets(gateway, |service| service != "knowledge", |setting| setting == "BUILD_SERVICE_URL");
+        assert_eq!(find_target(1, "/kv/api/portal/goals"), Some(("portal", "/api/portal/goals")));
+        for other in ["/kvx", "/build/api/projects", "/core/", "/auth/login"] {
+            assert_eq!(find_target(1, other), None, "{other}");
+        }
+        let document = json!({ "paths": { "/kv/{rest}": { "get": 1 }, "/auth/login": { "post": 2 } } });
+        for path in ["/kv", "/kv/", "/kv/a/b"] {
+            assert_eq!(find_path(&document, path).map(|item| &item["get"]), Some(&json!(1)), "{path}");
+        }
+        assert!(find_path(&document, "/kvx").is_none());
     }
 
     #[test]

@@ -141,6 +141,10 @@ impl Start {
         for service in schema::SERVICES {
             address(service).into_iter().for_each(|address| schema::register(address, service));
         }
+        if let Some(gateway) = address("gateway") {
+            let is_set = |setting: &str| self.environment.contains_key(setting);
+            schema::register_targets(gateway, |service| address(service).is_some(), is_set);
+        }
         Stoa {
             child,
             data: self.data,

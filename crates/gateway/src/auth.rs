@@ -4,25 +4,101 @@ use crate::body::GatewayBody;
 use crate::error::{GatewayError, json_response};
 use base::Clock;
 use base::token::{Claims, Route, Tokens};
+use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use kit::guests::Guests;
 use kit::json;
+use kit::request::from_fields;
 use kit::serve::RequestBody;
 use kit::unknown_fields::UnknownFields;
-use serde_json::{Map, Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
-use store::admins::{AdminRecord, Admins, is_username};
+use store::admins::{Admins, is_username};
 use store::throttle::{self, Attempt, Counted};
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
-/// Every failed login is answered this long after it came: reading a record or finding none takes its own time,
-/// and the difference would tell which names exist.
+/// Every failed login is answered this long after it came: it takes another time to read a record than to find none, and
+/// the difference would tell which names exist.
 const FAILURE_TAKES: Duration = Duration::from_millis(150);
 
-type Fields = Map<String, Value>;
+/// What the gateway answers itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    Login,
+    Guest,
+}
+
+/// Each endpoint with its path below `/auth`. All take POST alone.
+pub const ENDPOINTS: [(&str, Endpoint); 2] = [("/login", Endpoint::Login), ("/guest", Endpoint::Guest)];
+
+#[derive(Deserialize, ToSchema)]
+pub struct Credentials {
+    #[schema(min_length = 1, example = "admin")]
+    username: String,
+    #[schema(min_length = 1, example = "ghntnk-kvm8y2-w94edi-9d3ss7")]
+    password: String,
+}
+
+/// An administrator who has signed in.
+#[derive(Serialize, ToSchema)]
+pub struct SignedIn {
+    success: bool,
+    /// A token with the scope `admin` for every route.
+    #[schema(example = "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ…")]
+    token: String,
+    user: AdminView,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Administrator)]
+pub struct AdminView {
+    #[schema(example = "admin")]
+    username: String,
+    #[schema(example = "admin")]
+    role: String,
+}
+
+/// A route that guests have tokens for.
+#[derive(Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum GuestRoute {
+    #[default]
+    Build,
+    Kv,
+    Core,
+}
+
+impl From<GuestRoute> for Route {
+    fn from(route: GuestRoute) -> Self {
+        match route {
+            GuestRoute::Build => Self::Build,
+            GuestRoute::Kv => Self::Kv,
+            GuestRoute::Core => Self::Core,
+        }
+    }
+}
+
+#[derive(Default, Deserialize, ToSchema)]
+pub struct GuestRequest {
+    /// `BUILD` if absent.
+    #[serde(default)]
+    route: GuestRoute,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct GuestToken {
+    success: bool,
+    /// A token with the scope `guest` for one route.
+    #[schema(example = "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ…")]
+    token: String,
+    route: GuestRoute,
+}
 
 pub struct Auth {
     pub tokens: Arc<Tokens>,
@@ -34,66 +110,79 @@ pub struct Auth {
     pub clock: Clock,
 }
 
+/// Signs an administrator in.
+#[utoipa::path(post, path = "/auth/login", security(()), request_body = Credentials, responses(
+    (status = 200, body = SignedIn),
+    (status = 401, description = "`INVALID_CREDENTIALS`: unknown user or wrong password."),
+    (status = 405, description = "`METHOD_NOT_ALLOWED`: this path takes POST only."),
+    (status = 429, description = "`TOO_MANY_REQUESTS`: too many failed sign-ins; wait as long as `Retry-After` says."),
+))]
+pub async fn login(auth: &Auth, credentials: Credentials, client: IpAddr) -> Result<SignedIn, GatewayError> {
+    let came = Instant::now();
+    let Credentials { username, password } = credentials;
+    for (name, value) in [("username", &username), ("password", &password)] {
+        if value.is_empty() {
+            return Err(invalid(format!("`{name}` is missing: a string that is not empty")));
+        }
+    }
+    let attempt = auth.count_attempt(&username, client).await?;
+    let found = match auth.admins.find(&username).await {
+        Ok(found) => found,
+        Err(error) => {
+            attempt.forgive(&auth.db).await?;
+            return Err(error.into());
+        }
+    };
+    let Some(record) = found.filter(|record| record.accepts(&password)) else {
+        tokio::time::sleep_until(came + FAILURE_TAKES).await;
+        return Err(GatewayError::invalid_credentials());
+    };
+    attempt.forgive(&auth.db).await?;
+    let token = auth.issue(&record.username, Route::Auth, "admin", Some(record.generation()))?;
+    let user = AdminView { username: record.username, role: record.role };
+    Ok(SignedIn { success: true, token, user })
+}
+
+/// Gives out a guest's token for one route.
+#[utoipa::path(post, path = "/auth/guest", security(()), request_body = GuestRequest, responses(
+    (status = 200, body = GuestToken),
+    (status = 403, description = "`GUESTS_OFF`: the setting `GUESTS` is `off`."),
+    (status = 405, description = "`METHOD_NOT_ALLOWED`: this path takes POST only."),
+))]
+pub async fn guest(auth: &Auth, request: GuestRequest) -> Result<GuestToken, GatewayError> {
+    if auth.guests == Guests::Off {
+        return Err(GatewayError::guests_off(Route::Auth));
+    }
+    let token = auth.issue("guest", request.route.into(), "guest", None)?;
+    Ok(GuestToken { success: true, token, route: request.route })
+}
+
 impl Auth {
-    /// `rest` is the raw path after `/auth`.
+    /// Answers a request below `/auth`; `rest` is the raw path after that.
     pub async fn answer(
         &self,
         rest: &str,
         request: Request<RequestBody>,
         client: IpAddr,
     ) -> Result<Response<GatewayBody>, GatewayError> {
-        let is_login = match rest {
-            "/login" => true,
-            "/guest" => false,
-            _ => return Err(GatewayError::not_found()),
-        };
+        let endpoint = ENDPOINTS.iter().find(|(path, _)| *path == rest);
+        let (_, endpoint) = endpoint.ok_or_else(GatewayError::not_found)?;
         if request.method() != Method::POST {
             return Err(GatewayError::method_not_allowed());
         }
         let (parts, body) = request.into_parts();
         let body = body.collect(json::MAX_BODY).await;
         let body = body.map_err(|fault| GatewayError::body(Route::Auth, fault))?;
-        let fields = if body.is_empty() && !is_login { Map::new() } else { parse(&body)? };
-        UnknownFields::of_body(&parts.extensions, &fields);
-        if is_login { self.login(&fields, client).await } else { self.guest(&fields) }
-    }
-
-    async fn login(&self, fields: &Fields, client: IpAddr) -> Result<Response<GatewayBody>, GatewayError> {
-        let came = Instant::now();
-        let (username, password) = (required(fields, "username")?, required(fields, "password")?);
-        let attempt = self.count_attempt(username, client).await?;
-        let found = match self.admins.find(username).await {
-            Ok(found) => found,
-            Err(error) => {
-                self.forgive(attempt).await?;
-                return Err(error.into());
+        match endpoint {
+            Endpoint::Login => {
+                let credentials = read(&body, &parts)?;
+                Ok(json_response(StatusCode::OK, &login(self, credentials, client).await?))
             }
-        };
-        match found.filter(|record| record.accepts(password)) {
-            Some(record) => {
-                self.forgive(attempt).await?;
-                self.welcome(&record)
-            }
-            None => {
-                tokio::time::sleep_until(came + FAILURE_TAKES).await;
-                Err(GatewayError::invalid_credentials())
+            Endpoint::Guest => {
+                let request = if body.is_empty() { GuestRequest::default() } else { read(&body, &parts)? };
+                Ok(json_response(StatusCode::OK, &guest(self, request).await?))
             }
         }
-    }
-
-    fn welcome(&self, record: &AdminRecord) -> Result<Response<GatewayBody>, GatewayError> {
-        let token = self.issue(&record.username, Route::Auth, "admin", Some(record.generation()))?;
-        let user = json!({ "username": record.username, "role": record.role });
-        Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "user": user })))
-    }
-
-    fn guest(&self, fields: &Fields) -> Result<Response<GatewayBody>, GatewayError> {
-        if self.guests == Guests::Off {
-            return Err(GatewayError::guests_off(Route::Auth));
-        }
-        let route = guest_route(fields)?;
-        let token = self.issue("guest", route, "guest", None)?;
-        Ok(json_response(StatusCode::OK, &json!({ "success": true, "token": token, "route": route })))
     }
 
     fn issue(
@@ -124,32 +213,16 @@ impl Auth {
             }
         }
     }
-
-    async fn forgive(&self, attempt: Attempt) -> Result<(), GatewayError> {
-        Ok(attempt.forgive(&self.db).await?)
-    }
 }
 
-fn parse(body: &[u8]) -> Result<Fields, GatewayError> {
+/// Reads a JSON object into `T`. Errors name the field.
+fn read<T: DeserializeOwned>(body: &[u8], parts: &Parts) -> Result<T, GatewayError> {
     match json::parse(body).map_err(|fault| invalid(fault.to_string()))? {
-        Value::Object(fields) => Ok(fields),
+        Value::Object(fields) => {
+            UnknownFields::of_body(&parts.extensions, &fields);
+            from_fields(Value::Object(fields)).map_err(|error| invalid(error.message().to_owned()))
+        }
         _ => Err(invalid("the body is not a JSON object".to_owned())),
-    }
-}
-
-fn required<'a>(fields: &'a Fields, name: &str) -> Result<&'a str, GatewayError> {
-    match fields.get(name).and_then(Value::as_str) {
-        Some(text) if !text.is_empty() => Ok(text),
-        _ => Err(invalid(format!("`{name}` is missing: a string that is not empty"))),
-    }
-}
-
-fn guest_route(fields: &Fields) -> Result<Route, GatewayError> {
-    match fields.get("route").map(|route| route.as_str().unwrap_or_default()) {
-        None | Some("BUILD") => Ok(Route::Build),
-        Some("KV") => Ok(Route::Kv),
-        Some("CORE") => Ok(Route::Core),
-        Some(_) => Err(invalid("unknown `route`: one of BUILD, KV, CORE".to_owned())),
     }
 }
 

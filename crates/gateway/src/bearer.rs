@@ -1,5 +1,5 @@
-//! Who calls: bearer tokens checked, with a bounded memory of those that were. Whether an administrator still is one is
-//! for `store::admins` to say.
+//! Who calls: bearer tokens are verified, and verified ones are cached. `store::admins` knows whether an administrator still
+//! is one.
 
 use crate::error::GatewayError;
 use base::Clock;
@@ -25,13 +25,14 @@ pub struct Bearers {
     shards: [Mutex<HashMap<Signature, Caller>>; SHARDS],
 }
 
-/// The end of a token's signature: as random as any hash of it, and at no cost. The whole is compared after.
+/// The end of a token's signature, the key of the cache: it is as random as a hash, and costs nothing. The whole token is
+/// compared after.
 type Signature = [u8; 16];
 
 const SHARDS: usize = 16;
 const CALLERS_PER_SHARD: usize = 256;
-/// Longer tokens are checked each time, so that the memory's size is bounded in bytes as well.
-const MAX_KEPT_TOKEN: usize = 1024;
+/// Longer tokens are not cached, so that the cache is bounded in bytes as well.
+const MAX_CACHED_TOKEN: usize = 1024;
 /// An identity is used for half its life, so that a target has the other half to read it.
 const IDENTITY_USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
 
@@ -40,7 +41,7 @@ impl Bearers {
         Self { tokens, guests, clock, shards: std::array::from_fn(|_| Mutex::default()) }
     }
 
-    /// The contract's order of checks for one route; `None` is a caller without a token where none is needed.
+    /// Checks a caller for one route, in the order of the contract. None is a caller without a token, if none is needed.
     pub fn authorize(&self, headers: &HeaderMap, route: Route) -> Result<Option<Caller>, GatewayError> {
         let mut sent = headers.get_all(header::AUTHORIZATION).iter();
         let caller = match (sent.next(), sent.next()) {
@@ -83,7 +84,7 @@ impl Bearers {
         drop(known);
         let token = std::str::from_utf8(token).map_err(|_| InvalidToken)?;
         let caller = self.introduce(&token.into(), Arc::new(self.tokens.verify(token)?), now)?;
-        if token.len() <= MAX_KEPT_TOKEN {
+        if token.len() <= MAX_CACHED_TOKEN {
             let mut known = shard.lock().unwrap_or_else(PoisonError::into_inner);
             if known.len() >= CALLERS_PER_SHARD {
                 known.clear();
@@ -100,13 +101,13 @@ impl Bearers {
     }
 }
 
-/// What follows `Bearer `. Whether it is a token is for the signature to say.
+/// Returns what follows `Bearer `. The signature shows later whether it is a token.
 fn bearer_token(authorization: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = authorization.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
 }
 
-/// The knowledge service's tokens are 64 hexadecimal digits, and a gateway token never is.
+/// Tells whether this is a token of the knowledge service: those are 64 hexadecimal digits, and a gateway token never is.
 fn is_session_token(authorization: &HeaderValue) -> bool {
     let token = bearer_token(authorization.as_bytes());
     token.is_some_and(|token| token.len() == 64 && token.iter().all(u8::is_ascii_hexdigit))
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remembered_token_still_expires() {
+    fn a_cached_token_still_expires() {
         let (bearers, clock, headers) = bearers();
         for _ in 0..2 {
             assert!(bearers.authorize(&headers, Route::Build).unwrap().is_some());
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_is_bounded() {
+    fn the_cache_is_bounded() {
         let (bearers, clock, _) = bearers();
         let tokens = Tokens::new(&[7; 32], "stoa", "stoa", clock);
         for number in 0..2 * SHARDS * CALLERS_PER_SHARD {

@@ -1,4 +1,4 @@
-//! A response's body: the gateway's own words, or a target's, passed on as they come.
+//! The body of an answer: the gateway's own, or a target's, which is streamed.
 
 use crate::upstream::UpstreamBody;
 use bytes::Bytes;

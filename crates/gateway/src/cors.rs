@@ -1,4 +1,4 @@
-//! Pages of other origins: nobody's by default, those of `CORS_ORIGINS` where it is set.
+//! CORS: pages of the origins in `CORS_ORIGINS` may call; by default there are none.
 //!
 //! They call with tokens. Cookies stay with our own origin, so credentials are never allowed.
 
@@ -32,7 +32,7 @@ impl std::str::FromStr for Cors {
 }
 
 impl Cors {
-    /// The caller's origin, where it is one of the allowed.
+    /// Returns the caller's origin, if it is one of the allowed.
     pub fn allowed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         if self.origins.is_empty() {
             return None;
@@ -63,7 +63,7 @@ impl Cors {
         response
     }
 
-    /// Lets a page of `origin` read the answer. A cache is told that other origins get other headers.
+    /// Lets a page of `origin` read the answer. `Vary` tells caches that other origins get other headers.
     pub fn open(&self, response: &mut Response<GatewayBody>, origin: Option<HeaderValue>) {
         let headers = response.headers_mut();
         if !self.origins.is_empty() {

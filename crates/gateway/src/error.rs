@@ -1,4 +1,4 @@
-//! The gateway's error record, field by field as the contract has it.
+//! The gateway's errors, and their record as the contract has it.
 
 use crate::body::GatewayBody;
 use base::token::Route;
@@ -6,12 +6,15 @@ use base::{Clock, iso8601};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use kit::error::{STORAGE_FULL, STORAGE_UNAVAILABLE, STORAGE_WAIT};
 use kit::guests::GUESTS_ARE_OFF;
+use kit::openapi::ErrorExample;
 use kit::serve::{BodyFault, Refusal, RequestId};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::time::Duration;
 use store::admins::AdminsError;
 use store::{Outage, StoreError};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 #[derive(Debug)]
 pub struct GatewayError {
@@ -22,15 +25,32 @@ pub struct GatewayError {
     pub header: Option<(HeaderName, HeaderValue)>,
 }
 
-#[derive(Serialize)]
+/// The body of every error of the gateway.
+#[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Record<'a> {
+#[schema(as = Error)]
+pub struct ErrorRecord<'a> {
+    /// The route of the matched prefix; `AUTH` if the gateway itself answers.
+    #[schema(schema_with = route_schema)]
     route: Route,
+    #[schema(example = 401)]
     status: u16,
-    code: &'a str,
-    message: &'a str,
+    /// What is wrong, for programs.
+    #[schema(example = "MISSING_TOKEN")]
+    code: Cow<'a, str>,
+    /// What is wrong, for people.
+    #[schema(example = "this route needs a token: send `Authorization: Bearer …`")]
+    message: Cow<'a, str>,
+    /// The same as the answer's `X-Request-Id`.
+    #[schema(format = "uuid", example = "7763f400-a40e-45f4-a025-c4f4a4de12d6")]
     request_id: &'a str,
+    #[schema(format = DateTime, example = "2026-11-15T04:32:52.384Z")]
     timestamp: &'a str,
+}
+
+fn route_schema() -> Object {
+    let names = [Route::Auth, Route::Kv, Route::Build, Route::Core].map(Route::as_str);
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
 }
 
 impl GatewayError {
@@ -148,11 +168,11 @@ impl GatewayError {
     }
 
     pub fn into_response(self, request_id: &RequestId, clock: &Clock) -> Response<GatewayBody> {
-        let record = Record {
+        let record = ErrorRecord {
             route: self.route,
             status: self.status.as_u16(),
-            code: self.code,
-            message: &self.message,
+            code: self.code.into(),
+            message: self.message,
             request_id: request_id.as_str(),
             timestamp: &iso8601(clock.now_ms()),
         };
@@ -161,6 +181,19 @@ impl GatewayError {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+}
+
+impl ErrorExample for ErrorRecord<'static> {
+    fn example(status: u16, code: &str, meaning: &str) -> Self {
+        Self {
+            route: Route::Build,
+            status,
+            code: code.to_owned().into(),
+            message: meaning.to_owned().into(),
+            request_id: "7763f400-a40e-45f4-a025-c4f4a4de12d6",
+            timestamp: "2026-11-15T04:32:52.384Z",
+        }
     }
 }
 
@@ -183,7 +216,7 @@ impl From<Refusal> for GatewayError {
     }
 }
 
-/// What the gateway says itself is about one caller: nobody may keep it.
+/// Returns an answer of the gateway itself. It is for one caller, so no cache may keep it.
 pub fn json_response(status: StatusCode, body: &impl Serialize) -> Response<GatewayBody> {
     let text = serde_json::to_vec(body).unwrap_or_default();
     let mut response = Response::new(GatewayBody::own(text));

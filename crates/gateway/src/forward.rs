@@ -1,4 +1,4 @@
-//! What a request looks like on the other side: which headers stay, go and are added. Pure.
+//! The head of a request as its target gets it: which headers stay, go and are added. Pure.
 
 use base::token::Forwarded;
 use base::token::Route;
@@ -14,7 +14,7 @@ use kit::serve::{
 const X_GATEWAY_ROUTE: &str = "x-gateway-route";
 const X_GATEWAY_IDENTITY: &str = "x-gateway-identity";
 
-/// What the target is told beside what the client sent.
+/// What the gateway adds to a request for its target.
 pub struct Introduction<'a> {
     pub route: Route,
     pub identity: Option<&'a HeaderValue>,
@@ -27,18 +27,18 @@ pub struct Introduction<'a> {
     pub upgrade: Option<&'a HeaderValue>,
 }
 
-/// How the request's body is told apart from what follows it.
+/// How the target finds the end of the request's body.
 #[derive(Clone, Copy, PartialEq)]
 pub enum BodyFraming {
-    /// `Content-Length` stands in the head.
+    /// By `Content-Length` in the head.
     Plain,
     Chunked,
-    /// All of it has been taken from the client.
+    /// There is no body, or all of it has been read.
     Ended,
 }
 
 /// The target's own path, then what followed the prefix, byte for byte.
-pub struct Place<'a> {
+pub struct TargetPath<'a> {
     pub host: &'a str,
     pub base: &'a str,
     pub path: &'a str,
@@ -49,20 +49,20 @@ pub struct Place<'a> {
 pub fn write_head(
     out: &mut Vec<u8>,
     request: &Parts,
-    place: &Place<'_>,
+    target: &TargetPath<'_>,
     introduction: &Introduction<'_>,
     body: BodyFraming,
 ) {
     out.clear();
-    for part in [request.method.as_str(), " ", place.base, place.path] {
+    for part in [request.method.as_str(), " ", target.base, target.path] {
         out.extend_from_slice(part.as_bytes());
     }
-    if let Some(query) = place.query {
+    if let Some(query) = target.query {
         out.push(b'?');
         out.extend_from_slice(query.as_bytes());
     }
     out.extend_from_slice(b" HTTP/1.1\r\n");
-    write(out, "host", place.host.as_bytes());
+    write(out, "host", target.host.as_bytes());
     let trusted = introduction.trusted.contains(introduction.connection.peer.ip());
     write_headers_of_client(out, &request.headers, trusted);
     if body == BodyFraming::Chunked {
@@ -122,8 +122,8 @@ fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool
     }
 }
 
-/// `Connection` names headers that are for this connection only. Never the length: the target would take the body
-/// for a request of its own.
+/// Returns the headers that `Connection` names, which are for this connection only. The length is never one of them: without
+/// it, the target would take the body for another request.
 fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
     let options = headers.get_all(header::CONNECTION).iter();
     let options = options.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
@@ -137,7 +137,7 @@ fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
     authority.or_else(|| text(headers, header::HOST)).unwrap_or_default()
 }
 
-/// Whose request it is, as those proxies say that are believed.
+/// Returns whose request it is, as the trusted proxies say.
 pub fn forwarded<B>(request: &Request<B>, connection: &Connection, trusted: &TrustedProxies) -> Forwarded {
     let (peer, headers) = (connection.peer.ip(), request.headers());
     let client = trusted.client(peer, headers);
@@ -149,7 +149,7 @@ pub fn forwarded<B>(request: &Request<B>, connection: &Connection, trusted: &Tru
     Forwarded { client, is_https: is_forwarded_https(headers), host }
 }
 
-/// What concerns only one connection and is never passed on.
+/// Tells whether a header concerns one connection only and is never passed on.
 pub fn is_hop_by_hop(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),

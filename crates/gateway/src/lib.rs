@@ -1,7 +1,7 @@
 //! Stoa's gateway: it answers `/auth` itself and forwards what is under `/build`, `/kv` and `/core`.
 //!
 //! Order of checks: prefix (404), path (400), token (401, 403), target (502). It is the only part that verifies
-//! tokens from outside; targets are told who calls by a signed identity.
+//! tokens from outside; a signed identity tells the targets who calls.
 
 mod auth;
 mod bearer;
@@ -9,6 +9,7 @@ mod body;
 mod cors;
 mod error;
 mod forward;
+mod openapi;
 mod path;
 mod proxy;
 mod tunnel;
@@ -28,7 +29,7 @@ use http::{Method, Request, Response};
 use kit::guests::Guests;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::unknown_fields::KnownFields;
-use path::Place;
+use path::Matched;
 use proxy::Proxy;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,8 +37,10 @@ use store::Db;
 use store::admins::Admins;
 use upstream::Upstreams;
 
-/// The gateway's interface, as OpenAPI.
-pub const OPENAPI: &str = include_str!("../openapi.json");
+/// Returns the gateway's interface, as OpenAPI.
+pub fn openapi() -> String {
+    openapi::document().to_string()
+}
 
 pub struct GatewaySettings {
     pub build_targets: Vec<TargetUrl>,
@@ -99,7 +102,7 @@ impl Gateway {
             auth,
             bearers: Bearers::new(tokens, settings.guests, clock.clone()),
             proxies,
-            known_fields: KnownFields::of_openapi(&serde_json::from_str(OPENAPI).unwrap_or_default()),
+            known_fields: KnownFields::of_openapi(&openapi::document()),
             trusted_proxies: settings.trusted_proxies,
             cors: settings.cors,
             clock,
@@ -107,7 +110,7 @@ impl Gateway {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Closes connections to targets that have been idle for too long. Never comes back.
+    /// Closes connections to targets that have been idle for too long. Never returns.
     pub async fn close_old_connections(self) {
         let mut every = tokio::time::interval(Duration::from_secs(10));
         loop {
@@ -124,21 +127,21 @@ impl Inner {
         request: Request<RequestBody>,
         context: &RequestContext,
     ) -> Result<Response<GatewayBody>, GatewayError> {
-        // A clone shares the text; the request itself goes on to be changed.
+        // A clone shares the text; the request itself is changed below.
         let uri = request.uri().clone();
-        let (route, rest) = match path::locate(uri.path()) {
-            Place::Nowhere => return Err(GatewayError::not_found()),
-            Place::Escaping(route) => {
+        let (route, rest) = match path::match_route(uri.path()) {
+            Matched::Nothing => return Err(GatewayError::not_found()),
+            Matched::Escaping(route) => {
                 return Err(GatewayError::invalid_request(route, "the path leads out of its prefix"));
             }
-            Place::Auth(rest) => {
-                // Boxed: its future is large, and proxied requests would carry room for it.
+            Matched::Auth(rest) => {
+                // Boxed: its future is large, and the future of every proxied request would be as large.
                 return Ok(Box::pin(self.answer_auth(rest, request, context)).await);
             }
-            Place::Proxied(route, _) if request.method() == Method::CONNECT => {
+            Matched::Proxied(route, _) if request.method() == Method::CONNECT => {
                 return Err(GatewayError::invalid_request(route, "CONNECT is not forwarded"));
             }
-            Place::Proxied(route, rest) => (route, rest),
+            Matched::Proxied(route, rest) => (route, rest),
         };
         let caller = self.bearers.authorize(request.headers(), route)?;
         if let Some(caller) = &caller
@@ -146,8 +149,9 @@ impl Inner {
         {
             return Err(GatewayError::revoked_token(route));
         }
-        let told = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
-        let vouched = context.connection.signed_forwarded.get(told, &self.auth.tokens, self.clock.now_ms());
+        let forwarded = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
+        let vouched =
+            context.connection.signed_forwarded.get(forwarded, &self.auth.tokens, self.clock.now_ms());
         let introduction = Introduction {
             route,
             identity: caller.as_ref().map(|caller| &caller.identity),

@@ -6,19 +6,22 @@ use std::borrow::Cow;
 /// Prefix and route, as the contract lists them.
 pub const PREFIXES: [(&str, Route); 3] = [("build", Route::Build), ("kv", Route::Kv), ("core", Route::Core)];
 
+/// What a path belongs to.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum Matched<'a> {
     /// Under `/auth`: what follows it, raw.
     Auth(&'a str),
     /// Under a prefix: what follows it, raw, with its leading slash.
     Proxied(Route, &'a str),
-    /// Under a prefix or `/auth`, but made so that a reader further on may see it elsewhere.
+    /// Under a prefix or `/auth`, but written so that a target may take it for a path elsewhere.
     Escaping(Route),
-    Nowhere,
+    /// Under none of them.
+    Nothing,
 }
 
-pub fn locate(path: &str) -> Place<'_> {
-    let Some(inner) = path.strip_prefix('/') else { return Place::Nowhere };
+/// Finds the route that a path belongs to.
+pub fn match_route(path: &str) -> Matched<'_> {
+    let Some(inner) = path.strip_prefix('/') else { return Matched::Nothing };
     let (first, rest) = match inner.find('/') {
         Some(slash) => inner.split_at(slash),
         None => (inner, ""),
@@ -33,20 +36,20 @@ pub fn locate(path: &str) -> Place<'_> {
     } else if let Some((_, route)) = PREFIXES.iter().find(|(prefix, _)| *prefix == name) {
         *route
     } else {
-        return Place::Nowhere;
+        return Matched::Nothing;
     };
     if !hidden_rest.is_empty() {
-        return Place::Escaping(route);
+        return Matched::Escaping(route);
     }
     match route {
-        Route::Auth => Place::Auth(rest),
-        _ if climbs_out(rest) => Place::Escaping(route),
-        _ if rest.is_empty() => Place::Proxied(route, "/"),
-        _ => Place::Proxied(route, rest),
+        Route::Auth => Matched::Auth(rest),
+        _ if climbs_out(rest) => Matched::Escaping(route),
+        _ if rest.is_empty() => Matched::Proxied(route, "/"),
+        _ => Matched::Proxied(route, rest),
     }
 }
 
-/// Whether `..` segments lead above where the path starts, for any reader: one may take an encoded slash or a
+/// Tells whether `..` segments lead above where the path starts, for any reader. A reader may take an encoded slash or a
 /// backslash for a slash or for a letter, so a segment with such leads up by each of its `..` and down by one at most.
 fn climbs_out(path: &str) -> bool {
     if !path.contains("..") && !path.contains('%') {
@@ -71,7 +74,7 @@ fn climbs_out(path: &str) -> bool {
     false
 }
 
-/// Percent-decoded once. What is no valid escape stays as it is; bytes that are no UTF-8 become `U+FFFD`.
+/// Percent-decodes a text once. What is no valid escape stays as it is; bytes that are not UTF-8 become `U+FFFD`.
 fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
@@ -101,30 +104,30 @@ mod tests {
 
     #[test]
     fn a_prefix_matches_whole_segments_and_is_stripped() {
-        for (path, place) in [
-            ("/build", Place::Proxied(Route::Build, "/")),
-            ("/build/", Place::Proxied(Route::Build, "/")),
-            ("/build/x", Place::Proxied(Route::Build, "/x")),
-            ("/kv/a//b/", Place::Proxied(Route::Kv, "/a//b/")),
-            ("/core//x", Place::Proxied(Route::Core, "//x")),
-            ("/%62uild/x", Place::Proxied(Route::Build, "/x")),
-            ("/build/a%2Fb%zz%", Place::Proxied(Route::Build, "/a%2Fb%zz%")),
-            ("/build/%25%32%65%25%32%65/x", Place::Proxied(Route::Build, "/%25%32%65%25%32%65/x")),
-            ("/build/a/../b", Place::Proxied(Route::Build, "/a/../b")),
-            ("/build/a%2fb/..", Place::Proxied(Route::Build, "/a%2fb/..")),
-            ("/build/..x/x..", Place::Proxied(Route::Build, "/..x/x..")),
-            ("/auth/login", Place::Auth("/login")),
-            ("/auth", Place::Auth("")),
-            ("/builder", Place::Nowhere),
-            ("/Build/x", Place::Nowhere),
-            ("/", Place::Nowhere),
-            ("", Place::Nowhere),
-            ("*", Place::Nowhere),
-            ("//build/x", Place::Nowhere),
-            ("/../build/x", Place::Nowhere),
-            ("/x/../build", Place::Nowhere),
+        for (path, matched) in [
+            ("/build", Matched::Proxied(Route::Build, "/")),
+            ("/build/", Matched::Proxied(Route::Build, "/")),
+            ("/build/x", Matched::Proxied(Route::Build, "/x")),
+            ("/kv/a//b/", Matched::Proxied(Route::Kv, "/a//b/")),
+            ("/core//x", Matched::Proxied(Route::Core, "//x")),
+            ("/%62uild/x", Matched::Proxied(Route::Build, "/x")),
+            ("/build/a%2Fb%zz%", Matched::Proxied(Route::Build, "/a%2Fb%zz%")),
+            ("/build/%25%32%65%25%32%65/x", Matched::Proxied(Route::Build, "/%25%32%65%25%32%65/x")),
+            ("/build/a/../b", Matched::Proxied(Route::Build, "/a/../b")),
+            ("/build/a%2fb/..", Matched::Proxied(Route::Build, "/a%2fb/..")),
+            ("/build/..x/x..", Matched::Proxied(Route::Build, "/..x/x..")),
+            ("/auth/login", Matched::Auth("/login")),
+            ("/auth", Matched::Auth("")),
+            ("/builder", Matched::Nothing),
+            ("/Build/x", Matched::Nothing),
+            ("/", Matched::Nothing),
+            ("", Matched::Nothing),
+            ("*", Matched::Nothing),
+            ("//build/x", Matched::Nothing),
+            ("/../build/x", Matched::Nothing),
+            ("/x/../build", Matched::Nothing),
         ] {
-            assert_eq!(locate(path), place, "{path}");
+            assert_eq!(match_route(path), matched, "{path}");
         }
     }
 
@@ -149,8 +152,8 @@ mod tests {
             "/build%2f..%2fkv",
             "/build%5cx",
         ] {
-            assert_eq!(locate(path), Place::Escaping(Route::Build), "{path}");
+            assert_eq!(match_route(path), Matched::Escaping(Route::Build), "{path}");
         }
-        assert_eq!(locate("/auth%2flogin"), Place::Escaping(Route::Auth));
+        assert_eq!(match_route("/auth%2flogin"), Matched::Escaping(Route::Auth));
     }
 }

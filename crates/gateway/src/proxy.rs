@@ -1,8 +1,8 @@
-//! One proxied exchange: a target is found, the request sent, its answer streamed back.
+//! One proxied exchange: finds a target, sends the request, streams the answer back.
 
 use crate::body::GatewayBody;
 use crate::error::GatewayError;
-use crate::forward::{self, BodyFraming, Introduction, Place};
+use crate::forward::{self, BodyFraming, Introduction, TargetPath};
 use crate::tunnel::Upgrade;
 use crate::upstream::{ExchangeError, Lease, ResponseHead, UpstreamBody, Upstreams};
 use base::token::Route;
@@ -21,7 +21,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// `path` is what follows the prefix, raw.
+    /// Forwards a request; `path` is what follows the prefix, raw.
     pub async fn forward(
         &self,
         mut request: Request<RequestBody>,
@@ -64,8 +64,9 @@ impl Proxy {
             let lease = self.upstreams.lease(fresh).await;
             let mut lease = lease.map_err(|_| GatewayError::upstream_unavailable(self.route))?;
             let Lease { target, connection, .. } = &mut lease;
-            let place = Place { host: target.host(), base: target.base(), path, query: parts.uri.query() };
-            forward::write_head(&mut connection.head, parts, &place, introduction, framing);
+            let target_path =
+                TargetPath { host: target.host(), base: target.base(), path, query: parts.uri.query() };
+            forward::write_head(&mut connection.head, parts, &target_path, introduction, framing);
             let sent = std::mem::replace(&mut body, RequestBody::empty());
             match connection.exchange(&parts.method, sent, framing, self.timeout).await {
                 Ok(head)
@@ -74,23 +75,26 @@ impl Proxy {
                     lease.target.answered();
                     return Ok((lease, head));
                 }
-                // A connection that was idle may have been closed under us: that says nothing about its target.
+                // An idle connection may have been closed meanwhile, which says nothing about its target.
                 Err(ExchangeError::Io(_) | ExchangeError::Closed) if lease.reused && repeatable => {
                     fresh = true
                 }
                 failed => {
                     return Err(match watch.fault() {
                         Some(fault) => GatewayError::body(self.route, fault),
-                        None => self.blame(&lease, failed.err()),
+                        None => self.note_failure(&lease, failed.err()),
                     });
                 }
             }
         }
     }
 
-    fn blame(&self, lease: &Lease, error: Option<ExchangeError>) -> GatewayError {
+    /// Counts a failed exchange against its target, and returns the error for the client.
+    fn note_failure(&self, lease: &Lease, error: Option<ExchangeError>) -> GatewayError {
         lease.target.exchange_failed();
-        let cause = error.as_ref().map_or("an upgrade that nobody asked for".to_owned(), ToString::to_string);
+        let cause = error
+            .as_ref()
+            .map_or("an upgrade that the client did not ask for".to_owned(), ToString::to_string);
         tracing::warn!(target = %lease.target.url, cause, "a target did not answer");
         match error {
             Some(ExchangeError::Silent) => GatewayError::upstream_timeout(self.route),
@@ -107,7 +111,7 @@ impl Proxy {
     }
 }
 
-/// Sending these twice does what sending them once does.
+/// Tells whether a request of this method may be sent twice.
 fn is_idempotent(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE, Method::PUT, Method::DELETE].contains(method)
 }

@@ -1,4 +1,4 @@
-//! HTTP upgrades, WebSocket above all: once both sides agree, bytes pass in both directions as they are.
+//! HTTP upgrades such as WebSocket: once both sides agree, bytes are copied in both directions.
 
 use crate::body::GatewayBody;
 use crate::upstream::{Lease, ResponseHead};
@@ -20,14 +20,14 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// The upgrade that a request asks for.
+    /// Returns the upgrade that a request asks for.
     pub fn wanted(request: &mut Request<RequestBody>) -> Option<Self> {
         let headers = request.headers();
         let protocol = headers.get(header::UPGRADE)?.clone();
         let mut options = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
         let asked =
             options.any(|list| list.split(',').any(|option| option.trim().eq_ignore_ascii_case("upgrade")));
-        // With a body on its way nobody could tell where the tunnel starts.
+        // With a body on its way, the start of the tunnel could not be found.
         let asked = asked && http_body::Body::is_end_stream(request.body());
         if !asked || request.version() != Version::HTTP_11 || protocol.as_bytes().starts_with(b"h2c") {
             return None;
@@ -35,7 +35,7 @@ impl Upgrade {
         Some(Self { protocol, client: hyper::upgrade::on(request) })
     }
 
-    /// Both have agreed: tells the client so, and connects the two.
+    /// Answers the client that both sides have agreed, and connects the two.
     pub fn through(self, lease: Lease, head: ResponseHead, drain: &Drain) -> Response<GatewayBody> {
         tokio::spawn(run(self.client, lease, drain.clone()));
         let mut response = Response::new(GatewayBody::own(""));
@@ -46,7 +46,7 @@ impl Upgrade {
     }
 }
 
-/// Until one side closes or the process stops. The lease counts the target as busy all the while.
+/// Copies bytes until one side closes or the process stops. The lease counts the target as busy for so long.
 async fn run(client: OnUpgrade, lease: Lease, drain: Drain) {
     let Lease { target: _busy, connection, .. } = lease;
     let Ok(client) = client.await else { return };
@@ -58,7 +58,7 @@ async fn run(client: OnUpgrade, lease: Lease, drain: Drain) {
         let (mut from_target, mut to_target) = target.split();
         let mut up = pin!(pass(&mut from_client, &mut to_target));
         let mut down = pin!(pass(&mut from_target, &mut to_client));
-        // When one side has nothing more to say, the other gets a moment for its last words.
+        // After one side has ended, the other gets a moment to send its last bytes.
         tokio::select! {
             _ = &mut up => drop(timeout(LAST_WORDS, down).await),
             _ = &mut down => drop(timeout(LAST_WORDS, up).await),
@@ -66,7 +66,7 @@ async fn run(client: OnUpgrade, lease: Lease, drain: Drain) {
         std::io::Result::Ok(())
     };
     tokio::select! {
-        // However it ends, both sides are closed by it.
+        // Whatever the reason is, both sides are closed here.
         _ = copying => {}
         () = drain.started() => {}
     }

@@ -1,4 +1,4 @@
-//! The targets of one route: which is taken next, its idle connections, and whether it has been failing.
+//! The targets of one route: which one takes the next request.
 
 mod body;
 mod connection;
@@ -38,8 +38,8 @@ impl Upstreams {
         &self.targets
     }
 
-    /// A connection to the least busy target, a healthy one first. A target that cannot be connected to is
-    /// passed over: nothing was sent, so any request may go to the next.
+    /// Returns a connection to the least busy target, a healthy one first. If a target cannot be connected to, the next one
+    /// is tried: nothing was sent, so any request may go there.
     pub async fn lease(&self, fresh: bool) -> Result<Lease, NoTarget> {
         if let [only] = &self.targets[..] {
             return only.lease(fresh).await.map_err(|_| NoTarget);
@@ -55,7 +55,7 @@ impl Upstreams {
     fn by_preference(&self) -> Vec<Arc<Target>> {
         let mut targets = self.targets.clone();
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        // Rotated first and sorted stably after, so that equally busy targets take turns.
+        // Rotated first and sorted stably after, so that equally busy targets alternate.
         let first = turn % targets.len().max(1);
         targets.rotate_left(first);
         let now = self.clock.now_ms();

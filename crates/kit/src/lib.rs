@@ -1,6 +1,7 @@
 //! What every service of Stoa shares: serving, errors, requests, answers. Knows no service.
 
 pub mod error;
+pub mod etag;
 pub mod fields;
 pub mod guests;
 pub mod headers;

@@ -11,12 +11,13 @@ use crate::error::ErrorBody;
 use crate::health::{Health, Reader};
 use crate::serve::{AxumHandler, Door, keep_private};
 use axum::middleware::map_response;
+use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::schema::ComponentsBuilder;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Info, OpenApi, Ref, RefOr, Response, SecurityRequirement};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::openapi::{Content, ContentBuilder, Info, OpenApi, Ref, RefOr, Response, SecurityRequirement};
 use utoipa_axum::router::OpenApiRouter;
 
 /// What is said of a service as a whole.
@@ -65,11 +66,11 @@ const ANY_REQUEST: [(&str, &str); 6] = [
     ("503", "`UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try again after `Retry-After` seconds."),
     ("507", "`INSUFFICIENT_STORAGE`: no space is left, and nothing of the request was kept."),
 ];
-/// Those of an operation that needs a caller.
-const NEEDS_CALLER: [(&str, &str); 2] = [
-    ("401", "`UNAUTHORIZED`: the request does not say who calls."),
-    ("403", "`FORBIDDEN`: the caller may not do this, or what they came with does not verify."),
-];
+/// That of an operation that needs a caller.
+const NO_CALLER: (&str, &str) = ("401", "`UNAUTHORIZED`: the request does not say who calls.");
+/// That of an operation that a caller may be named to, also if it needs none.
+const WRONG_CALLER: (&str, &str) =
+    ("403", "`FORBIDDEN`: the caller may not do this, or what they came with does not verify.");
 
 /// Serves a service: its routes, those of its health, and its document.
 pub fn handler(routes: OpenApiRouter, description: &Description, health: Health, door: Door) -> AxumHandler {
@@ -89,13 +90,30 @@ pub fn document<S: Clone + Send + Sync + 'static>(
     complete(openapi, description)
 }
 
-/// Adds what holds for every operation.
-pub fn complete(mut openapi: OpenApi, description: &Description) -> Value {
+/// The body of a service's errors.
+pub trait ErrorExample: Serialize + ToSchema {
+    /// Returns the body of an error with this status and code.
+    fn example(status: u16, code: &str, meaning: &str) -> Self;
+}
+
+impl ErrorExample for ErrorBody {
+    fn example(_: u16, code: &str, meaning: &str) -> Self {
+        Self { error: meaning.to_owned(), code: code.to_owned(), success: false, details: Map::new() }
+    }
+}
+
+/// Adds what holds for every operation of a worker.
+pub fn complete(openapi: OpenApi, description: &Description) -> Value {
+    complete_with::<ErrorBody>(openapi, description)
+}
+
+/// Adds what holds for every operation of a service whose errors have the body `E`.
+pub fn complete_with<E: ErrorExample>(mut openapi: OpenApi, description: &Description) -> Value {
     let mut info = Info::new(description.title, env!("CARGO_PKG_VERSION"));
     info.description = Some(description.text.to_owned());
     openapi.info = info;
-    let mut components = ComponentsBuilder::from(openapi.components.take().unwrap_or_default())
-        .schema(ErrorBody::name(), ErrorBody::schema());
+    let mut components =
+        ComponentsBuilder::from(openapi.components.take().unwrap_or_default()).schema(E::name(), E::schema());
     for credential in description.security {
         components = components.security_scheme(credential.name(), credential.scheme());
     }
@@ -106,7 +124,7 @@ pub fn complete(mut openapi: OpenApi, description: &Description) -> Value {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(operation_id(method, path));
             operation.tags = Some(vec![tag(path)]);
-            add_errors(operation);
+            add_errors::<E>(operation);
         }
     }
     let mut document = serde_json::to_value(&openapi).unwrap_or_default();
@@ -128,43 +146,44 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut O
     all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-fn add_errors(operation: &mut Operation) {
-    let is_open = operation
-        .security
-        .as_ref()
-        .is_some_and(|needed| needed.is_empty() || needed == &[SecurityRequirement::default()]);
-    let needs_caller = NEEDS_CALLER.into_iter().filter(|_| !is_open);
-    for (status, text) in ANY_REQUEST.into_iter().chain(needs_caller) {
-        let error = || RefOr::T(error_response(text));
+fn add_errors<E: ErrorExample>(operation: &mut Operation) {
+    let none = SecurityRequirement::default();
+    let accepted = operation.security.as_deref();
+    let needs_caller = accepted.is_none_or(|accepted| !accepted.is_empty() && !accepted.contains(&none));
+    let takes_caller = accepted.is_none_or(|accepted| accepted.iter().any(|credential| *credential != none));
+    let of_caller = [(NO_CALLER, needs_caller), (WRONG_CALLER, takes_caller)];
+    let of_caller = of_caller.into_iter().filter_map(|(error, applies)| applies.then_some(error));
+    for (status, text) in ANY_REQUEST.into_iter().chain(of_caller) {
+        let error = || RefOr::T(Response::new(text));
         operation.responses.responses.entry(status.to_owned()).or_insert_with(error);
     }
-    // An error of a handler says only what it means: its body is that of every error.
+    // An error says only what it means: its body is that of every error.
     for (status, response) in &mut operation.responses.responses {
-        if let RefOr::T(response) = response
-            && status.as_str() >= "400"
+        let RefOr::T(response) = response else { continue };
+        if response.description.is_empty() {
+            response.description = "Success.".to_owned();
+        }
+        if let Ok(status @ 400..) = status.parse()
             && response.content.is_empty()
         {
-            *response = error_response(&response.description);
+            let content = error_content::<E>(status, &response.description);
+            response.content.insert("application/json".to_owned(), RefOr::T(content));
         }
     }
 }
 
-fn error_response(text: &str) -> Response {
-    let schema = Ref::from_schema_name(ErrorBody::name());
-    let mut response = Response::new(text);
-    // The description is the code, and then what it means.
-    let (code, meaning) = text.split_once(": ").unwrap_or(("`ERROR`", text));
-    let code = code.split('`').nth(1).unwrap_or_default().to_owned();
-    let example = ErrorBody { error: meaning.to_owned(), code, success: false, details: Map::new() };
-    let content = ContentBuilder::new().schema(Some(schema)).example(serde_json::to_value(example).ok());
-    let content = content.build();
-    response.content.insert("application/json".to_owned(), RefOr::T(content));
-    response
+/// The body of an error whose description is its code, and then what it means.
+fn error_content<E: ErrorExample>(status: u16, description: &str) -> Content {
+    let (code, meaning) = description.split_once(": ").unwrap_or(("`ERROR`", description));
+    let example = E::example(status, code.split('`').nth(1).unwrap_or_default(), meaning);
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name(E::name())));
+    content.example(serde_json::to_value(example).ok()).build()
 }
 
 /// The part of a path that says what it is about.
 fn tag(path: &str) -> String {
-    let mut parts = path.split('/').filter(|part| !part.is_empty() && !["api", "v1"].contains(part));
+    let mut parts =
+        path.split('/').filter(|part| !part.is_empty() && !["api", "portal", "v1"].contains(part));
     parts.next().filter(|part| !part.starts_with('{')).unwrap_or("service").to_owned()
 }
 

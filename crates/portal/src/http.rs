@@ -1,51 +1,67 @@
-//! The front door: every route of the service, and which file answers it.
+//! The route table: every route of the service, and which file answers it.
 
+mod bodies;
 mod caller;
 mod entries;
 mod error;
 mod leads;
-mod overview;
+mod search;
 mod sso;
+mod status;
+mod teams;
 
-use crate::kinds::{KINDS, Kind};
-use crate::{Inner, OPENAPI};
-use axum::Router;
-use axum::middleware::map_response;
-use axum::routing::{MethodRouter, any, get, post};
-use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, Door, keep_private};
+use crate::Inner;
+use axum::routing::any;
+use entries::{goals, pages, tasks, tools, updates};
+use kit::health::Health;
+use kit::openapi::{self, Credential, Description};
+use kit::serve::{AxumHandler, Door};
 use std::sync::Arc;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
-    let mut routes = Router::new()
-        .route("/api/portal/search", get(overview::search))
-        .route("/api/portal/status", get(overview::status))
-        .route("/api/portal/org-matrix", get(overview::org_matrix))
-        .route("/api/portal/sso/login", get(sso::login))
-        .route("/api/portal/sso/callback", get(sso::callback))
-        .route("/api/portal/sso/logout", post(sso::logout))
+const DESCRIPTION: Description = Description {
+    title: "Stoa portal",
+    text: "Keeps updates, goals, tools, tasks, pages and teams, searches them, and tells how the services are. Every answer \
+           has an `X-Request-Id`; `X-Unknown-Fields` names fields and parameters of a request that are not known here.",
+    security: &[Credential::Bearer, Credential::Cookie(sso::SESSION)],
+};
+
+/// What is handed on to the leads service: with any method, at any path below.
+#[derive(OpenApi)]
+#[openapi(paths(leads::forward, leads::forward_below))]
+struct LeadsPaths;
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(LeadsPaths::openapi())
         .route("/api/leads", any(leads::forward))
-        .route("/api/leads/{*path}", any(leads::forward));
-    for kind in KINDS {
-        let path = format!("/api/portal/{}", kind.plural);
-        routes = routes.route(&path, collection(kind)).route(&format!("{path}/{{id}}"), single(kind));
-    }
-    let routes = routes
-        .with_state(app)
-        .merge(health.routes(Reader::Public).split_for_parts().0)
-        .layer(map_response(keep_private));
-    AxumHandler::new(routes, door).naming_unknown_fields(&serde_json::from_str(OPENAPI).unwrap_or_default())
+        .route("/api/leads/{*rest}", any(leads::forward_below))
+        .routes(routes!(updates::list, updates::create))
+        .routes(routes!(updates::read, updates::patch, updates::delete))
+        .routes(routes!(goals::list, goals::create))
+        .routes(routes!(goals::read, goals::patch, goals::delete))
+        .routes(routes!(tools::list, tools::create))
+        .routes(routes!(tools::read, tools::patch, tools::delete))
+        .routes(routes!(tasks::list, tasks::create))
+        .routes(routes!(tasks::read, tasks::patch, tasks::delete))
+        .routes(routes!(pages::list, pages::create))
+        .routes(routes!(pages::read, pages::patch, pages::delete))
+        .routes(routes!(teams::org_matrix))
+        .routes(routes!(search::search))
+        .routes(routes!(status::status))
+        .routes(routes!(sso::login))
+        .routes(routes!(sso::callback))
+        .routes(routes!(sso::logout))
 }
 
-fn collection(kind: &'static Kind) -> MethodRouter<App> {
-    get(move |app, caller, params, headers| entries::list(kind, app, caller, params, headers))
-        .post(move |app, admin, body| entries::create(kind, app, admin, body))
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
+    openapi::handler(routes().with_state(app), &DESCRIPTION, health, door)
 }
 
-fn single(kind: &'static Kind) -> MethodRouter<App> {
-    get(move |app, caller, id, headers| entries::get(kind, app, caller, id, headers))
-        .patch(move |app, admin, id, headers, body| entries::patch(kind, app, admin, id, headers, body))
-        .delete(move |app, admin, id, headers| entries::remove(kind, app, admin, id, headers))
+/// Returns the service's interface, as OpenAPI.
+pub fn openapi() -> String {
+    openapi::document(routes(), &DESCRIPTION).to_string()
 }

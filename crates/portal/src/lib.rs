@@ -1,39 +1,42 @@
 //! Stoa's portal: updates, goals, tools, tasks, pages and teams, found by search; and how the other services are.
 //!
-//! `http` is the front door; `kinds` says what an entry may hold, `shelf` keeps the entries, `search` finds them,
-//! `transfer` brings them in and out as a file, `sso` lets people in whom a provider knows. Other services are reached over HTTP only.
+//! `http` has the routes. `records` says what an entry is and `merge` makes one from a request; `cache` keeps the entries,
+//! `search` finds them, `transfer` reads and writes them as a file. `sso` signs users in by an OpenID Connect provider. Other
+//! services are reached over HTTP only.
 
+mod cache;
+mod entry;
+mod fields;
 mod http;
-mod kinds;
+mod merge;
+mod records;
 mod search;
 mod seed;
-mod shelf;
 mod sso;
 mod status;
 mod transfer;
+mod values;
 
-pub use shelf::ShelfError;
+pub use crate::http::openapi;
+pub use cache::EntryError;
 pub use sso::{SsoSettings, check_provider};
 pub use status::Peer;
-pub use transfer::Fault;
+pub use transfer::FileError;
 
 use base::token::Tokens;
+use cache::EntryCache;
 use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door};
-use shelf::Shelf;
 use sso::Sso;
-use status::Status;
+use status::Services;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
 use store::admins::Admins;
 
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-const LEADS_PATIENCE: Duration = Duration::from_secs(60);
-
-/// The service's interface, as OpenAPI.
-pub const OPENAPI: &str = include_str!("../openapi.json");
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const LEADS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What the service shares with the rest of the process.
 pub struct Shared {
@@ -44,9 +47,9 @@ pub struct Shared {
     pub portal_tokens: Arc<Tokens>,
     pub admins: Admins,
     pub peers: Vec<Peer>,
-    /// Where leads go that come to the portal: one is enough, the next is for when it cannot be reached.
+    /// Addresses of the leads service. The next one is tried if one cannot be reached.
     pub leads: Vec<String>,
-    /// Who lets people in besides the gateway.
+    /// The provider that users may sign in by.
     pub sso: Option<SsoSettings>,
     pub guests: Guests,
 }
@@ -55,8 +58,8 @@ pub struct Shared {
 pub struct Portal(Arc<Inner>);
 
 pub(crate) struct Inner {
-    pub shelf: Shelf,
-    pub status: Status,
+    pub cache: EntryCache,
+    pub services: Services,
     pub tokens: Arc<Tokens>,
     pub portal_tokens: Arc<Tokens>,
     pub admins: Admins,
@@ -69,7 +72,7 @@ pub(crate) struct Inner {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    Entry(#[from] EntryError),
     #[error("other services cannot be asked: {0}")]
     Client(#[from] reqwest::Error),
 }
@@ -78,12 +81,12 @@ impl Portal {
     pub async fn open(shared: Shared) -> Result<Self, OpenError> {
         let Shared { db, tokens, portal_tokens, admins, peers, leads, sso, guests } = shared;
         let sso = sso.map(|settings| Sso::new(settings, db.clone())).transpose()?;
-        let shelf = Shelf::new(db);
-        shelf.seed(&seed::entries()).await?;
+        let cache = EntryCache::new(db);
+        cache.seed(seed::entries()).await?;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
-        let client = client.connect_timeout(CONNECT_PATIENCE).timeout(LEADS_PATIENCE).build()?;
-        let status = Status::new(peers)?;
-        let inner = Inner { shelf, status, tokens, portal_tokens, admins, client, leads, sso, guests };
+        let client = client.connect_timeout(CONNECT_TIMEOUT).timeout(LEADS_TIMEOUT).build()?;
+        let services = Services::new(peers)?;
+        let inner = Inner { cache, services, tokens, portal_tokens, admins, client, leads, sso, guests };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -95,24 +98,28 @@ impl Portal {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
-    Fault(#[from] Fault),
+    File(#[from] FileError),
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    Entry(#[from] EntryError),
 }
 
-/// Brings in a file of entries, all or nothing: how many there were.
+/// Stores all entries of a file, or none. Returns how many there were.
 pub async fn import(db: Db, text: &str) -> Result<usize, ImportError> {
-    let cargo = transfer::read(text)?;
-    let number = cargo.entries.len() + cargo.teams.len();
-    Shelf::new(db).import(cargo).await?;
+    let imports = transfer::read(text)?;
+    let number = imports.len();
+    EntryCache::new(db).import(imports).await?;
     Ok(number)
 }
 
-/// All entries, in the form that [`import`] takes: YAML, or JSON.
-pub async fn export(db: Db, as_json: bool) -> Result<String, ShelfError> {
-    let file = transfer::write(&*Shelf::new(db).now().await?);
-    if as_json {
-        return Ok(format!("{file:#}\n"));
-    }
-    serde_saphyr::to_string(&file).map_err(|error| ShelfError::Invalid(error.to_string()))
+/// Returns all entries as the file that [`import`] takes, in YAML or JSON.
+pub async fn export(db: Db, as_json: bool) -> Result<String, EntryError> {
+    let snapshot = EntryCache::new(db).current().await?;
+    let file = transfer::write(&snapshot);
+    let text = match as_json {
+        true => {
+            serde_json::to_string_pretty(&file).map(|text| text + "\n").map_err(|error| error.to_string())
+        }
+        false => serde_saphyr::to_string(&file).map_err(|error| error.to_string()),
+    };
+    text.map_err(EntryError::Invalid)
 }

@@ -1,5 +1,5 @@
-//! Search over everything the portal holds: each entry is looked at, which at ten thousand takes a millisecond or two and
-//! needs no index to keep.
+//! Search over all entries. Each is compared with the question, which takes a millisecond or two for ten thousand entries
+//! and needs no index.
 //!
 //! A word of the question matches a word with the same stem, one that begins with it, or one that differs by a letter, in
 //! this order of worth.
@@ -10,7 +10,7 @@ pub use lexicon::{Lexicon, Terms};
 
 use kit::escape_html;
 use lexicon::Term;
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 use words::{for_each_stem, is_within_one_edit, tokens};
 
@@ -21,14 +21,11 @@ const SHORTEST_MISSPELT: usize = 4;
 const SHORTEST_MISSPELT_STEM: usize = 5;
 const PREFIX_WORTH: f32 = 0.6;
 const MISSPELT_WORTH: f32 = 0.4;
-/// Of BM25: how soon more of the same word is worth no more.
+/// The constant k1 of BM25: how soon more of the same word adds nothing to the score.
 const SATURATION: f32 = 1.5;
 const SNIPPET: usize = 160;
-/// Characters of a text and elements of a list that a result shows.
-const LONGEST_SHOWN: usize = 1_000;
-const MOST_SHOWN: usize = 100;
 
-/// Fields in the order of their worth, each with it. What is in no field here is not searched.
+/// The fields that are searched, each with its weight.
 const FIELDS: [(&str, f32); 14] = [
     ("title", 3.0),
     ("name", 3.0),
@@ -45,16 +42,6 @@ const FIELDS: [(&str, f32); 14] = [
     ("description", 1.0),
     ("body", 1.0),
 ];
-
-/// A text, or all texts of a list, or of the objects in it.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(list) => list.iter().map(plain).collect::<Vec<String>>().join(" "),
-        Value::Object(map) => map.values().map(plain).collect::<Vec<String>>().join(" "),
-        _ => String::new(),
-    }
-}
 
 /// A word of the question; its `word` is as it was typed, in lower case.
 struct Word(Term);
@@ -104,7 +91,8 @@ impl Question {
         Self { words }
     }
 
-    /// The places of the entries that match, the best first; among equals in their order. With the score of each.
+    /// Returns the positions and scores of the entries that match, the best first; of two with the same score, the one that
+    /// comes first.
     pub fn rank<'a>(&self, lexicon: &Lexicon, entries: impl Iterator<Item = &'a Terms>) -> Vec<(usize, f32)> {
         let alike = |word: &Word| lexicon.terms().iter().map(|term| word.alike(term)).collect();
         let alike: Vec<Vec<f32>> = self.words.iter().map(alike).collect();
@@ -134,16 +122,15 @@ impl Question {
         ranked
     }
 
-    /// The part of an entry around its first match, as HTML: matches are marked, everything else is escaped.
-    pub fn snippet(&self, value: &Map<String, Value>) -> String {
+    /// Returns the part of an entry around its first match, as HTML: matches are marked, everything else is escaped.
+    pub fn snippet(&self, texts: &[(&'static str, Cow<str>)]) -> String {
         let names = ["body", "description"].into_iter().chain(FIELDS.map(|(name, _)| name));
-        let texts: Vec<String> = names.filter_map(|name| value.get(name)).map(plain).collect();
+        let texts = names.filter_map(|name| texts.iter().find(|(own, _)| *own == name));
+        let texts: Vec<&str> = texts.map(|(_, text)| &**text).collect();
         let found = texts.iter().find_map(|text| self.first_match(text).map(|place| (text, place)));
         match found {
             Some((text, place)) => self.marked(excerpt(text, place)),
-            None => {
-                escape_html(excerpt(texts.iter().find(|text| !text.is_empty()).map_or("", String::as_str), 0))
-            }
+            None => escape_html(excerpt(texts.iter().find(|text| !text.is_empty()).unwrap_or(&""), 0)),
         }
     }
 
@@ -195,39 +182,12 @@ fn excerpt(text: &str, place: usize) -> &str {
     &text[begin..end.max(begin)]
 }
 
-/// What is shown of an entry that was found. Long texts and lists in it are cut.
-pub fn shown(kind: &str, id: &str, value: &Map<String, Value>, question: &Question, score: f32) -> Value {
-    let title = value.get("title").or_else(|| value.get("name")).cloned().unwrap_or_default();
-    let mut is_cut = false;
-    let item: Map<String, Value> =
-        value.iter().map(|(name, value)| (name.clone(), cut(value, &mut is_cut))).collect();
-    json!({
-        "type": kind, "id": id, "title": title, "snippet": question.snippet(value), "score": score, "item": item,
-        "itemTruncated": is_cut,
-    })
-}
-
-fn cut(value: &Value, is_cut: &mut bool) -> Value {
-    match value {
-        Value::String(text) => {
-            let (text, cut) = kit::page::excerpt(text, LONGEST_SHOWN);
-            *is_cut |= cut;
-            text.into()
-        }
-        Value::Array(list) => {
-            *is_cut |= list.len() > MOST_SHOWN;
-            list.iter().take(MOST_SHOWN).cloned().collect()
-        }
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entry(title: &str, body: &str) -> Map<String, Value> {
-        json!({ "title": title, "body": body }).as_object().unwrap().clone()
+    fn entry<'a>(title: &'a str, body: &'a str) -> Vec<(&'static str, Cow<'a, str>)> {
+        vec![("title", title.into()), ("body", body.into())]
     }
 
     fn rank(question: &str) -> Vec<usize> {
@@ -269,16 +229,13 @@ mod tests {
             question.snippet(&value),
             "&lt;script&gt;alert(1)&lt;/script&gt; Two <mark>printers</mark> &amp; a fax."
         );
-        let long = entry("x", &format!("{}printer {}", "wörd ".repeat(100), "wörd ".repeat(100)));
-        let snippet = question.snippet(&long);
+        let long = format!("{}printer {}", "wörd ".repeat(100), "wörd ".repeat(100));
+        let snippet = question.snippet(&entry("x", &long));
         assert!(snippet.contains("<mark>printer</mark>") && snippet.len() < SNIPPET + 60, "{snippet}");
         for space in ["\u{3000}", "\u{a0}"] {
-            let value = entry("x", &format!("{}{space}printer {}", "あ".repeat(30), "word ".repeat(100)));
-            assert!(
-                question.snippet(&value).starts_with("<mark>printer</mark>"),
-                "{}",
-                question.snippet(&value)
-            );
+            let body = format!("{}{space}printer {}", "あ".repeat(30), "word ".repeat(100));
+            let snippet = question.snippet(&entry("x", &body));
+            assert!(snippet.starts_with("<mark>printer</mark>"), "{snippet}");
         }
     }
 }

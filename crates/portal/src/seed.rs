@@ -1,27 +1,25 @@
 //! What a portal has when it is new: a welcome, and the ways to the other services.
 
-use crate::kinds::{Kind, TOOLS, UPDATES};
-use serde_json::{Value, json};
+use crate::entry::Entry;
+use crate::records::{Tool, Update};
 
-/// Links go through the gateway, whose address is that of the page that shows them.
-pub fn entries() -> Vec<(&'static Kind, Value)> {
-    let tool = |name: &str, url: &str, category: &str, description: &str| {
-        (&TOOLS, json!({ "name": name, "url": url, "category": category, "description": description }))
+const WELCOME: &str = "This is your portal. Updates, goals, tools, tasks and pages are kept here, and an administrator can \
+                       change all of them. Upload documents to the knowledge service and ask them questions; give the \
+                       supervisor a project and watch its agents. Delete this update when you have read it: it does not \
+                       come back.";
+
+/// Returns the first entries. Links go through the gateway, whose address is that of the page that shows them.
+pub fn entries() -> Vec<Entry> {
+    let welcome = Update {
+        title: "Welcome to Stoa".to_owned(),
+        author: "Stoa".to_owned(),
+        category: "welcome".to_owned(),
+        pinned: true,
+        body: WELCOME.to_owned(),
+        ..Update::default()
     };
     vec![
-        (
-            &UPDATES,
-            json!({
-                "title": "Welcome to Stoa",
-                "author": "Stoa",
-                "category": "welcome",
-                "pinned": true,
-                "body": "This is your portal. Updates, goals, tools, tasks and pages are kept here, and an administrator can \
-                         change all of them. Upload documents to the knowledge service and ask them questions; give the \
-                         supervisor a project and watch its agents. Delete this update when you have read it: it does not \
-                         come back.",
-            }),
-        ),
+        welcome.into(),
         tool(
             "Knowledge",
             "/core/",
@@ -36,4 +34,9 @@ pub fn entries() -> Vec<(&'static Kind, Value)> {
         ),
         tool("Status", "/kv/api/portal/status", "operations", "Which services answer, and how fast."),
     ]
+}
+
+fn tool(name: &str, url: &str, category: &str, description: &str) -> Entry {
+    let [name, url, category, description] = [name, url, category, description].map(str::to_owned);
+    Tool { name, url, category, description, ..Tool::default() }.into()
 }

@@ -1,7 +1,7 @@
-//! Single sign-on: whom an OpenID Connect provider knows gets a session of the portal.
+//! Single sign-on: a user whom an OpenID Connect provider knows gets a session of the portal.
 //!
-//! `provider` speaks with the provider, `rules` say who may come in, `records` keep sign-ins under way and sessions. The
-//! cookies, and where a browser is sent, are `http`'s.
+//! `provider` speaks with the provider, `rules` say which users may come in, `records` stores sign-ins under way and sessions.
+//! The cookies, and where a browser is sent, are left to `http`.
 
 mod provider;
 mod records;
@@ -20,24 +20,24 @@ use std::net::IpAddr;
 use std::time::Duration;
 use store::{Db, StoreError, rate};
 
-/// Longer ones do not fit into every proxy's idea of a header.
+/// Some proxies refuse longer headers.
 const LONGEST_RETURN: usize = 2_000;
-/// Each leaves a record for some minutes, and anybody may ask.
+/// From one address: each sign-in leaves a record for some minutes, and needs no token.
 const SIGN_INS_PER_MINUTE: i64 = 60;
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 pub struct SsoSettings {
-    /// As the provider itself writes it, to the letter.
+    /// Exactly as the provider writes it.
     pub issuer: String,
     pub client_id: String,
-    /// None for a public client, which has only PKCE.
+    /// None for a public client, which uses PKCE alone.
     pub client_secret: Option<String>,
-    /// Where browsers find the portal, without a last `/`; as they asked for it where absent.
+    /// The address of the portal for browsers, without a last `/`. If absent, it is the one that a browser asked for.
     pub public_url: Option<String>,
     pub admin_groups: Vec<String>,
     pub admin_domains: Vec<String>,
-    /// Nobody's means everybody.
+    /// If empty, every user of the provider may come in as a guest.
     pub guest_domains: Vec<String>,
     pub cookie_secure: CookieSecure,
     /// Goes into the claims of each session.
@@ -71,7 +71,7 @@ pub enum SsoError {
 }
 
 impl SsoError {
-    /// For the log: what the person who runs this wants to know, and whoever tries to sign in need not.
+    /// Returns what the log says besides. It is not for the user who signs in.
     pub fn detail(&self) -> &str {
         match self {
             Self::Attempt(detail) => detail,
@@ -83,7 +83,7 @@ impl SsoError {
     }
 }
 
-/// Whether the provider can be reached, and is who it should be: its name, or what is wrong.
+/// Checks that the provider can be reached and has the issuer that is set. Returns the issuer, or what is wrong.
 pub async fn check_provider(settings: &SsoSettings) -> Result<String, String> {
     let provider = Provider::new(settings, Clock::system()).map_err(|error| error.to_string())?;
     match provider.reach().await {
@@ -92,17 +92,18 @@ pub async fn check_provider(settings: &SsoSettings) -> Result<String, String> {
     }
 }
 
-/// Who the provider says somebody is.
+/// A user, as the provider describes them.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Person {
+pub struct ProviderUser {
     pub subject: String,
-    /// Only one that the provider has verified.
+    /// Only an address that the provider has verified.
     pub email: Option<String>,
     pub groups: Vec<String>,
 }
 
+/// A sign-in that has begun.
 pub struct Begun {
-    /// Where the provider asks the person.
+    /// Where the provider asks the user.
     pub url: String,
     /// What the browser must bring back.
     pub binding: String,
@@ -137,7 +138,8 @@ impl Sso {
         Ok(Self { provider, rules, records: Records::new(db.clone()), db, settings })
     }
 
-    /// `binding` is what the browser has of an earlier start: two tabs of one browser may sign in at the same time.
+    /// Begins a sign-in. `binding` is what the browser has of an earlier one: two tabs of one browser may sign in at the
+    /// same time.
     pub async fn begin(
         &self,
         client: IpAddr,
@@ -169,7 +171,8 @@ impl Sso {
         Ok(Begun { url, binding })
     }
 
-    /// The state first: whoever cannot show that the sign-in is theirs learns nothing, and changes nothing.
+    /// Ends a sign-in. The state is checked first: a browser that did not begin this sign-in learns nothing and changes
+    /// nothing.
     pub async fn finish(
         &self,
         callback: Callback<'_>,
@@ -184,10 +187,10 @@ impl Sso {
             return Err(provider::refusal(error));
         }
         let code = callback.code.ok_or_else(|| SsoError::Code("there is no `code`".to_owned()))?;
-        let person = self.provider.person(code, &attempt).await?;
-        let scope = self.rules.scope(&person).ok_or(SsoError::NotAllowed)?;
+        let user = self.provider.user(code, &attempt).await?;
+        let scope = self.rules.scope(&user).ok_or(SsoError::NotAllowed)?;
         let claims = Claims {
-            project_id: person.email.unwrap_or(person.subject),
+            project_id: user.email.unwrap_or(user.subject),
             route: Route::Kv,
             scopes: vec![scope.to_owned()],
             environment: self.settings.environment.to_owned(),
@@ -199,7 +202,7 @@ impl Sso {
         Ok(SignedIn { return_to: attempt.return_to, token, scope })
     }
 
-    /// Whose session this is, while it lasts.
+    /// Returns the claims of a session that has not expired.
     pub async fn session(&self, token: &str) -> Result<Option<Claims>, StoreError> {
         self.records.session(token).await
     }

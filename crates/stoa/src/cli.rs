@@ -209,9 +209,9 @@ pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
     let document = match matches.get_one::<String>("service").map(String::as_str) {
         Some("knowledge") => knowledge::OPENAPI,
         Some("supervisor") => &supervisor::openapi(),
-        Some("portal") => portal::OPENAPI,
+        Some("portal") => &portal::openapi(),
         Some("leads") => &leads::openapi(),
-        _ => gateway::OPENAPI,
+        _ => &gateway::openapi(),
     };
     match std::io::stdout().write_all(document.as_bytes()) {
         Ok(()) => ExitCode::SUCCESS,

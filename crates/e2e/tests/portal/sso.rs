@@ -16,7 +16,7 @@ pub fn portal(provider: &OidcProvider) -> Start {
     start.set("OIDC_CLIENT_ID", CLIENT_ID).set("OIDC_CLIENT_SECRET", CLIENT_SECRET)
 }
 
-/// Where the portal sends somebody who wants to sign in.
+/// Where the portal sends a user who wants to sign in.
 pub async fn begin(browser: &Browser, login: &str) -> String {
     let sent = browser.get(login).await;
     assert_eq!(sent.status, 303, "{sent:?}");
@@ -88,7 +88,7 @@ async fn a_member_of_the_group_signs_in_as_an_administrator() {
     for other in ["https://evil.example", "null", "http://127.0.0.1:1"] {
         assert_eq!(write(&browser, &stoa, Some(other)).await, 403, "{other}");
     }
-    assert!(stoa.logs("somebody signed in by the provider"));
+    assert!(stoa.logs("a user signed in by the provider"));
     let metrics = e2e::get(format!("http://{}/metrics", stoa.ops)).await.body;
     assert!(metrics.contains("portal_sign_ins_total{outcome=\"admin\"} 1"), "{metrics}");
     let database = std::fs::read(stoa.data.path().join("stoa.db")).unwrap();

@@ -54,7 +54,7 @@ async fn a_token_counts_only_for_us_now_and_for_this_sign_in() {
     let there = begin(&browser, &stoa.url(LOGIN)).await;
     issuer.say(issuer.good_claims(&there));
     assert_eq!(back(&browser, &stoa, &there, "code=c").await.status, 303, "nothing but these was wrong");
-    assert!(stoa.logs("somebody signed in"), "lines come in order: those before are there");
+    assert!(stoa.logs("a user signed in"), "lines come in order: those before are there");
     let refused = stoa.log().matches("a sign-in was refused").count();
     assert_eq!(refused, 9, "each is told once: {}", stoa.log());
     assert!(!stoa.log().contains(SECRET));
@@ -129,7 +129,7 @@ async fn a_provider_that_is_not_there_is_told_and_asked_again() {
     assert!(stoa.logs("it does not answer"));
     let issuer = Issuer::start_at(&address).await;
     let there = begin(&browser, &stoa.url(LOGIN)).await;
-    // It has troubles while somebody is on the way.
+    // It fails while a user signs in.
     issuer.refuse(503, json!({}));
     check(&back(&browser, &stoa, &there, "code=c").await, 502, "SSO_PROVIDER_FAILED");
 }

@@ -1,4 +1,4 @@
-//! A target's answer on its way to the client, and the end of the exchange with it.
+//! The body of a target's answer, streamed to the client; at its end the exchange ends.
 
 use super::response::Framing;
 use super::target::Lease;
@@ -21,9 +21,9 @@ pub struct UpstreamBody {
     end: End,
 }
 
-/// What ends a body that its target does not end.
+/// How a body ends if its target does not end it.
 enum End {
-    /// An event stream may be silent for as long as it likes, until we stop.
+    /// An event stream may be silent for any time; it ends when the process stops.
     WithProcess(Pin<Box<WaitForCancellationFutureOwned>>),
     AfterSilence {
         silence: Duration,
@@ -87,7 +87,7 @@ impl UpstreamBody {
             End::AfterSilence { silence, timer, received } => loop {
                 let sleep = timer.get_or_insert_with(|| Box::pin(sleep(*silence)));
                 ready!(sleep.as_mut().poll(cx));
-                // The client's body still coming is no silence.
+                // While the client's body is still coming, the target may wait with its answer.
                 let now_received = self.lease.as_ref().map_or(0, |lease| lease.connection.body_received());
                 if std::mem::replace(received, now_received) == now_received {
                     return Poll::Ready(Some(Err("the target went silent".into())));

@@ -1,7 +1,7 @@
 //! One HTTP/1.1 connection to a target, run by the task whose request it carries.
 //!
-//! The request's head comes encoded, its body is streamed behind it, and the answer is read as it comes, also
-//! while the body is still on its way. Nothing runs beside the request: a client that leaves drops the
+//! The request's head comes encoded, its body is streamed after it, and the answer is read as it comes, also
+//! while the body is still on its way. There is no task beside that of the request: a client that leaves drops the
 //! connection with it. What was measured against hyper's client is in docs/decisions/0001.
 
 use super::response::{BadResponse, Framing, ResponseHead, take_head};
@@ -24,7 +24,7 @@ use tokio_util::io::poll_read_buf;
 pub struct UpstreamConnection {
     socket: TcpStream,
     read: BytesMut,
-    /// The encoded head of the request; kept and filled again for the next.
+    /// The encoded head of the request. The buffer is used again for the next one.
     pub head: Vec<u8>,
     head_written: usize,
     body: RequestBody,
@@ -34,7 +34,7 @@ pub struct UpstreamConnection {
     queue: VecDeque<Bytes>,
     queued: usize,
     keep_alive: bool,
-    /// It could not be written to.
+    /// Whether it could not be written to.
     broken: bool,
     timer: Timer,
     used_at: Instant,
@@ -53,14 +53,14 @@ pub enum ExchangeError {
 }
 
 const MAX_QUEUED: usize = 64 * 1024;
-/// For a head and a small body.
+/// Room for a head and a small body.
 const READ_ROOM: usize = 2 * 1024;
 const STREAM_READ_ROOM: usize = 16 * 1024;
 const MAX_READ_ROOM: usize = 64 * 1024;
 
 impl UpstreamConnection {
     pub fn new(socket: TcpStream) -> Self {
-        // Without it answers come later, not wrongly.
+        // If this fails, answers come later, but they come.
         let _ = socket.set_nodelay(true);
         Self {
             socket,
@@ -79,7 +79,7 @@ impl UpstreamConnection {
         }
     }
 
-    /// Sends the head that has been put into `head` and the body, until the answer's head has come.
+    /// Sends the head that is in `head`, and the body, until the answer's head has come.
     pub async fn exchange(
         &mut self,
         method: &Method,
@@ -105,8 +105,8 @@ impl UpstreamConnection {
         .await
     }
 
-    /// Writes as far as it goes now. A target may answer and close without reading all: what it says counts, not
-    /// that it could not be written to, so a failure only ends the writing and the connection's further use.
+    /// Writes as much as can be written now. A target may answer and close without reading everything, and its answer
+    /// counts: a failure ends only the writing and the connection's further use.
     fn send(&mut self, cx: &mut Context<'_>) {
         if let Poll::Ready(Err(_)) = self.poll_send(cx) {
             self.broken = true;
@@ -116,7 +116,7 @@ impl UpstreamConnection {
         }
     }
 
-    /// Ready when all is written, or when it cannot be.
+    /// Is ready when everything is written, or cannot be written.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), ExchangeError>> {
         loop {
             let took_body = self.poll_body(cx)?;
@@ -138,12 +138,12 @@ impl UpstreamConnection {
         }
     }
 
-    /// Takes from the client what there is and what we have room for. True when that was the last of it.
+    /// Takes as much of the client's body as has come and as there is room for. True if that was the last of it.
     fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<bool, ExchangeError> {
         while self.body_framing != BodyFraming::Ended && self.queued < MAX_QUEUED {
             match Pin::new(&mut self.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
-                    // An empty piece would be the last chunk.
+                    // An empty chunk would end the body.
                     if let Some(data) = frame.into_data().ok().filter(|data| !data.is_empty()) {
                         self.enqueue(data);
                     }
@@ -209,7 +209,7 @@ impl UpstreamConnection {
         }
     }
 
-    /// The next piece of the answer's body; None at its end.
+    /// Returns the next piece of the answer's body; none at its end.
     pub fn poll_data(
         &mut self,
         cx: &mut Context<'_>,
@@ -245,19 +245,19 @@ impl UpstreamConnection {
     }
 
     fn poll_fill(&mut self, cx: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {
-        // Once nothing holds on to what was read, this makes the same memory free again rather than moving on.
+        // If nothing refers to what was read any more, this uses the same memory again.
         if self.read.is_empty() || self.read.capacity() == self.read.len() {
             self.read.reserve(room);
         }
         poll_read_buf(Pin::new(&mut self.socket), cx, &mut self.read)
     }
 
-    /// Whether an idle connection can take a request: a closed one has something to read, if only its end.
+    /// Tells whether an idle connection can take a request: a closed one has something to read, if only its end.
     pub async fn is_alive(&mut self) -> bool {
         poll_fn(|cx| Poll::Ready(self.read.is_empty() && self.poll_fill(cx, READ_ROOM).is_pending())).await
     }
 
-    /// After the answer's end: whether the connection may carry another request.
+    /// Tells, after the answer's end, whether the connection may carry another request.
     pub fn can_be_kept(&self) -> bool {
         let all_sent = self.body_framing == BodyFraming::Ended && self.queue.is_empty();
         self.keep_alive
@@ -267,17 +267,17 @@ impl UpstreamConnection {
             && self.read.is_empty()
     }
 
-    /// How much of the client's body has come so far.
+    /// Returns how much of the client's body has come so far.
     pub fn body_received(&self) -> u64 {
         self.body_watch.received()
     }
 
-    /// When its last exchange began.
+    /// Returns when its last exchange began.
     pub fn used_at(&self) -> Instant {
         self.used_at
     }
 
-    /// After an upgrade: the socket, and what the target has already said on it.
+    /// Returns, after an upgrade, the socket and what the target has already sent on it.
     pub fn into_parts(self) -> (TcpStream, BytesMut) {
         (self.socket, self.read)
     }
@@ -311,7 +311,7 @@ fn take_data(buffer: &mut BytesMut, framing: &mut Framing) -> Result<Taken, Exch
     }
 }
 
-/// No word from the target while nothing of the client's body came either.
+/// Measures for how long the target has sent nothing, and the client nothing of its body.
 struct Silence {
     deadline: Instant,
     timeout: Duration,

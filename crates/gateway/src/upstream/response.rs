@@ -1,4 +1,4 @@
-//! The head of a target's answer. Pure: bytes in, verdict out.
+//! Parses the head of a target's answer. Pure.
 
 use crate::forward::is_hop_by_hop;
 use bytes::{Bytes, BytesMut};
@@ -8,7 +8,7 @@ use kit::serve::{ChunkScanner, content_length};
 use memchr::memmem;
 use std::mem::MaybeUninit;
 
-/// How the end of an answer's body is told.
+/// How the end of an answer's body is found.
 pub enum Framing {
     Known(u64),
     Chunked(ChunkScanner),
@@ -30,7 +30,7 @@ pub struct BadResponse(&'static str);
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
 
-/// Takes the head off the buffer once it is whole. Interim answers are skipped.
+/// Takes the head from the buffer once it is whole. Interim answers are skipped.
 pub fn take_head(buffer: &mut BytesMut, method: &Method) -> Result<Option<ResponseHead>, BadResponse> {
     while let Some(end) = memmem::find(buffer, b"\r\n\r\n") {
         let head = read_head(buffer.split_to(end + 4).freeze(), method)?;
@@ -89,7 +89,7 @@ fn read_head(text: Bytes, method: &Method) -> Result<ResponseHead, BadResponse> 
         headers.remove(name);
     }
     if chunked && length.is_some() {
-        // The chunks decide; a sender that says both is not to be trusted with another request.
+        // The chunks count; after both, the connection takes no other request.
         headers.remove(header::CONTENT_LENGTH);
         keep_alive = false;
     }
@@ -104,7 +104,7 @@ fn read_head(text: Bytes, method: &Method) -> Result<ResponseHead, BadResponse> 
         (false, false, Some(length)) => Framing::Known(length),
         (false, false, None) => Framing::UntilClose,
     };
-    // A body where none may be would be taken for the next answer.
+    // A body that may not be there would be taken for the next answer.
     let has_stray_body =
         bodiless && (chunked || (status == StatusCode::NO_CONTENT && length.unwrap_or(0) > 0));
     keep_alive &= !has_stray_body && !matches!(framing, Framing::UntilClose);

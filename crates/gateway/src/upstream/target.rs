@@ -1,4 +1,4 @@
-//! One target: its address, its idle connections, its passive health.
+//! One target: its address, its idle connections, and whether it has been failing.
 
 use super::connection::UpstreamConnection;
 use base::Clock;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Where a route leads: `http://host[:port][/base]`.
+/// The address of a target: `http://host[:port][/base]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetUrl {
     authority: Authority,
@@ -45,11 +45,12 @@ impl TargetUrl {
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Shorter than servers usually keep an idle connection, so that we seldom meet a stale one.
+/// Shorter than servers usually keep an idle connection, so that few are closed when they are used again.
 const MAX_IDLE: Duration = Duration::from_secs(30);
 const MAX_IDLE_CONNECTIONS: usize = 1024;
 const IDLE_SHARDS: usize = 16;
-/// One refused connection shows that a target is down; an exchange may break for its own reasons.
+/// Broken exchanges in a row after which a target is avoided. One refused connection is enough; an exchange may also break
+/// for reasons of its own.
 const BROKEN_EXCHANGES_TO_BE_DOWN: u32 = 3;
 const MAX_DOWN_MS: i64 = 30_000;
 
@@ -58,7 +59,7 @@ type Idle = Vec<Box<UpstreamConnection>>;
 pub struct Target {
     pub url: TargetUrl,
     busy: AtomicUsize,
-    /// A connection is woken by the thread that opened it, so each thread keeps its own.
+    /// By thread: a connection is woken by the thread that opened it.
     idle: [Mutex<Idle>; IDLE_SHARDS],
     failures: AtomicU32,
     down_until_ms: AtomicI64,
@@ -93,7 +94,7 @@ impl Target {
         self.down_until_ms.load(Ordering::Relaxed) > now_ms
     }
 
-    /// An idle connection, or a new one where there is none or a `fresh` one is wanted.
+    /// Returns an idle connection, or a new one if there is none or a `fresh` one is wanted.
     pub async fn lease(self: &Arc<Self>, fresh: bool) -> std::io::Result<Lease> {
         let target = Busy::new(self.clone());
         if !fresh {
@@ -126,7 +127,7 @@ impl Target {
         }
     }
 
-    /// Closes what has been idle for too long; called now and then.
+    /// Closes connections that have been idle for too long.
     pub fn close_old_connections(&self) {
         for shard in &self.idle {
             let mut idle = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,12 +146,12 @@ impl Target {
         }
     }
 
-    /// A connection that broke, or an answer that did not come.
+    /// Notes that a connection broke, or that an answer did not come.
     pub fn exchange_failed(&self) {
         self.failed(BROKEN_EXCHANGES_TO_BE_DOWN);
     }
 
-    /// Out of the choice for 1 s after `tolerated` failures in a row, twice as long after each further one.
+    /// Avoids the target for 1 s after `tolerated` failures in a row, and twice as long after each further one.
     fn failed(&self, tolerated: u32) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(beyond) = failures.checked_sub(tolerated) {
@@ -187,13 +188,13 @@ impl std::ops::Deref for Busy {
 /// A connection in use.
 pub struct Lease {
     pub target: Busy,
-    /// Boxed: it is large, and moves between the pool and the requests.
+    /// Boxed: it is large, and is moved between the pool and the requests.
     pub connection: Box<UpstreamConnection>,
     pub reused: bool,
 }
 
 impl Lease {
-    /// The exchange is over: the connection may serve another, where it can.
+    /// Puts the connection back after an exchange, if it can carry another one.
     pub fn finish(self) {
         if self.connection.can_be_kept() {
             self.target.put_back(self.connection);

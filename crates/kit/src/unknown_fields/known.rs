@@ -63,7 +63,8 @@ impl KnownFields {
         let mut operations = Vec::new();
         for (path, item) in object(document, "paths") {
             let shared = parameters(document, item);
-            for (method, operation) in item.as_object().into_iter().flatten() {
+            let methods = item.as_object().into_iter().flatten();
+            for (method, operation) in methods.filter(|(_, operation)| !is_handed_on(operation)) {
                 let method = method.to_ascii_uppercase();
                 operations.push(Arc::new(Operation {
                     name: format!("{method} {path}"),
@@ -100,6 +101,11 @@ impl Operation {
         let fits = |part: &String| parts.next().is_some_and(|given| is_parameter(part) || part == given);
         self.path.iter().all(fits) && parts.next().is_none()
     }
+}
+
+/// Tells whether another service answers: with `default`, an operation has any answer at all.
+fn is_handed_on(operation: &Value) -> bool {
+    operation.pointer("/responses/default").is_some()
 }
 
 fn is_parameter(part: &str) -> bool {

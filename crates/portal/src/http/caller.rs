@@ -1,4 +1,4 @@
-//! Who calls: a handler's signature says whom it lets in.
+//! Who calls: extractors by which a handler says which callers it admits.
 
 use super::App;
 use super::sso::SESSION;
@@ -23,13 +23,13 @@ impl FromRequestParts<App> for Caller {
         let Some(verified) = find_caller(headers, &app.tokens, &app.portal_tokens, &app.admins).await? else {
             return of_session(parts, app).await.map(Self);
         };
-        // Those whom the provider has let in as guests are known by name, and not meant.
+        // Guests of the provider have signed in by name: the setting for guests is not for them.
         check_claims(&verified.claims, Route::Build, app.guests)?;
         Ok(Self(verified.claims))
     }
 }
 
-/// Returns who has signed in by the provider. A browser sends the cookie whichever page asks it to.
+/// Returns who has signed in by the provider. A browser sends its cookie also if a page of another site makes the request.
 async fn of_session(parts: &Parts, app: &App) -> Result<Claims, ApiError> {
     let token = cookie(&parts.headers, SESSION);
     let Some((sso, token)) = app.sso.as_ref().zip(token) else {

@@ -1,130 +1,228 @@
-//! Entries of every kind: listed, read, made, changed, removed.
+//! Entries of the kinds that have a list: listed, read, created, changed, deleted.
+//!
+//! A module for each kind has its operations, which differ by their descriptions and their records.
 
 use super::App;
+use super::bodies::{New, Patch};
 use super::caller::{Admin, Caller};
-use crate::kinds::Kind;
-use crate::shelf::{Item, etag};
+use crate::cache::CachedEntry;
+use crate::entry::Entry;
+use crate::records::{Goal, Kind, Page, Task, Tool, Update};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::StatusCode;
 use kit::error::ApiError;
-use kit::headers;
+use kit::etag::{ETag, IfMatch, IfNoneMatch};
+use kit::fields::Whole;
 use kit::page::{self, STREAMED_BYTES};
-use kit::request::{JsonObject, Params, PathId};
-use serde_json::{Value, json};
+use kit::request::{JsonBody, PathId, Query};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
 
-const USUAL: usize = 1_000;
-const MOST: usize = 10_000;
+const DEFAULT_LIMIT: usize = 1_000;
 
-/// The newest first; `after` is the cursor or the id of the last one of the page before.
-pub async fn list(
-    kind: &'static Kind,
-    State(app): State<App>,
-    _: Caller,
-    params: Params,
-    headers: HeaderMap,
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Entries on a page; 1,000 if absent.
+    #[param(inline)]
+    limit: Option<Whole<1, 10_000>>,
+    /// What the `Link` header of the page before has, or the id of its last entry.
+    after: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Deleted {
+    success: bool,
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    id: String,
+}
+
+macro_rules! operations {
+    ($module:ident, $Record:ident, $plural:literal, $one:literal, $id:literal) => {
+        pub mod $module {
+            use super::*;
+
+            type NewRecord = New<$Record>;
+            type RecordPatch = Patch<$Record>;
+
+            #[utoipa::path(get, path = concat!("/api/portal/", $plural),
+                summary = concat!("Lists ", $plural, ", the newest first."),
+                params(ListQuery, IfNoneMatch),
+                responses(
+                    (status = 200, description = "A page.", body = Vec<$Record>, headers(
+                        ("ETag" = String, description = "The version of all entries."),
+                        ("Link" = String, description = "The next page, if there is one."),
+                    )),
+                    (status = 304, description = "The client has this version."),
+                ))]
+            pub async fn list(
+                State(app): State<App>,
+                _: Caller,
+                Query(query): Query<ListQuery>,
+                known: IfNoneMatch,
+            ) -> Result<Response, ApiError> {
+                list_entries(&app, Kind::$Record, query, &known).await
+            }
+
+            #[utoipa::path(post, path = concat!("/api/portal/", $plural),
+                summary = concat!("Creates ", $one, "; for administrators."),
+                request_body = NewRecord,
+                responses(
+                    (status = 201, description = "It was created.", body = $Record,
+                        headers(("ETag" = String, description = "Its version."))),
+                    (status = 409, description = "`CONFLICT`: another page has the slug."),
+                ))]
+            pub async fn create(
+                State(app): State<App>,
+                _: Admin,
+                JsonBody(New(record)): JsonBody<NewRecord>,
+            ) -> Result<Response, ApiError> {
+                create_entry(&app, record.into()).await
+            }
+
+            #[utoipa::path(get, path = concat!("/api/portal/", $plural, "/{id}"),
+                summary = concat!("Returns ", $one, "."),
+                params(("id" = String, Path, description = $id), IfNoneMatch),
+                responses(
+                    (status = 200, body = $Record, headers(("ETag" = String, description = "Its version."))),
+                    (status = 304, description = "The client has this version."),
+                    (status = 404, description = "`NOT_FOUND`: no such entry."),
+                ))]
+            pub async fn read(
+                State(app): State<App>,
+                _: Caller,
+                PathId(id): PathId,
+                known: IfNoneMatch,
+            ) -> Result<Response, ApiError> {
+                read_entry(&app, Kind::$Record, &id, &known).await
+            }
+
+            #[utoipa::path(patch, path = concat!("/api/portal/", $plural, "/{id}"),
+                summary = concat!("Changes ", $one, " by a JSON merge patch; for administrators."),
+                description = "Fields that the patch does not name stay as they are; null takes a value away.",
+                params(("id" = String, Path, description = $id), IfMatch),
+                request_body = RecordPatch,
+                responses(
+                    (status = 200, body = $Record, headers(("ETag" = String, description = "Its version."))),
+                    (status = 404, description = "`NOT_FOUND`: no such entry."),
+                    (status = 409, description = "`CONFLICT`: another page has the slug."),
+                    (status = 412, description = "`PRECONDITION_FAILED`: it has been changed since."),
+                ))]
+            pub async fn patch(
+                State(app): State<App>,
+                _: Admin,
+                PathId(id): PathId,
+                expected: IfMatch,
+                JsonBody(patch): JsonBody<RecordPatch>,
+            ) -> Result<Response, ApiError> {
+                patch_entry(&app, Kind::$Record, &id, &patch.fields, &expected).await
+            }
+
+            #[utoipa::path(delete, path = concat!("/api/portal/", $plural, "/{id}"),
+                summary = concat!("Deletes ", $one, "; for administrators."),
+                params(("id" = String, Path, description = $id), IfMatch),
+                responses(
+                    (status = 200, body = Deleted),
+                    (status = 404, description = "`NOT_FOUND`: no such entry."),
+                    (status = 412, description = "`PRECONDITION_FAILED`: it has been changed since."),
+                ))]
+            pub async fn delete(
+                State(app): State<App>,
+                _: Admin,
+                PathId(id): PathId,
+                expected: IfMatch,
+            ) -> Result<Json<Deleted>, ApiError> {
+                delete_entry(&app, Kind::$Record, &id, &expected).await
+            }
+        }
+    };
+}
+
+operations!(updates, Update, "updates", "an update", "The update's id.");
+operations!(goals, Goal, "goals", "a goal", "The goal's id.");
+operations!(tools, Tool, "tools", "a tool", "The tool's id.");
+operations!(tasks, Task, "tasks", "a task", "The task's id.");
+operations!(pages, Page, "pages", "a page", "The page's id or its slug.");
+
+async fn list_entries(
+    app: &App,
+    kind: Kind,
+    query: ListQuery,
+    known: &IfNoneMatch,
 ) -> Result<Response, ApiError> {
-    let limit = params.number("limit", USUAL, (1, MOST))?;
-    let snapshot = app.shelf.now().await?;
-    let tag = format!("\"r{}\"", snapshot.revision);
-    if is_known(&headers, &tag) {
-        return Ok(tagged(StatusCode::NOT_MODIFIED.into_response(), &tag));
+    let limit = query.limit.map_or(DEFAULT_LIMIT, Whole::size);
+    let snapshot = app.cache.current().await?;
+    let tag = ETag::new(format_args!("r{}", snapshot.revision));
+    if known.has(&tag) {
+        return Ok(tag.not_modified());
     }
-    let all = snapshot.of(kind);
-    let begin = match params.get("after") {
+    let begin = match query.after {
         None => 0,
-        Some(cursor) => snapshot.after(kind, cursor).ok_or_else(|| {
-            let kind = kind.singular;
+        Some(cursor) => snapshot.position_after(kind, &cursor).ok_or_else(|| {
+            let kind = kind.name();
             ApiError::invalid(format!(
                 "`after` is `{cursor}`: neither the id of a {kind} nor what a `Link` header had"
             ))
         })?,
     };
-    let rest = &all[begin..];
-    let fitting = page::fitting(rest.iter().map(|item| item.bytes), limit, STREAMED_BYTES);
-    let items: Vec<Arc<Item>> = rest[..fitting].to_vec();
-    let next = items.last().filter(|_| fitting < rest.len()).map(|last| last.cursor());
-    let rows = stream::iter(items.into_iter().map(Ok::<_, ApiError>));
-    Ok(page::link_next(tagged(page::stream_rows(rows), &tag), &[], limit, next.as_deref()))
+    let rest = &snapshot.of(kind)[begin..];
+    let fitting = page::fitting(rest.iter().map(|cached| cached.bytes), limit, STREAMED_BYTES);
+    let entries: Vec<Arc<CachedEntry>> = rest[..fitting].to_vec();
+    let next = entries.last().filter(|_| fitting < rest.len()).map(|last| last.cursor());
+    let rows = stream::iter(entries.into_iter().map(Ok::<_, ApiError>));
+    Ok(page::link_next(tag.mark(page::stream_rows(rows)), &[], limit, next.as_deref()))
 }
 
-pub async fn get(
-    kind: &'static Kind,
-    State(app): State<App>,
-    _: Caller,
-    PathId(id): PathId,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let snapshot = app.shelf.now().await?;
-    let missing = || ApiError::not_found(format!("no {} `{id}`", kind.singular));
-    let item = snapshot.find(kind, &id).ok_or_else(missing)?;
-    let tag = etag(item.version);
-    if is_known(&headers, &tag) {
-        return Ok(tagged(StatusCode::NOT_MODIFIED.into_response(), &tag));
+async fn read_entry(app: &App, kind: Kind, id: &str, known: &IfNoneMatch) -> Result<Response, ApiError> {
+    let snapshot = app.cache.current().await?;
+    let missing = || ApiError::not_found(format!("no {} `{id}`", kind.name()));
+    let cached = snapshot.find(kind, id).ok_or_else(missing)?;
+    let tag = ETag::new(cached.version);
+    match known.has(&tag) {
+        true => Ok(tag.not_modified()),
+        false => Ok(answer(StatusCode::OK, cached)),
     }
-    Ok(tagged(Json(&item.value).into_response(), &tag))
 }
 
-pub async fn create(
-    kind: &'static Kind,
-    State(app): State<App>,
-    _: Admin,
-    body: JsonObject,
+async fn create_entry(app: &App, entry: Entry) -> Result<Response, ApiError> {
+    let created = app.cache.create(entry).await?;
+    Ok(answer(StatusCode::CREATED, &created))
+}
+
+async fn patch_entry(
+    app: &App,
+    kind: Kind,
+    id: &str,
+    patch: &Map<String, Value>,
+    expected: &IfMatch,
 ) -> Result<Response, ApiError> {
-    let item = app.shelf.create(kind, &body.0).await?;
-    Ok(shown(StatusCode::CREATED, &item))
+    let id = find_id(app, kind, id).await?;
+    let patched = app.cache.patch(kind, &id, patch, expected).await?;
+    Ok(answer(StatusCode::OK, &patched))
 }
 
-pub async fn patch(
-    kind: &'static Kind,
-    State(app): State<App>,
-    _: Admin,
-    PathId(id): PathId,
-    headers: HeaderMap,
-    body: JsonObject,
-) -> Result<Response, ApiError> {
-    let id = id_of(&app, kind, &id).await?;
-    let item = app.shelf.patch(kind, &id, &body.0, headers::text(&headers, header::IF_MATCH)).await?;
-    Ok(shown(StatusCode::OK, &item))
+async fn delete_entry(
+    app: &App,
+    kind: Kind,
+    id: &str,
+    expected: &IfMatch,
+) -> Result<Json<Deleted>, ApiError> {
+    let id = find_id(app, kind, id).await?;
+    app.cache.delete(kind, &id, expected).await?;
+    Ok(Json(Deleted { success: true, id }))
 }
 
-pub async fn remove(
-    kind: &'static Kind,
-    State(app): State<App>,
-    _: Admin,
-    PathId(id): PathId,
-    headers: HeaderMap,
-) -> Result<Json<Value>, ApiError> {
-    let id = id_of(&app, kind, &id).await?;
-    app.shelf.delete(kind, &id, headers::text(&headers, header::IF_MATCH)).await?;
-    Ok(Json(json!({ "success": true, "id": id })))
+/// Returns the id of a page that is named by its slug, and any other text as it is.
+async fn find_id(app: &App, kind: Kind, id: &str) -> Result<String, ApiError> {
+    let snapshot = app.cache.current().await?;
+    Ok(snapshot.find(kind, id).map_or(id, |cached| cached.id()).to_owned())
 }
 
-/// What a page is called by its slug.
-async fn id_of(app: &App, kind: &'static Kind, id: &str) -> Result<String, ApiError> {
-    let snapshot = app.shelf.now().await?;
-    Ok(snapshot.find(kind, id).map_or_else(|| id.to_owned(), |item| item.id.clone()))
-}
-
-fn shown(status: StatusCode, item: &Item) -> Response {
-    tagged((status, Json(&item.value)).into_response(), &etag(item.version))
-}
-
-fn tagged(mut response: Response, tag: &str) -> Response {
-    if let Ok(tag) = HeaderValue::from_str(tag) {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    // A browser may keep it, and has to ask whether it still holds.
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    response
-}
-
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
-    let known = headers::text(headers, header::IF_NONE_MATCH);
-    known.is_some_and(|known| {
-        known.split(',').map(str::trim).any(|known| known.trim_start_matches("W/") == tag || known == "*")
-    })
+fn answer(status: StatusCode, cached: &CachedEntry) -> Response {
+    ETag::new(cached.version).mark((status, Json(cached)).into_response())
 }

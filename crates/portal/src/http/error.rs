@@ -1,23 +1,23 @@
 //! Domain errors as answers.
 
-use crate::shelf::ShelfError;
+use crate::cache::EntryError;
 use http::StatusCode;
 use kit::error::ApiError;
 use store::StoreError;
 
-impl From<ShelfError> for ApiError {
-    fn from(error: ShelfError) -> Self {
+impl From<EntryError> for ApiError {
+    fn from(error: EntryError) -> Self {
         let message = error.to_string();
         match error {
-            ShelfError::NotFound(..) => Self::not_found(message),
-            ShelfError::Invalid(_) => Self::invalid(message),
-            ShelfError::Conflict(_) | ShelfError::Store(StoreError::Conflict { .. }) => {
+            EntryError::NotFound(..) => Self::not_found(message),
+            EntryError::Invalid(_) => Self::invalid(message),
+            EntryError::Conflict(_) | EntryError::Store(StoreError::Conflict { .. }) => {
                 Self::conflict(message)
             }
-            ShelfError::Stale(..) => {
+            EntryError::Stale(..) => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "PRECONDITION_FAILED", message)
             }
-            ShelfError::Store(error) => error.into(),
+            EntryError::Store(error) => error.into(),
         }
     }
 }

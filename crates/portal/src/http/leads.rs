@@ -1,4 +1,4 @@
-//! `/api/leads` and below: handed on to the leads service as it is, so that forms reach it through the gateway.
+//! `/api/leads` and below: handed on to the leads service unchanged, so that forms reach it through the gateway.
 
 use super::App;
 use axum::body::Body;
@@ -9,10 +9,10 @@ use kit::error::ApiError;
 use kit::request::read_whole;
 use kit::serve::{Arrival, VOUCHED, forwarded, sign_forwarded};
 
-/// A form with a few texts; the leads service has a limit of its own.
+/// The longest body. The leads service has a lower limit of its own.
 const MOST_BYTES: usize = 2 << 20;
-/// What is between two neighbours only, or made anew.
-const HOP: [HeaderName; 8] = [
+/// Headers that concern one connection only, or are made anew.
+const HOP_BY_HOP: [HeaderName; 8] = [
     HeaderName::from_static("keep-alive"),
     header::EXPECT,
     header::CONNECTION,
@@ -23,32 +23,53 @@ const HOP: [HeaderName; 8] = [
     header::TRAILER,
 ];
 
+/// Hands a request on to the leads service.
+#[utoipa::path(method(get, post, options), path = "/api/leads", security((), ("bearer" = [])),
+    responses(
+        (status = "default", description = "The answer of the leads service."),
+        (status = 404, description = "`NOT_FOUND`: the portal knows no leads service."),
+        (status = 502, description = "`UPSTREAM_UNAVAILABLE`: the leads service does not answer."),
+        (status = 504, description = "`UPSTREAM_TIMEOUT`: the leads service does not answer in time."),
+    ))]
 pub async fn forward(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let body = read_whole(body, MOST_BYTES).await?;
     check_path(parts.uri.path())?;
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
-    let mut headers = without_hop(&parts.headers);
+    let mut headers = without_hop_by_hop(&parts.headers);
     let arrival = parts.extensions.get::<Arrival>();
     let client = arrival.map(|arrival| forwarded(arrival.client, &parts.headers));
     if let Some(signed) = client.and_then(|client| sign_forwarded(&client, &app.tokens)) {
         headers.insert(VOUCHED, signed);
     }
-    let mut fault = ApiError::not_found("no leads service is known: set LEADS_SERVICE_URL");
+    let mut error = ApiError::not_found("no leads service is known: set LEADS_SERVICE_URL");
     for base in &app.leads {
         let request = app.client.request(parts.method.clone(), format!("{base}{path}"));
         match request.headers(headers.clone()).body(body.clone()).send().await {
-            Ok(answer) => return Ok(handed_back(answer)),
-            // What may have arrived is not sent a second time.
-            Err(error) if !error.is_connect() => return Err(unanswered(error)),
-            Err(error) => fault = unanswered(error),
+            Ok(answer) => return Ok(hand_back(answer)),
+            // A request that may have arrived is not sent a second time.
+            Err(failure) if !failure.is_connect() => return Err(unanswered(failure)),
+            Err(failure) => error = unanswered(failure),
         }
     }
-    Err(fault)
+    Err(error)
 }
 
-fn handed_back(answer: reqwest::Response) -> Response {
-    let (status, headers) = (answer.status(), without_hop(answer.headers()));
+/// Hands a request on to a path of the leads service.
+#[utoipa::path(method(get, post, delete, options), path = "/api/leads/{rest}", security((), ("bearer" = [])),
+    params(("rest" = String, Path, description = "The rest of the path, which may have slashes.")),
+    responses(
+        (status = "default", description = "The answer of the leads service."),
+        (status = 404, description = "`NOT_FOUND`: the portal knows no leads service."),
+        (status = 502, description = "`UPSTREAM_UNAVAILABLE`: the leads service does not answer."),
+        (status = 504, description = "`UPSTREAM_TIMEOUT`: the leads service does not answer in time."),
+    ))]
+pub async fn forward_below(app: State<App>, request: Request) -> Result<Response, ApiError> {
+    forward(app, request).await
+}
+
+fn hand_back(answer: reqwest::Response) -> Response {
+    let (status, headers) = (answer.status(), without_hop_by_hop(answer.headers()));
     let mut response = (status, Body::from_stream(answer.bytes_stream())).into_response();
     *response.headers_mut() = headers;
     response
@@ -63,7 +84,7 @@ fn unanswered(error: reqwest::Error) -> ApiError {
     ApiError::new(status, code, "the leads service does not answer")
 }
 
-/// What leads out of the part that is handed on, however it is written.
+/// Fails if the path leads out of `/api/leads`, however that is written.
 fn check_path(path: &str) -> Result<(), ApiError> {
     let plain = path.to_ascii_lowercase().replace("%2e", ".");
     let leaves = plain.split('/').any(|segment| segment == "." || segment == "..");
@@ -73,8 +94,8 @@ fn check_path(path: &str) -> Result<(), ApiError> {
     }
 }
 
-/// Without what is between two neighbours only: the usual ones, and those that `Connection` names.
-fn without_hop(headers: &HeaderMap) -> HeaderMap {
+/// Returns the headers without those that concern one connection only: the usual ones, and those that `Connection` names.
+fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     let named: Vec<String> = headers
         .get_all(header::CONNECTION)
         .iter()
@@ -83,7 +104,7 @@ fn without_hop(headers: &HeaderMap) -> HeaderMap {
         .map(|name| name.trim().to_ascii_lowercase())
         .collect();
     let stays = |name: &HeaderName| {
-        !HOP.contains(name)
+        !HOP_BY_HOP.contains(name)
             && !name.as_str().starts_with("proxy-")
             && !named.iter().any(|own| own == name.as_str())
     };

@@ -1,4 +1,4 @@
-//! Signing in by a provider, and out: which cookies a browser gets, and where it is sent.
+//! Signing in by a provider, and signing out: which cookies a browser gets, and where it is sent.
 
 use super::App;
 use crate::sso::{ATTEMPT_LASTS, Callback, SESSION_LASTS, Sso, SsoError};
@@ -9,58 +9,104 @@ use http::header::{self, HeaderMap, LOCATION, SET_COOKIE};
 use http::{StatusCode, Uri};
 use kit::error::ApiError;
 use kit::headers::{cookie, is_forwarded_https, is_of_another_site, text};
-use kit::request::Params;
+use kit::request::Query;
 use kit::serve::Arrival;
+use serde::Deserialize;
 use std::time::Duration;
+use utoipa::IntoParams;
 
 pub const SESSION: &str = "portal_session";
-/// Shows that the browser which comes back is the one that was sent away.
+/// The cookie that shows that the browser which comes back is the one that was sent to the provider.
 const BINDING: &str = "portal_sso";
-const USUAL_RETURN: &str = "/kv/";
-const PLACE: &str = "/api/portal/sso";
-/// Where the gateway shows the portal.
+const DEFAULT_RETURN: &str = "/kv/";
+const PATH: &str = "/api/portal/sso";
+/// The prefix under which the gateway has the portal.
 const PREFIX: &str = "/kv";
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginQuery {
+    /// The path of this installation that the browser goes to afterwards; `/kv/` if absent.
+    #[param(example = "/kv/")]
+    return_to: Option<String>,
+}
+
+/// What the provider sends the browser back with.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CallbackQuery {
+    /// What the portal has sent to the provider.
+    state: Option<String>,
+    /// What the provider gives out tokens for.
+    code: Option<String>,
+    /// Why the provider does not sign the user in.
+    error: Option<String>,
+    /// The provider's issuer.
+    iss: Option<String>,
+}
+
+/// Starts a sign-in by the OpenID Connect provider.
+#[utoipa::path(get, path = "/api/portal/sso/login", security(()), params(LoginQuery), responses(
+    (status = 303, description = "To the provider."),
+    (status = 400, description = "`INVALID_REQUEST`: `returnTo` leads elsewhere."),
+    (status = 404, description = "`SSO_NOT_CONFIGURED`: there is no provider."),
+    (status = 429, description = "`TOO_MANY_REQUESTS`: too many sign-ins from this address."),
+    (status = 502, description = "`SSO_PROVIDER_FAILED`: the provider cannot be used at the moment."),
+))]
 pub async fn login(
     State(app): State<App>,
     Extension(arrival): Extension<Arrival>,
     headers: HeaderMap,
-    params: Params,
+    Query(query): Query<LoginQuery>,
 ) -> Result<Response, ApiError> {
     let sso = configured(&app)?;
     let base = base(sso, &headers)?;
-    let return_to = params.get("returnTo").unwrap_or(USUAL_RETURN);
-    let redirect_uri = format!("{base}{PLACE}/callback");
+    let return_to = query.return_to.as_deref().unwrap_or(DEFAULT_RETURN);
+    let redirect_uri = format!("{base}{PATH}/callback");
     let begun = sso.begin(arrival.client, return_to, redirect_uri, cookie(&headers, BINDING)).await;
     let begun = begun.map_err(refused)?;
     let path = base.parse::<Uri>().map(|base| base.path().trim_end_matches('/').to_owned());
-    let path = format!("{}{PLACE}", path.unwrap_or_default());
+    let path = format!("{}{PATH}", path.unwrap_or_default());
     let binding = set_cookie(sso, &base, BINDING, &begun.binding, &path, ATTEMPT_LASTS);
     Ok((StatusCode::SEE_OTHER, [(LOCATION, begun.url), (SET_COOKIE, binding)]).into_response())
 }
 
+/// Ends a sign-in: the provider sends the browser back here.
+#[utoipa::path(get, path = "/api/portal/sso/callback", security(()), params(CallbackQuery), responses(
+    (status = 303, description = "To `returnTo`, with a session."),
+    (status = 400, description = "`SSO_STATE_INVALID` or `SSO_CODE_INVALID`: the sign-in is not known here, or not to the provider."),
+    (status = 403, description = "`SSO_DENIED`, `SSO_TOKEN_INVALID` or `SSO_NOT_ALLOWED`: the user was not signed in."),
+    (status = 404, description = "`SSO_NOT_CONFIGURED`: there is no provider."),
+    (status = 502, description = "`SSO_PROVIDER_FAILED`: the provider cannot be used at the moment."),
+))]
 pub async fn callback(
     State(app): State<App>,
     headers: HeaderMap,
-    params: Params,
+    Query(query): Query<CallbackQuery>,
 ) -> Result<Response, ApiError> {
     let sso = configured(&app)?;
     let callback = Callback {
-        state: params.get("state"),
-        code: params.get("code"),
-        error: params.get("error"),
-        issuer: params.get("iss"),
+        state: query.state.as_deref(),
+        code: query.code.as_deref(),
+        error: query.error.as_deref(),
+        issuer: query.iss.as_deref(),
     };
     let (binding, old) = (cookie(&headers, BINDING), cookie(&headers, SESSION));
     let signed_in = sso.finish(callback, binding, old).await.map_err(refused)?;
     metrics::counter!("portal_sign_ins_total", "outcome" => signed_in.scope).increment(1);
-    tracing::info!(scope = signed_in.scope, "somebody signed in by the provider");
+    tracing::info!(scope = signed_in.scope, "a user signed in by the provider");
     let session = set_cookie(sso, &base(sso, &headers)?, SESSION, &signed_in.token, "/", SESSION_LASTS);
-    let place = location(&signed_in.return_to);
-    Ok((StatusCode::SEE_OTHER, [(LOCATION, place), (SET_COOKIE, session)]).into_response())
+    let location = ascii(&signed_in.return_to);
+    Ok((StatusCode::SEE_OTHER, [(LOCATION, location), (SET_COOKIE, session)]).into_response())
 }
 
-/// Also without a session: whoever asks for it has none afterwards.
+/// Ends the session of the cookie, if there is one.
+#[utoipa::path(post, path = "/api/portal/sso/logout", security(()), responses(
+    (status = 204, description = "The browser has no session."),
+    (status = 403, description = "`FORBIDDEN`: a page of another site asks."),
+    (status = 404, description = "`SSO_NOT_CONFIGURED`: there is no provider."),
+))]
 pub async fn logout(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     let sso = configured(&app)?;
     if is_of_another_site(&headers) {
@@ -80,7 +126,7 @@ fn configured(app: &App) -> Result<&Sso, ApiError> {
     })
 }
 
-/// Where the browser sees the portal, without a last `/`: as set, or as it asked for it.
+/// Returns the address of the portal for the browser, without a last `/`: as set, or as the browser asked for it.
 fn base(sso: &Sso, headers: &HeaderMap) -> Result<String, ApiError> {
     if let Some(base) = &sso.settings.public_url {
         return Ok(base.clone());
@@ -104,8 +150,8 @@ fn set_cookie(sso: &Sso, base: &str, name: &str, value: &str, path: &str, lasts:
     format!("{name}={value}; HttpOnly; SameSite=Lax; Path={path}; Max-Age={}{secure}", lasts.as_secs())
 }
 
-/// A header has letters of ASCII only.
-fn location(path: &str) -> String {
+/// Percent-encodes what is not ASCII, which a header cannot have.
+fn ascii(path: &str) -> String {
     let mut location = String::with_capacity(path.len());
     for byte in path.bytes() {
         match byte.is_ascii_graphic() {
@@ -116,7 +162,7 @@ fn location(path: &str) -> String {
     location
 }
 
-/// Logged here, once; whoever tries to sign in learns what to do, and no more.
+/// Logs why a sign-in was refused. The answer says what the user can do, and no more.
 fn refused(error: SsoError) -> ApiError {
     let (status, code) = match &error {
         SsoError::ReturnTo => (StatusCode::BAD_REQUEST, "INVALID_REQUEST"),
@@ -139,11 +185,11 @@ fn refused(error: SsoError) -> ApiError {
 
 #[cfg(test)]
 mod tests {
-    use super::location;
+    use super::ascii;
 
     #[test]
     fn a_location_is_ascii_and_keeps_what_was_encoded() {
-        assert_eq!(location("/kv/?q=a%20b#c"), "/kv/?q=a%20b#c");
-        assert_eq!(location("/ü b"), "/%C3%BC%20b");
+        assert_eq!(ascii("/kv/?q=a%20b#c"), "/kv/?q=a%20b#c");
+        assert_eq!(ascii("/ü b"), "/%C3%BC%20b");
     }
 }

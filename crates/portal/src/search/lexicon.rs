@@ -1,13 +1,13 @@
-//! The words of all entries, each once: a question is compared with a word once, and not once for every entry that has
-//! it.
+//! The words of all entries, each once: a question is compared with each word once, and not once for every entry that has
+//! the word.
 
-use super::{FIELDS, plain};
-use serde_json::{Map, Value};
+use super::FIELDS;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use words::{for_each_stem, tokens};
 
-/// A word keeps its number, also when the last entry that had it is gone: the next start forgets those.
+/// A word keeps its number, also if no entry has it any more, until the process ends.
 #[derive(Default)]
 pub struct Lexicon {
     known: HashMap<Box<str>, Range<u32>>,
@@ -17,13 +17,13 @@ pub struct Lexicon {
 /// A word of the text with one of its stems.
 pub(super) struct Term {
     pub stem: Box<str>,
-    /// As it stands in the text, in lower case.
+    /// As it is in the text, in lower case.
     pub word: Box<str>,
     pub stem_letters: u32,
     pub letters: u32,
 }
 
-/// The words of an entry by their numbers, with what they are worth there.
+/// The words of an entry by their numbers, with their weights.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms(Box<[(u32, f32)]>);
 
@@ -34,11 +34,12 @@ impl Term {
 }
 
 impl Lexicon {
-    pub fn read(&mut self, value: &Map<String, Value>) -> Terms {
+    /// Reads the texts of an entry, by the names of their fields.
+    pub fn read(&mut self, texts: &[(&'static str, Cow<str>)]) -> Terms {
         let mut terms: Vec<(u32, f32)> = Vec::new();
-        for (name, weight) in FIELDS {
-            let text = value.get(name).map(plain).unwrap_or_default().to_lowercase();
-            for (_, word) in tokens(&text) {
+        for (name, text) in texts {
+            let weight = FIELDS.iter().find(|(own, _)| own == name).map_or(0.0, |(_, weight)| *weight);
+            for (_, word) in tokens(&text.to_lowercase()) {
                 terms.extend(self.numbers(word).map(|number| (number, weight)));
             }
         }
@@ -53,7 +54,7 @@ impl Lexicon {
         Terms(terms.into())
     }
 
-    /// One for each stem of a word.
+    /// Returns a number for each stem of a word.
     fn numbers(&mut self, word: &str) -> Range<u32> {
         if let Some(numbers) = self.known.get(word) {
             return numbers.clone();
@@ -71,7 +72,8 @@ impl Lexicon {
 }
 
 impl Terms {
-    /// How well a word of the question is met, which is as much alike to the words of the lexicon as `alike` says.
+    /// Returns how well the entry matches a word of the question; `alike` has that word's similarity to each word of the
+    /// lexicon.
     pub(super) fn worth(&self, alike: &[f32]) -> f32 {
         self.0.iter().fold(0.0f32, |best, (number, weight)| {
             best.max(weight * alike.get(*number as usize).copied().unwrap_or_default())
@@ -79,7 +81,7 @@ impl Terms {
     }
 }
 
-/// One bit for each letter that occurs: words that differ by a letter differ in two of them at most.
+/// Returns a bit for each letter that occurs: words that differ by one letter differ in at most two bits.
 pub(super) fn letters(word: &str) -> u32 {
     word.bytes().fold(0, |letters, byte| letters | 1 << (byte & 31))
 }

@@ -1,13 +1,13 @@
-//! The OpenID Connect provider: where it asks people, and what it says of them once they come back with a code.
+//! The OpenID Connect provider: where it asks users to sign in, and what it says of a user who comes back with a code.
 //!
-//! What it publishes of itself is read at the first sign-in, again after an hour, and when a token is signed with a key that
-//! was not there before. `id_token` checks what it signs; `transport` reaches it.
+//! Its metadata is read at the first sign-in, again after an hour, and if a token is signed with a key that is not in it.
+//! `id_token` checks what it signs; `transport` reaches it.
 
 mod id_token;
 mod transport;
 
 use super::records::Attempt;
-use super::{Person, SsoError, SsoSettings};
+use super::{ProviderUser, SsoError, SsoSettings};
 use aws_lc_rs::digest::{SHA256, digest};
 use base::Clock;
 use base64::Engine;
@@ -40,7 +40,7 @@ pub struct Provider {
 struct Known {
     metadata: Option<Arc<Metadata>>,
     read_at: i64,
-    /// The last try that came to nothing: requests that waited for it need not try again.
+    /// The last failure and its time: requests that waited for it do not try again.
     failed: Option<(i64, String)>,
 }
 
@@ -95,7 +95,7 @@ impl Provider {
     pub async fn authorize_url(&self, state: &str, attempt: &Attempt) -> Result<String, SsoError> {
         let Published { authorization_endpoint, scopes_supported, .. } =
             &self.metadata(KNOWN_FOR).await?.published;
-        // Some providers say groups only if asked for them, and others refuse scopes that they do not know.
+        // Some providers tell groups only if asked for them, and others refuse scopes that they do not know.
         let asks_groups = scopes_supported.iter().any(|scope| scope == "groups");
         let scope = if asks_groups { "openid email groups" } else { "openid email" };
         let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, attempt.verifier.as_bytes()));
@@ -112,8 +112,8 @@ impl Provider {
         Ok(url.into())
     }
 
-    /// Returns whom the code stands for.
-    pub async fn person(&self, code: &str, attempt: &Attempt) -> Result<Person, SsoError> {
+    /// Returns the user that a code stands for.
+    pub async fn user(&self, code: &str, attempt: &Attempt) -> Result<ProviderUser, SsoError> {
         let mut metadata = self.metadata(KNOWN_FOR).await?;
         let tokens = self.exchange(&metadata, code, attempt).await?;
         let id_token = tokens.id_token.as_deref();
@@ -130,9 +130,9 @@ impl Provider {
         }
         let mut claims = claims.map_err(SsoError::from)?;
         if claims.email.is_none() || claims.groups().is_none() {
-            self.ask_more(&verifier, &metadata, &tokens, &mut claims).await?;
+            self.add_user_info(&verifier, &metadata, &tokens, &mut claims).await?;
         }
-        Ok(Person {
+        Ok(ProviderUser {
             groups: claims.groups().unwrap_or_default(),
             email: claims.email.filter(|_| claims.email_verified == Some(true)),
             subject: claims.sub,
@@ -168,7 +168,7 @@ impl Provider {
             .append_pair("code", code)
             .append_pair("redirect_uri", &attempt.redirect_uri)
             .append_pair("code_verifier", &attempt.verifier);
-        // Without a list, the standard says, it is this one.
+        // By the standard, a provider without a list takes this one.
         let methods = published.token_endpoint_auth_methods_supported.as_ref();
         let takes_basic = methods.is_none_or(|methods| methods.iter().any(|method| method == BASIC));
         match &self.client_secret {
@@ -182,7 +182,7 @@ impl Provider {
     }
 
     /// Asks for what the ID token does not say: many providers say little there.
-    async fn ask_more(
+    async fn add_user_info(
         &self,
         verifier: &Verifier<'_>,
         metadata: &Metadata,

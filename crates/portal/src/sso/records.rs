@@ -1,11 +1,12 @@
-//! Sign-ins under way and sessions, in a namespace of their own. Whoever reads the database can use neither: of what the
-//! browser brings, only hashes are kept.
+//! Sign-ins under way and sessions, in a namespace of their own. A reader of the database can use neither: only hashes are
+//! stored of what the browser brings.
 
 use super::SsoError;
 use base::hex;
 use base::token::Claims;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -16,7 +17,6 @@ pub const ATTEMPT_LASTS: Duration = Duration::from_secs(10 * 60);
 pub const SESSION_LASTS: Duration = Duration::from_secs(8 * 60 * 60);
 
 const NAMESPACE: &str = "PORTAL_SSO";
-const EXPIRES: &str = "expiresAt";
 const PAGE: i64 = 1_000;
 
 /// A sign-in that has begun.
@@ -31,10 +31,31 @@ pub struct Attempt {
     pub return_to: String,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredAttempt {
+    attempt: Attempt,
+    expires_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StoredSession {
+    claims: Claims,
+    expires_at: i64,
+}
+
+/// What both kinds of records have.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Expiry {
+    expires_at: i64,
+}
+
 pub struct Records {
     db: Db,
     namespace: Namespace,
-    /// When what is over was last removed.
+    /// When expired records were last removed.
     swept_at: AtomicI64,
 }
 
@@ -45,10 +66,11 @@ impl Records {
 
     pub async fn keep_attempt(&self, state: &str, attempt: &Attempt) -> Result<(), StoreError> {
         self.sweep().await?;
-        self.put(&attempt_key(state), json!({ "attempt": attempt }), ATTEMPT_LASTS).await
+        let stored = StoredAttempt { attempt: attempt.clone(), expires_at: self.after(ATTEMPT_LASTS) };
+        self.put(&attempt_key(state), &stored).await
     }
 
-    /// Once: a second callback with the same state finds nothing.
+    /// Returns a sign-in and removes it: a second callback with the same state finds nothing.
     pub async fn take_attempt(
         &self,
         state: Option<&str>,
@@ -56,11 +78,10 @@ impl Records {
     ) -> Result<Attempt, SsoError> {
         let state = state.filter(|state| is_secret(state));
         let key = attempt_key(state.ok_or(SsoError::Attempt("there is no `state` of ours"))?);
-        let mut value =
-            self.get(&key).await?.ok_or(SsoError::Attempt("the state is unknown, used or too old"))?;
-        let attempt = serde_json::from_value(value["attempt"].take());
-        let attempt: Attempt = attempt.map_err(|error| corrupt(&key, &error))?;
-        // Not taken from whom it belongs to.
+        let stored: Option<StoredAttempt> = self.get(&key).await?;
+        let StoredAttempt { attempt, .. } =
+            stored.ok_or(SsoError::Attempt("the state is unknown, used or too old"))?;
+        // The browser that it belongs to can still take it.
         if binding.map(hashed).as_ref() != Some(&attempt.binding) {
             return Err(SsoError::Attempt("the state is of another browser"));
         }
@@ -70,7 +91,7 @@ impl Records {
         }
     }
 
-    /// In place of the one that the browser had.
+    /// Stores a session, and ends the one that the browser had.
     pub async fn keep_session(
         &self,
         token: &str,
@@ -80,34 +101,40 @@ impl Records {
         if let Some(old) = old {
             self.end_session(old).await?;
         }
-        self.put(&session_key(token), json!({ "claims": claims }), SESSION_LASTS).await
+        let stored = StoredSession { claims: claims.clone(), expires_at: self.after(SESSION_LASTS) };
+        self.put(&session_key(token), &stored).await
     }
 
     pub async fn session(&self, token: &str) -> Result<Option<Claims>, StoreError> {
         if !is_secret(token) {
             return Ok(None);
         }
-        let key = session_key(token);
-        let Some(mut value) = self.get(&key).await? else { return Ok(None) };
-        serde_json::from_value(value["claims"].take()).map(Some).map_err(|error| corrupt(&key, &error))
+        let stored: Option<StoredSession> = self.get(&session_key(token)).await?;
+        Ok(stored.map(|session| session.claims))
     }
 
     pub async fn end_session(&self, token: &str) -> Result<(), StoreError> {
         self.namespace.delete(&session_key(token), Expect::Any).await.map(drop)
     }
 
-    async fn put(&self, key: &str, mut value: Value, lasts: Duration) -> Result<(), StoreError> {
-        value[EXPIRES] = (self.db.clock().now_ms() + lasts.as_millis() as i64).into();
+    fn after(&self, time: Duration) -> i64 {
+        self.db.clock().now_ms() + time.as_millis() as i64
+    }
+
+    async fn put(&self, key: &str, record: &impl Serialize) -> Result<(), StoreError> {
+        let value = serde_json::to_value(record).map_err(|error| corrupt(key, &error))?;
         self.namespace.put(key, &value, Expect::Any).await.map(drop)
     }
 
-    async fn get(&self, key: &str) -> Result<Option<Value>, StoreError> {
+    /// Reads a record that has not expired.
+    async fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, StoreError> {
         let found = self.namespace.get(key).await?.map(|entry| entry.value);
         let now = self.db.clock().now_ms();
-        Ok(found.filter(|value| !is_over(value, now)))
+        let record = found.filter(|value| !has_expired(value, now)).map(serde_json::from_value);
+        record.transpose().map_err(|error| corrupt(key, &error))
     }
 
-    /// Removes what is over, now and then.
+    /// Removes records that have expired, unless that was done a short time ago.
     async fn sweep(&self) -> Result<(), StoreError> {
         let now = self.db.clock().now_ms();
         let before = self.swept_at.load(Ordering::Relaxed);
@@ -119,11 +146,11 @@ impl Records {
         let mut after: Option<String> = None;
         loop {
             let page = self.namespace.list("", after.as_deref(), PAGE).await?;
-            let over: Vec<&str> =
-                page.iter().filter(|entry| is_over(&entry.value, now)).map(|entry| &*entry.key).collect();
-            if !over.is_empty() {
+            let expired: Vec<&str> =
+                page.iter().filter(|entry| has_expired(&entry.value, now)).map(|entry| &*entry.key).collect();
+            if !expired.is_empty() {
                 let mut tx = self.db.begin().await?;
-                for key in over {
+                for key in expired {
                     self.namespace.delete_in(&mut tx, key, Expect::Any).await?;
                 }
                 tx.commit().await?;
@@ -136,7 +163,7 @@ impl Records {
     }
 }
 
-/// 256 bits as we write them.
+/// Tells whether a text is 256 bits as we write them.
 pub fn is_secret(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -153,8 +180,8 @@ fn session_key(token: &str) -> String {
     format!("session:{}", hashed(token))
 }
 
-fn is_over(value: &Value, now: i64) -> bool {
-    value[EXPIRES].as_i64().is_none_or(|expires| expires <= now)
+fn has_expired(value: &Value, now: i64) -> bool {
+    !Expiry::deserialize(value).is_ok_and(|record| record.expires_at > now)
 }
 
 fn corrupt(key: &str, error: &serde_json::Error) -> StoreError {
@@ -239,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_over_is_removed_and_no_secret_is_kept() {
+    async fn what_has_expired_is_removed_and_no_secret_is_kept() {
         let (records, clock, _folder) = records().await;
         records.keep_session(BINDING, &claims(), None).await.unwrap();
         records.keep_attempt(STATE, &attempt()).await.unwrap();

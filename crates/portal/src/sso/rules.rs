@@ -1,6 +1,6 @@
-//! Who may come in, and as what. Pure: from what the provider says of a person to a scope.
+//! Which users may come in, and with which scope. Pure.
 
-use super::{Person, SsoSettings};
+use super::{ProviderUser, SsoSettings};
 
 pub struct Rules {
     admin_groups: Vec<String>,
@@ -17,13 +17,13 @@ impl Rules {
         }
     }
 
-    pub fn scope(&self, person: &Person) -> Option<&'static str> {
-        let domain =
-            person.email.as_deref().and_then(|email| email.rsplit_once('@')).map(|(_, domain)| domain);
+    /// Returns the scope of a user; none if they may not come in.
+    pub fn scope(&self, user: &ProviderUser) -> Option<&'static str> {
+        let domain = user.email.as_deref().and_then(|email| email.rsplit_once('@')).map(|(_, domain)| domain);
         let is_in = |domains: &[String]| {
             domain.is_some_and(|domain| domains.iter().any(|own| own.eq_ignore_ascii_case(domain)))
         };
-        let is_in_group = person.groups.iter().any(|group| self.admin_groups.contains(group));
+        let is_in_group = user.groups.iter().any(|group| self.admin_groups.contains(group));
         if is_in_group || is_in(&self.admin_domains) {
             return Some("admin");
         }
@@ -40,8 +40,8 @@ mod tests {
         let [admin_groups, admin_domains, guest_domains] = rules.map(owned);
         let rules = Rules { admin_groups, admin_domains, guest_domains };
         let email = email.map(str::to_owned);
-        let person = Person { subject: "1".to_owned(), email, groups: owned(groups) };
-        assert_eq!(rules.scope(&person), expected, "{person:?}");
+        let user = ProviderUser { subject: "1".to_owned(), email, groups: owned(groups) };
+        assert_eq!(rules.scope(&user), expected, "{user:?}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How the provider is reached: never where it redirects to, never for long, never without a limit.
+//! Requests to the provider: redirects are not followed, and time and length of an answer are limited.
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{RequestBuilder, StatusCode, Url};

@@ -1,53 +1,45 @@
-//! What may stand in a field: lines, links, icons, slugs. Pure.
+//! What a line, a link, an icon, a slug and an id are. Pure.
 
 use base::web::{is_link, is_local_path};
-use serde_json::{Value, json};
 
 pub const LONGEST_LINE: usize = 500;
 pub const LONGEST_TEXT: usize = 200_000;
-pub const MOST_LINES: usize = 100;
 const LONGEST_ID: usize = 64;
-/// Of an icon.
-pub const LONGEST_NAME: usize = 64;
+pub const LONGEST_ICON: usize = 64;
 pub const LONGEST_SLUG: usize = 100;
-/// The year 9999.
-pub const LATEST: i64 = 253_402_300_799_999;
 
+/// Tells whether a text is one line that is not too long.
 pub fn is_line(text: &str) -> bool {
     text.chars().count() <= LONGEST_LINE && !text.contains(char::is_control)
 }
 
-pub fn lines(value: &Value) -> Option<Value> {
-    let lines = value.as_array().filter(|lines| lines.len() <= MOST_LINES)?;
-    let lines: Option<Vec<&str>> =
-        lines.iter().map(|line| line.as_str().map(str::trim).filter(|line| is_line(line))).collect();
-    lines.map(|lines| json!(lines))
-}
-
-/// Returns whether a text is a link to the web or to this installation. Every user may click on it, so it has no other
+/// Tells whether a text is a web address or a path of this installation. Every user may click on it, so it has no other
 /// scheme.
 pub fn is_address(text: &str) -> bool {
     is_line(text) && !text.contains([' ', '\\', '"', '<', '>']) && (is_link(text) || is_local_path(text))
 }
 
-/// A name has no sign that makes an address or markup of it.
+/// Tells whether a text is the name of a picture or an `https://` address. A name has no character that makes an address
+/// or markup of it.
 pub fn is_icon(text: &str) -> bool {
-    let is_name = text.chars().count() <= LONGEST_NAME
+    let is_name = text.chars().count() <= LONGEST_ICON
         && !text.contains(|sign: char| sign.is_control() || r#":/\<>"'&"#.contains(sign));
     is_name || (text.starts_with("https://") && is_address(text))
 }
 
+/// Tells whether a text may stand for a page in its address.
 pub fn is_slug(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=LONGEST_SLUG).contains(&text.len()) && text.bytes().all(allowed)
 }
 
+/// Tells whether a text may be the id of an entry.
 pub fn is_id(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=LONGEST_ID).contains(&text.len()) && text.bytes().all(allowed)
 }
 
-/// `Opening hours!` is `opening-hours`. Empty where nothing is left of it.
+/// Makes a slug from a title: `opening-hours` from `Opening hours!`. It is empty if the title has no letters of ASCII.
 pub fn slug_of(title: &str) -> String {
     let words = title.to_lowercase();
     let words = words.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
