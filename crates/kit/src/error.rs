@@ -35,6 +35,15 @@ pub struct ErrorBody {
     pub details: Map<String, Value>,
 }
 
+/// The body of an error that says more: what [`ApiError::with`] adds.
+#[derive(Serialize, ToSchema)]
+pub struct ErrorWith<T> {
+    #[serde(flatten)]
+    pub error: ErrorBody,
+    #[serde(flatten)]
+    pub details: T,
+}
+
 #[derive(Debug)]
 pub struct ApiError {
     status: StatusCode,

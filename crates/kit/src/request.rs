@@ -1,5 +1,10 @@
 //! What workers read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
 
+mod fault;
+mod parameter;
+
+pub use fault::FieldFault;
+
 use crate::error::ApiError;
 use crate::json::{self, JsonFault, MAX_BODY};
 use crate::serve::BodyFault;
@@ -10,8 +15,10 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use parameter::Parameter;
 use serde::Deserializer;
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -83,12 +90,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let JsonObject(fields) = JsonObject::from_request(request, state).await?;
-        from_fields(Value::Object(fields)).map(Self)
+        Ok(Self(from_fields(Value::Object(fields))?))
     }
 }
 
-/// The query string, read into `T`. A parameter without a value counts as absent; of one that is given twice, the last
-/// counts. Errors name the parameter.
+/// The query string, read into `T`. An optional parameter without a value counts as absent; of one that is given twice,
+/// the last counts. Errors name the parameter.
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -106,23 +113,18 @@ pub fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     if last.values().any(|value| value.contains('\0')) {
         return Err(ApiError::invalid("the query string has a NUL character"));
     }
-    let given = last.iter().filter(|(_, value)| !value.is_empty());
-    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish();
-    from_fields(serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes())))
+    let parameters = last.iter().map(|(name, value)| (name.as_ref(), Parameter(value)));
+    let read = serde_path_to_error::deserialize(MapDeserializer::new(parameters));
+    let text_of = |name: &str| last.get(name).map(AsRef::as_ref);
+    Ok(read.map_err(|error| {
+        FieldFault::of(&error.path().to_string(), &error.into_inner().to_string(), text_of)
+    })?)
 }
 
 /// Reads named fields into `T`, with errors that name the field.
-pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, ApiError> {
-    serde_path_to_error::deserialize(fields).map_err(|error| {
-        let path = error.path().to_string();
-        let cause = error.into_inner().to_string();
-        ApiError::invalid(match cause.strip_prefix("missing field ") {
-            Some(name) if path == "." => format!("{name} is missing"),
-            Some(name) => format!("{name} is missing in `{path}`"),
-            None if path == "." => cause,
-            None => format!("`{path}`: {cause}"),
-        })
-    })
+pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, FieldFault> {
+    let read = serde_path_to_error::deserialize(fields);
+    read.map_err(|error| FieldFault::of(&error.path().to_string(), &error.into_inner().to_string(), |_| None))
 }
 
 /// The query string's parameters. Of one that is given twice, the last.
