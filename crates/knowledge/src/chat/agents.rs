@@ -1,7 +1,11 @@
-//! The predefined prompts: what each kind of agent is told about its task. The texts are files under `prompts`.
+//! The kinds of agents, each with its predefined prompt. The prompts are files under `prompts`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The values of `agentType`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Agent {
     #[default]
     RagChat,
@@ -12,10 +16,6 @@ pub enum Agent {
     Coordinator,
     Critic,
 }
-
-#[derive(Debug, thiserror::Error)]
-#[error("unknown `agentType` `{0}`: one of {names}", names = Agent::ALL.map(Agent::name).join(", "))]
-pub struct UnknownAgent(String);
 
 impl Agent {
     pub const ALL: [Self; 7] = [
@@ -28,9 +28,8 @@ impl Agent {
         Self::Critic,
     ];
 
-    pub fn named(name: &str) -> Result<Self, UnknownAgent> {
-        let found = Self::ALL.into_iter().find(|agent| agent.name() == name);
-        found.ok_or_else(|| UnknownAgent(name.to_owned()))
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|agent| agent.name() == name)
     }
 
     pub fn name(self) -> &'static str {

@@ -6,7 +6,7 @@
 use super::{open, owner, records, text};
 use crate::config::Config;
 use futures_util::StreamExt;
-use knowledge::{Answer, Ask, Knowledge, Spoken, Spool, Status, Upload, User, cited};
+use knowledge::{Answer, AnswerPart, Ask, Knowledge, Spool, Status, Upload, User, cited};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -76,10 +76,10 @@ async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) 
 
 /// The answer, and the texts of its sources.
 async fn ask(knowledge: &Knowledge, owner: &User, question: &str) -> Result<(String, Vec<String>), String> {
-    let Answer { sources, mut spoken, .. } = knowledge.chat(owner, Ask::new(question)).await.map_err(text)?;
+    let Answer { sources, mut parts, .. } = knowledge.chat(owner, Ask::new(question)).await.map_err(text)?;
     let mut answer = String::new();
-    while let Some(said) = spoken.next().await {
-        if let Spoken::Text(piece) = said.map_err(text)? {
+    while let Some(part) = parts.next().await {
+        if let AnswerPart::Text(piece) = part.map_err(text)? {
             answer.push_str(&piece);
         }
     }
