@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex};
 
 pub const SERVICES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
-const CHECKED: [&str; 4] = ["gateway", "leads", "portal", "supervisor"];
+const CHECKED: [&str; 5] = SERVICES;
 /// Served beside what the document describes.
 const BESIDE: [&str; 3] = ["/openapi.json", "/docs", "/metrics"];
 
@@ -161,26 +161,22 @@ fn compare(document: &Value, answer: &Answer, path: &str) -> Result<(), String> 
     validate(document, &content["schema"], &body, "body")
 }
 
-/// The item of the path that fits, one with a name before one with a parameter.
+/// The item of the path that fits, one with a name before one with a parameter. A parameter at the end may have slashes
+/// if nothing else fits.
 pub fn find_path<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
-    let is_parameter = |part: &str| part.starts_with('{');
-    let fits = |template: &str| {
-        // The rest of a path may have any number of parts.
-        if let Some(begin) = template.strip_suffix("/{rest}") {
-            return path.strip_prefix(begin).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        }
-        let mut given = path.split('/');
-        let mut parts = template.split('/');
-        let all_fit = parts.by_ref().all(|part| {
-            let given = given.next();
-            given.is_some_and(|given| part == given || is_parameter(part))
-        });
-        all_fit && given.next().is_none()
+    let given: Vec<&str> = path.split('/').collect();
+    let is_parameter = |part: &&str| part.starts_with('{');
+    let key = |template: &str| {
+        let parts: Vec<&str> = template.split('/').collect();
+        let fits = given.len() >= parts.len()
+            && parts.iter().zip(&given).all(|(part, given)| part == given || is_parameter(part));
+        let has_slashes = given.len() > parts.len();
+        let fits = fits && (!has_slashes || parts.last().is_some_and(is_parameter));
+        fits.then(|| (has_slashes, parts.iter().filter(|part| is_parameter(part)).count()))
     };
-    let paths = document["paths"].as_object()?.iter().filter(|(template, _)| fits(template));
-    let best =
-        paths.min_by_key(|(template, _)| template.split('/').filter(|part| is_parameter(part)).count());
-    best.map(|(_, item)| item)
+    let paths = document["paths"].as_object()?.iter();
+    let fitting = paths.filter_map(|(template, item)| Some((key(template)?, item)));
+    fitting.min_by_key(|(key, _)| *key).map(|(_, item)| item)
 }
 
 /// Checks a value against a schema. An object has no fields but those that the schema names.

@@ -220,7 +220,7 @@ fn read<T: DeserializeOwned>(body: &[u8], parts: &Parts) -> Result<T, GatewayErr
     match json::parse(body).map_err(|fault| invalid(fault.to_string()))? {
         Value::Object(fields) => {
             UnknownFields::of_body(&parts.extensions, &fields);
-            from_fields(Value::Object(fields)).map_err(|error| invalid(error.message().to_owned()))
+            from_fields(Value::Object(fields)).map_err(|error| invalid(error.message))
         }
         _ => Err(invalid("the body is not a JSON object".to_owned())),
     }

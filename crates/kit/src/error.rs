@@ -35,6 +35,15 @@ pub struct ErrorBody {
     pub details: Map<String, Value>,
 }
 
+/// The body of an error that says more: what [`ApiError::with`] adds.
+#[derive(Serialize, ToSchema)]
+pub struct ErrorWith<T> {
+    #[serde(flatten)]
+    pub error: ErrorBody,
+    #[serde(flatten)]
+    pub details: T,
+}
+
 /// An error response.
 #[derive(Debug)]
 pub struct ApiError {
@@ -55,12 +64,6 @@ impl ApiError {
         if let Ok(Value::Object(details)) = serde_json::to_value(details) {
             self.details.extend(details);
         }
-        self
-    }
-
-    /// Adds one field to the body.
-    pub fn with_field(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.details.insert(name.to_owned(), value.into());
         self
     }
 

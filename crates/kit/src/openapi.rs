@@ -120,6 +120,9 @@ pub fn complete_with<E: ErrorExample>(mut openapi: OpenApi, description: &Descri
     openapi.components = Some(components.build());
     let requirement = |credential: &Credential| SecurityRequirement::new(credential.name(), [""; 0]);
     openapi.security = Some(description.security.iter().map(requirement).collect());
+    // In a route table, `{*id}` is a parameter that may have slashes.
+    let paths = std::mem::take(&mut openapi.paths.paths).into_iter();
+    openapi.paths.paths = paths.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     for (path, item) in &mut openapi.paths.paths {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(operation_id(method, path));

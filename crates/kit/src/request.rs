@@ -1,5 +1,10 @@
 //! What workers read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
 
+mod fault;
+mod parameter;
+
+pub use fault::FieldFault;
+
 use crate::error::ApiError;
 use crate::json::{self, JsonFault, MAX_BODY};
 use crate::serve::BodyFault;
@@ -10,10 +15,12 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use parameter::Parameter;
 use serde::Deserializer;
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::error::Error;
 
 /// A JSON object of at most 1 MiB, whatever the request says of its type.
@@ -27,14 +34,6 @@ impl<S: Send + Sync> FromRequest<S> for JsonObject {
             Value::Object(object) => Ok(Self(object)),
             _ => Err(ApiError::invalid("the body is not a JSON object")),
         }
-    }
-}
-
-impl JsonObject {
-    /// A field that must be there: a string that is not empty.
-    pub fn required(&self, name: &str) -> Result<&str, ApiError> {
-        let text = self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-        text.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))
     }
 }
 
@@ -83,7 +82,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let JsonObject(fields) = JsonObject::from_request(request, state).await?;
-        from_fields(Value::Object(fields)).map(Self)
+        Ok(Self(from_fields(Value::Object(fields))?))
     }
 }
 
@@ -102,8 +101,8 @@ impl<T: DeserializeOwned, S: Send + Sync> OptionalFromRequest<S> for JsonBody<T>
     }
 }
 
-/// The query string, read into `T`. A parameter without a value counts as absent; of one that is given twice, the last
-/// counts. Errors name the parameter.
+/// The query string, read into `T`. An optional parameter without a value counts as absent; of one that is given twice,
+/// the last counts. Errors name the parameter.
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
@@ -121,64 +120,18 @@ pub fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     if last.values().any(|value| value.contains('\0')) {
         return Err(ApiError::invalid("the query string has a NUL character"));
     }
-    let given = last.iter().filter(|(_, value)| !value.is_empty());
-    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish();
-    from_fields(serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes())))
+    let parameters = last.iter().map(|(name, value)| (name.as_ref(), Parameter(value)));
+    let read = serde_path_to_error::deserialize(MapDeserializer::new(parameters));
+    let text_of = |name: &str| last.get(name).map(AsRef::as_ref);
+    Ok(read.map_err(|error| {
+        FieldFault::of(&error.path().to_string(), &error.into_inner().to_string(), text_of)
+    })?)
 }
 
 /// Reads named fields into `T`, with errors that name the field.
-pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, ApiError> {
-    serde_path_to_error::deserialize(fields).map_err(|error| {
-        let path = error.path().to_string();
-        ApiError::invalid(describe_fault(&path, &error.into_inner().to_string()))
-    })
-}
-
-/// Says what is wrong with the field at `path`. Field types of ours word a cause as what the field is or has.
-fn describe_fault(path: &str, cause: &str) -> String {
-    let is_no_string = cause.starts_with("invalid type: ") && cause.ends_with(", expected a string");
-    let cause = if is_no_string { "is not a string" } else { cause };
-    match cause.strip_prefix("missing field ") {
-        Some(name) if path == "." => format!("{name} is missing"),
-        Some(name) => format!("{name} is missing in `{path}`"),
-        None if path == "." => cause.to_owned(),
-        None if cause.starts_with("is ") || cause.starts_with("has ") => format!("`{path}` {cause}"),
-        None => format!("`{path}`: {cause}"),
-    }
-}
-
-/// The query string's parameters. Of one that is given twice, the last.
-pub struct Params(HashMap<String, String>);
-
-impl<S: Send + Sync> FromRequestParts<S> for Params {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        match axum::extract::Query::<HashMap<String, String>>::try_from_uri(&parts.uri) {
-            Ok(axum::extract::Query(params)) if params.values().any(|value| value.contains('\0')) => {
-                Err(ApiError::invalid("the query string has a NUL character"))
-            }
-            Ok(axum::extract::Query(params)) => Ok(Self(params)),
-            Err(error) => Err(ApiError::invalid(format!("the query string cannot be read: {error}"))),
-        }
-    }
-}
-
-impl Params {
-    /// None where it is absent or empty.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
-    }
-
-    /// A whole number within bounds, or the default where it is absent.
-    pub fn number(&self, name: &str, default: usize, bounds: (usize, usize)) -> Result<usize, ApiError> {
-        let Some(text) = self.0.get(name) else { return Ok(default) };
-        let (least, most) = bounds;
-        let number = text.trim().parse::<f64>().ok().filter(|number| number.fract() == 0.0);
-        let number = number.filter(|number| (least as f64..=most as f64).contains(number));
-        let wrong = || ApiError::invalid(format!("`{name}` is `{text}`: expected {least} to {most}"));
-        number.map(|number| number as usize).ok_or_else(wrong)
-    }
+pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, FieldFault> {
+    let read = serde_path_to_error::deserialize(fields);
+    read.map_err(|error| FieldFault::of(&error.path().to_string(), &error.into_inner().to_string(), |_| None))
 }
 
 /// The one parameter of a path such as `/api/documents/{id}`.

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http::header;
+use serde::Serialize;
 use serde_json::Value;
 use std::convert::Infallible;
 use std::fmt::{Display, Write};
@@ -24,6 +25,10 @@ pub struct Event {
 }
 
 impl Event {
+    pub fn new(id: i64, name: &str, data: impl Serialize) -> Self {
+        Self { id, name: name.to_owned(), data: serde_json::to_value(data).unwrap_or_default() }
+    }
+
     fn to_bytes(&self) -> Bytes {
         let mut text = String::new();
         // JSON has no line breaks of its own.

@@ -1,20 +1,19 @@
-//! Users and their sessions: who somebody is, and how they prove it.
+//! Users, their passwords and their sessions.
 //!
-//! An administrator's account has a record at the gateway too. Every change to an account is made here, to both in one
-//! transaction (`administrators` has what is about administrators alone).
+//! An administrator's account has a record at the gateway too. Every change is made here, to both in one transaction.
+//! `administrators` has what concerns administrators alone.
 
 mod administrators;
 
 pub use administrators::Administrator;
 
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
-use crate::removal;
-use crate::tables;
+use crate::records::User;
+use crate::{removal, tables};
 use administrators::{NewRecord, refuse_the_last};
 use aws_lc_rs::digest;
 use base::{Clock, Random, hex};
 use kit::page::{self, PAGE_BYTES};
-use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::time::Duration;
 use store::admins::{self, Admins, AdminsError, Standing};
@@ -26,44 +25,15 @@ const SHORTEST_PASSWORD: usize = 8;
 const LONGEST_PASSWORD: usize = 1024;
 const LONGEST_NAME: usize = 254;
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct User {
-    pub id: String,
-    pub username: String,
-    pub email: String,
-    pub name: String,
-    pub is_admin: bool,
-    pub goals: String,
-    pub goals_summary: String,
-    pub created_at: i64,
-    pub last_login: i64,
-    /// Of the gateway's record that the password here belongs to; empty if there is none.
-    pub record_generation: String,
-}
-
 impl User {
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "username": self.username,
-            "email": self.email,
-            "name": self.name,
-            "isAdmin": self.is_admin,
-            "goals": self.goals,
-            "goalsSummary": self.goals_summary,
-            "createdAt": self.created_at,
-            "lastLogin": self.last_login,
-        })
-    }
-
-    /// Whether an administrator's password here is the one of the gateway's record. Holds for everybody without a record.
+    /// Returns whether an administrator's password here is the one of the gateway's record; true for users without a record.
     fn is_of(&self, standing: &Standing) -> bool {
         !self.is_admin
             || self.record_generation.is_empty()
             || standing.generation.as_ref() == Some(&self.record_generation)
     }
 
-    /// In lower case, without doubles. An administrator may have no email address.
+    /// Returns the names to sign in with, in lower case and without duplicates. An administrator may have no email address.
     fn login_names(&self) -> Vec<String> {
         let mut names = vec![self.username.to_lowercase(), self.email.to_lowercase()];
         names.retain(|name| !name.is_empty());
@@ -83,7 +53,7 @@ pub enum AccountError {
     )]
     NoDigest,
     #[error("too many failed sign-ins: wait as long as `Retry-After` says")]
-    Throttled { until: i64 },
+    Throttled { wait: Duration },
     #[error("no user `{0}`")]
     NoSuchUser(String),
     #[error("the last administrator cannot be removed: make another one first")]
@@ -122,7 +92,7 @@ impl Accounts {
         Ok(Self { db, clock, random, passwords, admins })
     }
 
-    /// Whether the fields would be accepted, before anything is done with them.
+    /// Checks whether the fields of a new user are acceptable.
     pub fn check(new: &NewUser) -> Result<(), AccountError> {
         if new.name.trim().is_empty() || new.name.len() > LONGEST_NAME {
             return invalid("`name` is missing: 1 to 254 bytes");
@@ -171,7 +141,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// `digest` is what a caller sends. Gives the token of a new session.
+    /// Signs a user in with the digest that the caller sends, and returns the token of a new session.
     pub async fn sign_in(
         &self,
         name: &str,
@@ -208,7 +178,7 @@ impl Accounts {
         let token = self.random.hex::<32>();
         let mut tx = self.db.begin().await?;
         tables::sessions::delete_expired(&mut tx, now).await?;
-        // A session of the old password must not come after the change that ends them all.
+        // A change of the password ends all sessions: none may be added with the old password after that.
         tables::users::lock(&mut tx, &user.id).await?;
         if tables::users::verifier_in(&mut tx, &name).await? != Some(verifier) {
             return Err(AccountError::WrongPassword);
@@ -235,7 +205,7 @@ impl Accounts {
         tx.commit().await
     }
 
-    /// Ends every session of the user, this one included. An administrator's password is the one at the gateway.
+    /// Changes a password and ends every session of the user. An administrator's password is the one of the gateway's record.
     pub async fn change_password(
         &self,
         user: &User,
@@ -264,15 +234,15 @@ impl Accounts {
         tables::users::get(&self.db, id).await
     }
 
-    /// At most `limit` users and at most a page of bytes, the oldest first, after the user `after`; and whether more
-    /// follow. A user's goals may be long.
+    /// Returns at most `limit` users and at most a page of bytes, the oldest first, after the user `after`; and whether
+    /// more follow. A user's goals may be long.
     pub async fn page(&self, after: Option<&str>, limit: usize) -> Result<(Vec<User>, bool), StoreError> {
         let sizes = tables::users::sizes(&self.db, after, limit + 1).await?;
         let fitting = page::fitting(sizes.iter().copied(), limit, PAGE_BYTES);
         Ok((tables::users::page(&self.db, after, fitting).await?, sizes.len() > fitting))
     }
 
-    /// With everything that the user has. Tokens of an administrator are refused from then on.
+    /// Removes a user with everything that they have. Tokens of an administrator are refused from then on.
     pub async fn remove(&self, id: &str) -> Result<(), AccountError> {
         let is_admin = self.get(id).await?.is_some_and(|user| user.is_admin);
         let records = if is_admin { self.record_names().await } else { Vec::new() };
@@ -301,11 +271,14 @@ impl Accounts {
     ) -> Result<Attempt, AccountError> {
         match throttle::count(&self.db, door, name, client).await? {
             Counted::Allowed(attempt) => Ok(attempt),
-            Counted::RefusedUntil(until) => Err(AccountError::Throttled { until }),
+            Counted::RefusedUntil(until) => {
+                let wait = until.saturating_sub(self.clock.now_ms()).max(0).unsigned_abs();
+                Err(AccountError::Throttled { wait: Duration::from_millis(wait) })
+            }
         }
     }
 
-    /// `expected` is the verifier that was checked: two changes at once do not both succeed.
+    /// Sets a password. `expected` is the verifier that was checked, so that of two changes at once only one succeeds.
     async fn set_password(
         &self,
         user: &User,
@@ -337,7 +310,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// One for each name, as it is written.
+    /// Makes a verifier for each login name, in the spelling that the user has.
     async fn verifiers(&self, user: &User, password: &str) -> Result<Vec<(String, String)>, AccountError> {
         let mut verifiers = Vec::new();
         for name in user.login_names() {

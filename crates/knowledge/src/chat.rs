@@ -1,34 +1,34 @@
-//! A question to a grounded answer: search, context, model, citations.
+//! From a question to a grounded answer: search, context, model, citations.
 //!
-//! A model that can write gets the sources whole, as `context` fits them to its window, and answers in its own words.
-//! One that cannot is only a reader: `evidence` finds the sentences that bear on the question, `lens` lays them out as
-//! the agent would, and `grounding` lets pass what the model adds that they bear out. `citations` removes what names
-//! no source. What a request looks like is left to `http`.
+//! A model that can write gets whole sources, which `context` fits to its window, and answers in its own words. A model
+//! that is too small for that (a reader) only adds to quotations: `evidence` finds the sentences that have to do with the
+//! question, `answer_style` lays them out as the agent would, and `grounding` keeps what the model adds if they support it.
+//! `citations` removes citations that name no source. What a request looks like is left to `http`.
 
 mod agents;
+mod answer_style;
 mod citations;
 mod connections;
 mod context;
 mod evidence;
 mod grounding;
-mod lens;
 mod source;
 mod units;
 
 pub use agents::Agent;
 pub use citations::cited;
 pub use context::TooLong;
-pub use source::Source;
+pub use source::{NumberedSource, ShownSource, Source, SourceBody};
 
 use crate::indexes::{IndexError, Indexes};
 use crate::search::{Filters, Question, Search, SearchError};
+use answer_style::AnswerStyle;
 use base::Random;
 use citations::Citations;
-use context::Parts;
+use context::PromptParts;
 use evidence::Sentence;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use grounding::Grounding;
-use lens::Lens;
 use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
 use retrieval::Mode;
 use std::sync::Arc;
@@ -38,47 +38,48 @@ use tokio::sync::Semaphore;
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
 pub const DEFAULT_SOURCES: usize = 5;
 
-/// Tokens of an answer where the request sets none: a reader only adds a sentence.
+/// Tokens of an answer if the request does not limit them. A reader only adds a sentence.
 const READER_ANSWER: usize = 48;
 const WRITER_ANSWER: usize = 1024;
-/// A reader chooses its sources from so many times more passages, by their sentences.
+/// A reader chooses its sources, by their sentences, from so many times as many passages.
 const READER_POOL: usize = 3;
-/// The score of a search from which on a passage has to do with the question. Where a user has few passages, all scores
-/// are low, and a sentence that has this share of the question's words does as well.
-const RELEVANT_SCORE: f32 = 0.15;
+/// The lowest search score of a passage that has to do with the question. If a user has few passages, all scores are low:
+/// then a sentence with this share of the question's words is enough.
+const RELEVANT_SCORE: f64 = 0.15;
 const RELEVANT_SHARE: f32 = 0.4;
 
 const NOTHING_FOUND: &str =
     "I found nothing about this in the documents. Try other words, or add a document that covers it.";
-/// Stands before what a reader says in its own words.
+/// Goes before what a reader adds in its own words.
 const IN_SHORT: &str = "\n\nIn short: ";
 
-/// Which model is to answer.
+/// The model that is to answer.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct ModelChoice {
     pub provider: String,
     pub model: Option<String>,
     pub max_tokens: Option<usize>,
 }
 
+/// A question, with all that the request says about how to answer it.
 #[derive(Clone, Debug)]
 pub struct Ask {
     pub query: String,
     pub agent: Agent,
-    /// Those of the caller; none: a search finds them.
+    /// The sources to answer from; none: a search finds them.
     pub sources: Option<Vec<Source>>,
-    /// Those that are searched, all of them the caller's; empty: all.
+    /// The documents to search, all of them the caller's; empty: all of the caller's.
     pub document_ids: Vec<String>,
-    pub choice: Option<Choice>,
+    pub choice: Option<ModelChoice>,
     /// In place of the agent's prompt.
     pub system_prompt: Option<String>,
     pub temperature: f32,
     pub history: String,
     pub goals: String,
     pub top_k: usize,
-    /// Where the model ends its own words; what is quoted of the sources stays whole.
+    /// Texts at which the model stops. Quotations of sources are not cut.
     pub stop: Vec<String>,
-    /// None: another one each time.
+    /// Random if absent.
     pub seed: Option<u64>,
 }
 
@@ -117,31 +118,32 @@ pub enum ChatFailure {
     Model(#[from] ChatError),
 }
 
+/// A piece of an answer, as it is sent.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Spoken {
+pub enum AnswerPart {
     Text(String),
-    /// The last one.
+    /// The last part.
     End(Usage),
 }
 
-pub type Speech = BoxStream<'static, Result<Spoken, ChatError>>;
+pub type AnswerStream = BoxStream<'static, Result<AnswerPart, ChatError>>;
 
-/// An answer in the making. Dropping it ends the work on it.
+/// An answer that is being written. Dropping it stops the model.
 pub struct Answer {
     pub sources: Vec<Source>,
     pub provider: &'static str,
     pub model: String,
-    pub spoken: Speech,
+    pub parts: AnswerStream,
 }
 
 pub struct Chats {
     providers: Arc<Providers>,
-    /// Answers where a request names no model, or a vendor without its secret.
+    /// Answers if a request names no model, or a vendor that has no key.
     default: Model,
     search: Arc<Search>,
     indexes: Arc<Indexes>,
     random: Random,
-    /// Questions whose sentences are weighed at the same time: more would only hold up searches.
+    /// Limits how many questions have their sentences scored at the same time: more would slow down searches.
     readers: Semaphore,
 }
 
@@ -168,16 +170,16 @@ impl Chats {
 
     pub async fn answer(&self, user_id: &str, mut ask: Ask) -> Result<Answer, ChatFailure> {
         let model = self.model(ask.choice.as_ref())?;
-        // Whoever gives a prompt of their own wants the model's own words.
+        // A caller who sends a prompt wants the model's own words.
         let writes = model.can_write() || ask.system_prompt.is_some();
-        let _turn = if writes { None } else { self.readers.acquire().await.ok() };
+        let _permit = if writes { None } else { self.readers.acquire().await.ok() };
         let (sources, searched) = match ask.sources.take() {
             Some(given) => (given, None),
             None if writes => (self.find_relevant(user_id, &ask).await?, Some(ask.top_k)),
             None => (self.find(user_id, &ask, ask.top_k * READER_POOL).await?, Some(ask.top_k)),
         };
-        let (sources, spoken) = if sources.is_empty() {
-            (sources, said(NOTHING_FOUND.to_owned()))
+        let (sources, parts) = if sources.is_empty() {
+            (sources, fixed_answer(NOTHING_FOUND))
         } else {
             let connections = match ask.agent {
                 Agent::GraphAnalyst => {
@@ -193,21 +195,21 @@ impl Chats {
                 false => self.read(&model, &ask, sources, searched, &connections).await?,
             }
         };
-        Ok(Answer { sources, provider: model.provider(), model: model.model().to_owned(), spoken })
+        Ok(Answer { sources, provider: model.provider(), model: model.model().to_owned(), parts })
     }
 
-    /// A model without sources: what it knows by itself.
-    pub fn converse(&self, model: &Model, chat: llm::Chat) -> Speech {
+    /// Lets a model answer without sources.
+    pub fn converse(&self, model: &Model, chat: llm::Chat) -> AnswerStream {
         let pieces = model.chat(chat).map(|piece| {
             piece.map(|piece| match piece {
-                Piece::Text(text) => Spoken::Text(text),
-                Piece::End(usage) => Spoken::End(usage),
+                Piece::Text(text) => AnswerPart::Text(text),
+                Piece::End(usage) => AnswerPart::End(usage),
             })
         });
         pieces.boxed()
     }
 
-    fn model(&self, choice: Option<&Choice>) -> Result<Model, UnknownProvider> {
+    fn model(&self, choice: Option<&ModelChoice>) -> Result<Model, UnknownProvider> {
         let named = match choice {
             None => None,
             Some(choice) => self.providers.find(&choice.provider, choice.model.as_deref())?,
@@ -218,14 +220,14 @@ impl Chats {
     async fn find(&self, user_id: &str, ask: &Ask, limit: usize) -> Result<Vec<Source>, SearchError> {
         let filters = Filters { document_ids: ask.document_ids.clone(), ..Filters::default() };
         let question = Question { text: ask.query.clone(), mode: Mode::Graph, limit, filters };
-        let found = self.search.ask(user_id, question).await?.found;
-        Ok(found.iter().map(Source::found).collect())
+        let found = self.search.ask(user_id, question).await?.results;
+        Ok(found.into_iter().map(Source::found).collect())
     }
 
-    /// None where they have nothing to do with the question: a model would make something of them.
+    /// Returns no sources if none has to do with the question: a model would invent an answer from them.
     async fn find_relevant(&self, user_id: &str, ask: &Ask) -> Result<Vec<Source>, ChatFailure> {
         let sources = self.find(user_id, ask, ask.top_k).await?;
-        if sources.iter().any(|source| source.score() >= RELEVANT_SCORE) {
+        if sources.iter().any(|source| source.score >= RELEVANT_SCORE) {
             return Ok(sources);
         }
         let question = ask.query.clone();
@@ -235,22 +237,22 @@ impl Chats {
         Ok(looking.await.map_err(|_| StoreError::Stopping)?.unwrap_or_default())
     }
 
-    /// The model answers from whole sources.
+    /// Lets the model answer from whole sources.
     fn write(
         &self,
         model: &Model,
         ask: &Ask,
         sources: Vec<Source>,
         connections: &[String],
-    ) -> Result<(Vec<Source>, Speech), TooLong> {
+    ) -> Result<(Vec<Source>, AnswerStream), TooLong> {
         let answer = answer_tokens(model, ask, WRITER_ANSWER);
-        let context = context::build(model, &parts(ask, connections, answer), sources, None)?;
+        let context = context::build(model, &prompt_parts(ask, connections, answer), sources, None)?;
         let reply = model.chat(self.chat(ask, context.messages, answer));
-        let spoken = formatted(reply, None, Citations::new(context.sources.len()));
-        Ok((context.sources, spoken))
+        let parts = format_reply(reply, None, Citations::new(context.sources.len()));
+        Ok((context.sources, parts))
     }
 
-    /// The sources' own sentences answer, and the model adds to them what they bear out.
+    /// Answers with sentences of the sources. The model adds what they support.
     async fn read(
         &self,
         model: &Model,
@@ -258,36 +260,37 @@ impl Chats {
         sources: Vec<Source>,
         searched: Option<usize>,
         connections: &[String],
-    ) -> Result<(Vec<Source>, Speech), ChatFailure> {
-        let lens = Lens::of(ask.agent);
-        let evidence = self.evidence(&ask.query, &sources, lens).await?;
-        // What the caller gives is to be answered from, whatever the question.
+    ) -> Result<(Vec<Source>, AnswerStream), ChatFailure> {
+        let style = AnswerStyle::of(ask.agent);
+        let evidence = self.evidence(&ask.query, &sources, style).await?;
+        // Sources that the caller gives are used whatever the question is.
         if searched.is_some() && !evidence::bears_on_question(&evidence) {
-            return Ok((Vec::new(), said(NOTHING_FOUND.to_owned())));
+            return Ok((Vec::new(), fixed_answer(NOTHING_FOUND)));
         }
         let (sources, evidence) = evidence::best_sources(sources, evidence, searched.unwrap_or(usize::MAX));
-        let chosen = lens.choose(&evidence);
-        let quoted = lens.lay_out(&sources, &chosen, connections);
-        let Some(best) = evidence::outstanding(&chosen) else { return Ok((sources, said(quoted))) };
+        let chosen = style.choose(&evidence);
+        let quoted = style.lay_out(&sources, &chosen, connections);
+        let Some(best) = evidence::outstanding(&chosen) else { return Ok((sources, fixed_answer(quoted))) };
         let grounding = Grounding::new(&ask.query, &sources, best, IN_SHORT);
         let answer = answer_tokens(model, ask, READER_ANSWER);
-        let context = context::build(model, &parts(ask, connections, answer), sources.clone(), Some(best))?;
+        let context =
+            context::build(model, &prompt_parts(ask, connections, answer), sources.clone(), Some(best))?;
         let reply = model.chat(self.chat(ask, context.messages, answer));
-        let added = formatted(reply, Some(grounding), Citations::new(sources.len())).map(or_silence);
-        let first = stream::iter([Ok(Spoken::Text(quoted))]);
+        let added = format_reply(reply, Some(grounding), Citations::new(sources.len())).map(end_on_error);
+        let first = stream::iter([Ok(AnswerPart::Text(quoted))]);
         Ok((sources, first.chain(added).boxed()))
     }
 
-    /// The sentences of the sources, weighed by words and by meaning.
+    /// Finds the sentences of the sources and scores them by words and by meaning.
     async fn evidence(
         &self,
         query: &str,
         sources: &[Source],
-        lens: Lens,
+        style: AnswerStyle,
     ) -> Result<Vec<Sentence>, ChatFailure> {
         let (question, texts) = (query.to_owned(), sources.to_vec());
         // Sources that the caller gives may be long.
-        let reading = tokio::task::spawn_blocking(move || evidence::promising(&question, &texts, &lens));
+        let reading = tokio::task::spawn_blocking(move || evidence::promising(&question, &texts, &style));
         let mut evidence = reading.await.map_err(|_| StoreError::Stopping)?;
         let mut texts = evidence::embedded(sources, &evidence);
         texts.push(query.to_owned());
@@ -319,8 +322,8 @@ fn answer_tokens(model: &Model, ask: &Ask, default: usize) -> usize {
     asked.unwrap_or(default).min(model.window() / 2)
 }
 
-fn parts<'a>(ask: &'a Ask, connections: &'a [String], answer: usize) -> Parts<'a> {
-    Parts {
+fn prompt_parts<'a>(ask: &'a Ask, connections: &'a [String], answer: usize) -> PromptParts<'a> {
+    PromptParts {
         task: ask.system_prompt.as_deref().unwrap_or(ask.agent.prompt()),
         question: &ask.query,
         connections,
@@ -330,21 +333,21 @@ fn parts<'a>(ask: &'a Ask, connections: &'a [String], answer: usize) -> Parts<'a
     }
 }
 
-/// Without a model.
-fn said(text: String) -> Speech {
-    stream::iter([Ok(Spoken::Text(text)), Ok(Spoken::End(Usage::default()))]).boxed()
+/// Answers without a model.
+fn fixed_answer(text: impl Into<String>) -> AnswerStream {
+    stream::iter([Ok(AnswerPart::Text(text.into())), Ok(AnswerPart::End(Usage::default()))]).boxed()
 }
 
-/// Where the sources' sentences answer, a model that fails is not missed.
-fn or_silence(spoken: Result<Spoken, ChatError>) -> Result<Spoken, ChatError> {
-    spoken.or_else(|error| {
+/// Ends the answer if the model fails: the quoted sentences are an answer by themselves.
+fn end_on_error(part: Result<AnswerPart, ChatError>) -> Result<AnswerPart, ChatError> {
+    part.or_else(|error| {
         tracing::debug!(%error, "nothing is added to the sources");
-        Ok(Spoken::End(Usage::default()))
+        Ok(AnswerPart::End(Usage::default()))
     })
 }
 
-/// What the model says, as it is shown.
-fn formatted(reply: llm::Reply, grounding: Option<Grounding>, citations: Citations) -> Speech {
+/// Turns the model's reply into an answer: only supported sentences, if there is a `grounding`, and valid citations.
+fn format_reply(reply: llm::Reply, grounding: Option<Grounding>, citations: Citations) -> AnswerStream {
     let start = Some((reply, grounding, citations));
     let steps = stream::unfold(start, |state| async {
         let (mut reply, mut grounding, mut citations) = state?;
@@ -355,24 +358,24 @@ fn formatted(reply: llm::Reply, grounding: Option<Grounding>, citations: Citatio
                     Some(grounding) => grounding.push(&text),
                     None => text,
                 };
-                (vec![Ok(Spoken::Text(citations.push(&text)))], Some((reply, grounding, citations)))
+                (vec![Ok(AnswerPart::Text(citations.push(&text)))], Some((reply, grounding, citations)))
             }
             Ok(Piece::End(mut usage)) => {
                 let rest = match grounding {
                     Some(grounding) => {
                         let rest = grounding.finish(usage.cut_off);
-                        // Only whole sentences pass, so what is shown is not cut off.
+                        // Only whole sentences are kept, so the answer is not cut off.
                         usage.cut_off = false;
                         rest
                     }
                     None => String::new(),
                 };
                 let text = citations.push(&rest) + &citations.finish();
-                (vec![Ok(Spoken::Text(text)), Ok(Spoken::End(usage))], None)
+                (vec![Ok(AnswerPart::Text(text)), Ok(AnswerPart::End(usage))], None)
             }
         })
     });
-    let is_silence =
-        |item: &Result<Spoken, ChatError>| matches!(item, Ok(Spoken::Text(text)) if text.is_empty());
-    steps.flat_map(stream::iter).filter(move |item| std::future::ready(!is_silence(item))).boxed()
+    let is_empty =
+        |item: &Result<AnswerPart, ChatError>| matches!(item, Ok(AnswerPart::Text(text)) if text.is_empty());
+    steps.flat_map(stream::iter).filter(move |item| std::future::ready(!is_empty(item))).boxed()
 }

@@ -1,4 +1,4 @@
-//! The front door: every route of the service, and which file answers it.
+//! Every route of the service, and which file answers it.
 
 mod auth;
 mod caller;
@@ -6,6 +6,7 @@ mod chat;
 mod documents;
 mod error;
 mod events;
+mod fields;
 mod form;
 mod graph;
 mod ingest;
@@ -19,45 +20,59 @@ mod signup;
 mod streams;
 mod users;
 
-use crate::{Inner, OPENAPI};
-use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{any, delete, get, post};
-use kit::health::{Health, Reader};
-use kit::serve::{AxumHandler, Door, keep_private};
+use crate::Inner;
+use axum::middleware::from_fn_with_state;
+use axum::routing::any;
+use kit::health::Health;
+use kit::openapi::{self, Credential, Description};
+use kit::serve::{AxumHandler, Door};
 use std::sync::Arc;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt};
+use utoipa_axum::routes;
 
 pub type App = Arc<Inner>;
 
-pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
-    let routes = Router::new()
-        .route("/", get(root::describe))
-        .route("/api/health", get(root::health))
-        .route("/api/auth/login", post(auth::login))
-        .route("/api/auth/logout", post(auth::logout))
-        .route("/api/auth/password", post(auth::change_password))
-        .route("/api/auth/me", get(auth::me))
-        .route("/api/signup", post(signup::signup))
-        .route("/api/users", get(users::list))
-        .route("/api/users/{id}", delete(users::remove))
-        .route("/api/ingest", post(ingest::ingest))
-        .route("/api/documents", get(documents::list))
-        .route("/api/documents/reindex", post(documents::reindex))
-        .route("/api/documents/purge-errors", delete(documents::purge_errors))
-        .route("/api/documents/events", get(events::follow))
-        .route("/api/documents/{id}", get(documents::get).delete(documents::remove))
-        .route("/api/documents/{id}/content", get(documents::content))
-        .route("/api/search", get(search::search))
-        .route("/api/graph", get(graph::graph))
-        .route("/api/chat", post(chat::chat))
-        .route("/v1/models", get(openai::list_models).fallback(openai::wrong_method))
-        .route("/v1/models/{*id}", get(openai::get_model).fallback(openai::wrong_method))
-        .route("/v1/chat/completions", post(openai::complete).fallback(openai::wrong_method))
+const DESCRIPTION: Description = Description {
+    title: "Stoa knowledge",
+    text: "Accounts, documents, search, the knowledge graph and chat. Every answer carries `X-Request-Id`; fields and \
+           parameters of a request that are not known here are named in `X-Unknown-Fields`.",
+    security: &[Credential::Cookie(caller::COOKIE), Credential::Bearer, Credential::ApiKey("X-Api-Key")],
+};
+
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(root::describe))
+        .routes(routes!(root::health))
+        .routes(routes!(auth::login))
+        .routes(routes!(auth::logout))
+        .routes(routes!(auth::change_password))
+        .routes(routes!(auth::me))
+        .routes(routes!(signup::signup))
+        .routes(routes!(users::list))
+        .routes(routes!(users::remove))
+        .routes(routes!(ingest::ingest))
+        .routes(routes!(documents::list))
+        .routes(routes!(documents::reindex))
+        .routes(routes!(documents::purge_errors))
+        .routes(routes!(events::follow))
+        .routes(routes!(documents::get, documents::remove))
+        .routes(routes!(documents::content))
+        .routes(routes!(search::search))
+        .routes(routes!(graph::graph))
+        .routes(routes!(chat::chat))
+        .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
+        .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))
+        .routes(routes!(openai::complete).map(|methods| methods.fallback(openai::wrong_method)))
         .route("/v1/{*path}", any(openai::unknown_path))
-        .route("/mcp", post(mcp::serve))
-        .layer(from_fn_with_state(app.clone(), streams::end_with_caller))
-        .with_state(app)
-        .merge(health.routes(Reader::Public).split_for_parts().0)
-        .layer(map_response(keep_private));
-    AxumHandler::new(routes, door).naming_unknown_fields(&serde_json::from_str(OPENAPI).unwrap_or_default())
+        .routes(routes!(mcp::serve))
+}
+
+pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {
+    let routes = routes().layer(from_fn_with_state(app.clone(), streams::end_with_caller)).with_state(app);
+    openapi::handler(routes, &DESCRIPTION, health, door)
+}
+
+/// Returns the service's interface, as OpenAPI.
+pub fn openapi() -> String {
+    openapi::document(routes(), &DESCRIPTION).to_string()
 }

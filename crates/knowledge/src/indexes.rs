@@ -1,10 +1,10 @@
 //! Each user's passages and graph in memory: a cache of the database, brought up to date before every search.
 //!
-//! Every change to a user's documents raises the user's revision in the transaction that makes it. A search first
-//! asks for the revision, and waits until the documents that have changed since are read (`load`). A graph is built anew
-//! (`build`) while the last one is shown. Both are tasks of the process (`task`): a request that has waited long enough is told to
-//! come back, and finds more of it done. They read in short statements (`changes`) over connections of their own.
-//! `owner` is what one user has, `cache` decides who stays in memory.
+//! Every change to a user's documents raises the user's revision in the same transaction. A search first reads the
+//! revision, and waits until the documents that have changed since are loaded (`load`). While a graph is rebuilt (`build`),
+//! the last one is shown. Both are tasks of the process (`task`): a request that has waited too long gets an error and may
+//! retry while the task goes on. They read in short statements (`changes`) over connections of their own. `owner` is what
+//! one user has in memory, `cache` decides which users stay there.
 
 mod build;
 mod cache;
@@ -26,23 +26,24 @@ use task::Running;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
-/// Large loads and builds at the same time; further ones wait in their order.
+/// Large loads and builds that run at the same time; further ones queue.
 const LARGE_AT_ONCE: usize = 2;
-/// More passages are a large load. Fewer take milliseconds, and do not wait for their turn.
+/// A load of more passages is large. Fewer passages take milliseconds, and need no permit.
 const LARGE: u64 = 1_000;
-/// What a passage takes in an index besides its vector, and in a graph while that is built: about, to make room beforehand.
+/// About how many bytes a passage takes in an index besides its vector, and in a graph while it is built; reserved
+/// beforehand.
 const TEXT_BYTES_PER_PASSAGE: u64 = 2_000;
 const GRAPH_BYTES_PER_PASSAGE: u64 = 4_000;
-/// How long a request waits for a new graph before it is shown the last one.
+/// How long a request waits for a new graph before it gets the last one.
 const NEW_GRAPH_PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 pub struct IndexSettings {
     /// Bytes that the indexes and graphs of all users may take together.
     pub memory: u64,
-    /// Those that were not used for so long go.
+    /// Those that were not used for so long are evicted.
     pub idle: Duration,
-    /// How long a request waits for one that is being read.
+    /// How long a request waits for an index that is being loaded.
     pub patience: Duration,
 }
 
@@ -58,7 +59,7 @@ pub enum IndexError {
     Store(#[from] StoreError),
 }
 
-/// A graph as it is shown.
+/// A graph, as answers show it.
 pub struct ShownGraph {
     pub graph: Arc<Graph>,
     /// Changes up to this revision are in it.
@@ -69,23 +70,23 @@ pub struct ShownGraph {
 
 pub struct Indexes {
     db: Db,
-    /// The encoder that searches; vectors of another are never compared with its own.
+    /// The encoder that embeds questions; vectors of another encoder are never compared with its own.
     encoder: Option<String>,
     settings: IndexSettings,
     cache: Cache,
     large: Semaphore,
 }
 
-/// The right to read much, and the room for it.
-struct Turn<'a> {
+/// The permit to read many passages, and the memory that is reserved for them.
+struct LoadPermit<'a> {
     cache: &'a Cache,
     owner: &'a Owner,
     large: Option<(SemaphorePermit<'a>, Reservation<'a>)>,
 }
 
-impl Turn<'_> {
-    /// It was used for so long.
-    fn end(self, took: Duration) {
+impl LoadPermit<'_> {
+    /// Returns the permit after a load that took so long.
+    fn release(self, took: Duration) {
         if self.large.is_some() {
             self.cache.protect(self.owner, took);
         }
@@ -99,8 +100,8 @@ impl Indexes {
         Self { db, encoder, settings, cache, large: Semaphore::new(LARGE_AT_ONCE) }
     }
 
-    /// Runs `search` on what the user has now, in a thread of its own: a large index takes milliseconds. None where the user has
-    /// no documents.
+    /// Runs `search` on the user's current index, in a thread of its own because a large index takes milliseconds. Returns
+    /// none if the user has no documents.
     pub async fn with<T: Send + 'static>(
         self: &Arc<Self>,
         user_id: &str,
@@ -112,14 +113,14 @@ impl Indexes {
         Ok(Some(searching.await.map_err(|_| StoreError::Stopping)?))
     }
 
-    /// The owner, with an index of at least this revision. None where the user is gone or never had a document.
+    /// Returns the owner with an index of at least this revision; none if the user was removed or never had a document.
     async fn loaded(self: &Arc<Self>, user_id: &str, wanted: i64) -> Result<Option<Arc<Owner>>, IndexError> {
         if wanted == 0 {
             return Ok(None);
         }
         let owner = self.cache.owner(user_id);
         let deadline = Instant::now() + self.settings.patience;
-        // The first may join a task that began before the change; the second cannot.
+        // The first attempt may join a task that began before the change; the second cannot.
         for _ in 0..2 {
             if owner.revision() >= wanted {
                 return Ok(Some(owner));
@@ -130,7 +131,7 @@ impl Indexes {
         Ok(Some(owner).filter(|owner| owner.revision() >= wanted))
     }
 
-    /// The graph of all that the user's passages name. If building it takes long, the last one.
+    /// Returns the graph of all that the user's passages name; the last one if building it takes long.
     pub async fn graph(self: &Arc<Self>, user_id: &str) -> Result<ShownGraph, IndexError> {
         let wanted = tables::documents::last_indexed(&self.db, user_id).await?;
         if wanted == 0 {
@@ -141,7 +142,7 @@ impl Indexes {
         let patience = if is_first { self.settings.patience } else { NEW_GRAPH_PATIENCE };
         let deadline = Instant::now() + patience.min(self.settings.patience);
         let mut waited = Ok(());
-        // The first may join a build that began before the change; the second cannot.
+        // The first attempt may join a build that began before the change; the second cannot.
         for _ in 0..2 {
             if let Some(built) = owner.graph().filter(|built| built.revision >= wanted) {
                 return Ok(ShownGraph { graph: built.graph, revision: built.revision, is_outdated: false });
@@ -160,15 +161,20 @@ impl Indexes {
         Ok(ShownGraph { graph, revision, is_outdated: revision < wanted })
     }
 
-    /// Waits until so many passages may be read, and there is room for what becomes of them.
-    async fn turn<'a>(&'a self, owner: &'a Owner, passages: u64, bytes: u64) -> Result<Turn<'a>, StoreError> {
+    /// Waits until so many passages may be read and the memory for them is free.
+    async fn acquire<'a>(
+        &'a self,
+        owner: &'a Owner,
+        passages: u64,
+        bytes: u64,
+    ) -> Result<LoadPermit<'a>, StoreError> {
         let large = if passages > LARGE {
             let permit = self.large.acquire().await.map_err(|_| StoreError::Stopping)?;
-            Some((permit, self.cache.make_room(owner, bytes).await))
+            Some((permit, self.cache.reserve(owner, bytes).await))
         } else {
             None
         };
-        Ok(Turn { cache: &self.cache, owner, large })
+        Ok(LoadPermit { cache: &self.cache, owner, large })
     }
 
     fn bytes_per_passage(&self) -> u64 {
@@ -176,7 +182,7 @@ impl Indexes {
         TEXT_BYTES_PER_PASSAGE + 5 * self.cache.dimension() as u64
     }
 
-    /// Evicts those that are not used any more, for as long as the process runs.
+    /// Evicts indexes that are not used any more, as long as the process runs.
     pub async fn evict_idle(&self) {
         let pause = (self.settings.idle / 4).clamp(Duration::from_millis(100), Duration::from_secs(60));
         loop {

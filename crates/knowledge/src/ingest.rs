@@ -1,7 +1,7 @@
 //! From an upload to a searchable document.
 //!
 //! `submit` stores the file and, in one transaction, the document with its job. The job runs the `pipeline` and ends
-//! with one transaction that makes all of the document visible. Killed anywhere, it starts again from the stored file.
+//! with one transaction that makes all of the document visible. If it is killed, it starts again from the stored file.
 
 mod pipeline;
 mod progress;
@@ -11,30 +11,29 @@ mod worker;
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use worker::worker;
 
-use crate::accounts::User;
-use crate::documents::{Document, Metadata, Status, topic};
+use crate::jobs::{INGEST, IngestPayload, new_job};
+use crate::records::{Document, Metadata, Status, User, documents_topic};
 use crate::{removal, tables};
 use base::{Clock, Random};
 use extract::Extractor;
 use inference::Engine;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use store::jobs::{self, Cancel, NewJob};
 use store::{BlobError, Blobs, Db, StoreError};
-use strum::EnumString;
 use tokio::sync::Semaphore;
+use utoipa::ToSchema;
 
-const JOB: &str = "ingest";
-/// A process may die of something else many times while it has a document in hand. What the files themselves could do
-/// happens in children.
+/// How often a process may die while it indexes a document. Files are read in child processes, so it is hardly ever the
+/// file's fault.
 const MOST_DEATHS: i64 = 100;
-/// For the case that a wake-up is lost.
+/// In case a notification is lost.
 const FALLBACK_POLL: Duration = Duration::from_secs(2);
-/// A file that no document has is removed after this long, and a second more for each of so many bytes.
+/// A file without a document is removed after this time, plus a second for each of so many bytes.
 const STORING_TAKES: Duration = Duration::from_secs(20);
 const SLOWEST_STORE: u64 = 1 << 20;
-/// How much of files may be in memory at a time.
+/// Bytes of files that may be in memory at the same time.
 const MEMORY_FOR_FILES: usize = 128 << 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -51,24 +50,18 @@ pub enum IngestError {
     Spool(std::io::Error),
 }
 
-/// What becomes of a file whose content a document of the same user already has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString)]
-#[strum(serialize_all = "lowercase")]
+/// What happens to a file if a document of the same user has the same content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Duplicates {
-    /// That document stands for it.
+    /// That document is used for it, and the file is not stored.
     #[default]
     Reuse,
     /// It becomes a document of its own.
     Keep,
 }
 
-impl Duplicates {
-    pub fn parse(text: &str) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
-/// The document of a file that was taken.
+/// The document of a file that was submitted.
 pub struct Submitted {
     pub document: Document,
     /// Whether it had the same content before.
@@ -83,7 +76,7 @@ pub struct Ingest {
     random: Random,
     engine: Option<Arc<Engine>>,
     extractor: Arc<Extractor>,
-    /// Bytes of files that may be taken into memory.
+    /// A permit for each byte of a file in memory.
     memory: Arc<Semaphore>,
 }
 
@@ -100,8 +93,8 @@ impl Ingest {
         Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory }
     }
 
-    /// Stores the file and remembers what is to be done with it. The document is `processing` then, and durable. If
-    /// another document stands for the file, nothing is stored and its metadata stays as it is.
+    /// Stores the file, and adds the document with its job. The document is `processing` then, and durable. If another
+    /// document has the same content and is reused, nothing is stored and its metadata stays as it is.
     pub async fn submit(
         &self,
         owner: &User,
@@ -139,19 +132,19 @@ impl Ingest {
         };
         let discard = self.intend_to_store(&document).await?;
         let stored = self.store(&document, upload.spool).await;
-        let remembered = match stored {
-            Ok(()) => self.remember(&mut document, discard, duplicates).await,
+        let added = match stored {
+            Ok(()) => self.add(&mut document, discard, duplicates).await,
             Err(error) => Err(error),
         };
-        match remembered {
+        match added {
             Ok(None) => Ok(Submitted { document, is_duplicate: false }),
             Ok(Some(original)) => {
-                // The job would do it as well, but later.
+                // The job would do this too, but later.
                 let _ = self.blobs.delete(&document.object_key).await;
                 Ok(Submitted { document: original, is_duplicate: true })
             }
-            // A commit may have succeeded and only its answer been lost: what becomes of the file, the job decides.
-            // Nor does it help to ask a store that has just failed.
+            // The commit may have succeeded although its answer was lost, so the job decides whether the file is removed.
+            // A store that has just failed is not asked either.
             Err(error @ (IngestError::Store(_) | IngestError::Blob(_))) => Err(error),
             Err(error) => {
                 let _ = self.blobs.delete(&document.object_key).await;
@@ -160,7 +153,7 @@ impl Ingest {
         }
     }
 
-    /// Should we die between storing the file and remembering the document, this job removes the file.
+    /// Enqueues a job that removes the file if the process dies before the document is added.
     async fn intend_to_store(&self, document: &Document) -> Result<i64, IngestError> {
         let seconds = document.size.unsigned_abs() / SLOWEST_STORE;
         let patience = STORING_TAKES + Duration::from_secs(seconds);
@@ -179,8 +172,9 @@ impl Ingest {
         Ok(())
     }
 
-    /// Returns the document that the same content has meanwhile become; nothing is remembered then.
-    async fn remember(
+    /// Adds the document with its job. If another request has added the same content meanwhile, returns that document
+    /// instead.
+    async fn add(
         &self,
         document: &mut Document,
         discard: i64,
@@ -204,12 +198,12 @@ impl Ingest {
         document.job_id = Some(job);
         document.revision = revision;
         tables::documents::insert(&mut tx, document, revision).await?;
-        tx.wake(&topic(&document.user_id));
+        tx.wake(&documents_topic(&document.user_id));
         tx.commit().await?;
         Ok(None)
     }
 
-    /// Runs every document of a user again that is not being worked on, from its stored file. Returned are their ids.
+    /// Submits every document of a user again that is not being processed, and returns their ids.
     pub async fn resubmit_all(&self, user_id: &str) -> Result<Vec<String>, StoreError> {
         let all = tables::documents::of_user(&self.db, user_id).await?;
         let mut resubmitted = Vec::new();
@@ -219,19 +213,19 @@ impl Ingest {
             let waiting = tables::documents::count_processing(&mut tx, user_id).await?;
             let job = jobs::enqueue(&mut tx, job_for(document, waiting)).await?;
             if !tables::documents::set_processing(&mut tx, &document.id, job, revision).await? {
-                // Deleted, or taken up by somebody else meanwhile: the job goes with the transaction.
+                // Deleted or submitted by another request meanwhile. The job is rolled back with the transaction.
                 continue;
             }
-            tx.wake(&topic(user_id));
+            tx.wake(&documents_topic(user_id));
             tx.commit().await?;
             resubmitted.push(document.id.clone());
         }
         Ok(resubmitted)
     }
 
-    /// Waits until a document is `indexed` or in `error`. None where it is deleted meanwhile.
+    /// Waits until a document is `indexed` or in `error`. Returns none if it was deleted meanwhile.
     pub async fn finished(&self, user_id: &str, id: &str) -> Result<Option<Document>, StoreError> {
-        let mut changed = self.db.subscribe(&topic(user_id));
+        let mut changed = self.db.subscribe(&documents_topic(user_id));
         loop {
             match tables::documents::get(&self.db, id).await? {
                 Some(document) if document.status == Status::Processing => {}
@@ -242,8 +236,9 @@ impl Ingest {
     }
 }
 
-/// Whoever waits for much already waits longer: so the first documents of everybody go before the hundredth of one.
+/// Makes the job of a document. Its priority is lower the more documents of the user wait: the first documents of all
+/// users come before the hundredth of one.
 fn job_for(document: &Document, already_waiting: i64) -> NewJob {
-    let payload = json!({ "documentId": document.id, "userId": document.user_id });
-    NewJob { priority: -already_waiting, max_attempts: MOST_DEATHS, ..NewJob::new(JOB, payload) }
+    let payload = IngestPayload { document_id: document.id.clone(), user_id: document.user_id.clone() };
+    NewJob { priority: -already_waiting, max_attempts: MOST_DEATHS, ..new_job(INGEST, payload) }
 }

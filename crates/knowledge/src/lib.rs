@@ -1,29 +1,32 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
-//! `http` is the front door; behind it each module owns one thing: `accounts`, `documents`, `ingest` (a file to chunks),
-//! `removal`, `indexes` (chunks in memory), `search`, `chat`. SQL is in `tables`. Other services are reached over HTTP only.
+//! `http` has the routes; each other module owns one thing: `accounts`, `ingest` (from a file to chunks), `removal`,
+//! `listing`, `indexes` (chunks in memory), `search`, `chat`. `records` is what is kept, SQL is in `tables`. Other services
+//! are reached over HTTP only.
 
 mod accounts;
 mod chat;
-mod documents;
 mod http;
 mod indexes;
 mod ingest;
+mod jobs;
 mod listing;
 mod passwords;
+mod records;
 mod removal;
 mod search;
 mod summary;
 mod tables;
 
-pub use accounts::{AccountError, Accounts, Administrator, NewUser, User};
-pub use chat::{Agent, Answer, Ask, ChatFailure, Choice, DEFAULT_TEMPERATURE, Spoken, cited};
-pub use documents::{Document, Status};
+pub use crate::http::openapi;
+pub use accounts::{AccountError, Accounts, Administrator, NewUser};
+pub use chat::{Agent, Answer, AnswerPart, Ask, ChatFailure, DEFAULT_TEMPERATURE, ModelChoice, cited};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};
 pub use kit::headers::CookieSecure;
 pub use passwords::login_digest;
+pub use records::{Document, Status, User};
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
 
@@ -43,9 +46,6 @@ use std::time::Duration;
 use store::admins::Admins;
 use store::{Blobs, Db};
 
-/// The service's interface, as OpenAPI.
-pub const OPENAPI: &str = include_str!("../openapi.json");
-
 /// The service's tables.
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
 
@@ -54,9 +54,9 @@ pub struct KnowledgeSettings {
     pub chat_requests_per_minute: u32,
     pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
-    /// For large uploads on their way.
+    /// Holds large uploads until they are stored.
     pub spool_folder: PathBuf,
-    /// How long a document waits for a worker that has died.
+    /// How long a job stays with a worker that has died.
     pub job_lease: Duration,
     pub index: IndexSettings,
 }
@@ -152,7 +152,7 @@ impl Knowledge {
         &self.0.accounts
     }
 
-    /// Stores a file for a user and indexes it. Returned is how it ended; none where it was deleted meanwhile.
+    /// Stores a file for a user and indexes it. Returns the document at the end; none if it was deleted meanwhile.
     pub async fn ingest(
         &self,
         owner: &User,
@@ -164,18 +164,18 @@ impl Knowledge {
         Ok(self.0.ingest.finished(&owner.id, &submitted.document.id).await?)
     }
 
-    /// What a search gives, as a caller sees it.
+    /// Searches as a request does, texts included, and returns how many passages were found.
     pub async fn search(&self, owner: &User, question: Question) -> Result<usize, SearchError> {
-        Ok(self.0.search.ask(&owner.id, question).await?.found.len())
+        Ok(self.0.search.ask(&owner.id, question).await?.results.len())
     }
 
-    /// The documents whose passages answer a question, in the order of the passages.
+    /// Returns the ids of the documents whose passages answer a question, in the order of the passages.
     pub async fn rank(&self, owner: &User, question: Question) -> Result<Vec<String>, SearchError> {
         let ranked = self.0.search.rank(&owner.id, question).await?;
         Ok(ranked.hits.into_iter().map(|hit| hit.document).collect())
     }
 
-    /// An answer from a user's documents.
+    /// Answers a question from a user's documents.
     pub async fn chat(&self, owner: &User, ask: Ask) -> Result<Answer, ChatFailure> {
         self.0.chats.answer(&owner.id, ask).await
     }

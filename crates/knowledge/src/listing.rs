@@ -1,62 +1,24 @@
-//! A user's documents page by page, all of them or those that filters let through.
+//! Lists a user's documents page by page, with filters.
 //!
-//! A page goes on after the last document that the page before has looked at, by the time of its upload and its id, which
-//! never change. So a document that comes or goes meanwhile moves no other to another page.
+//! A page starts after the last document that the page before has read, by the time of its upload and its id, which never
+//! change. So a document that is added or removed meanwhile moves no other to another page.
 
-use crate::documents::{Document, Status};
+use crate::records::{Cursor, Document, Order, Status};
 use crate::search::Filters;
 use crate::tables::documents::{Rows, page};
-use std::str::FromStr;
 use store::{Db, StoreError};
-use strum::EnumString;
 
 pub const MOST_LISTED: usize = 1_000;
-/// Rows of one statement: a row may have 64 KiB of metadata.
+/// Rows that one statement reads: a row may have 64 KiB of metadata.
 const BATCH: usize = 250;
-/// What one page looks at and shows at most; the next one goes on from there.
+/// The most rows that one page reads, and the most bytes that it returns; the next page continues from there.
 const MOST_ROWS: usize = 20_000;
 const MOST_BYTES: usize = 8 << 20;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString)]
-#[strum(serialize_all = "lowercase")]
-pub enum Order {
-    #[default]
-    Newest,
-    Oldest,
-}
-
-impl Order {
-    pub fn parse(text: &str) -> Option<Self> {
-        text.parse().ok()
-    }
-}
-
-/// The place of a document in the order of uploads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cursor {
-    pub uploaded_at: i64,
-    pub id: String,
-}
-
-impl std::fmt::Display for Cursor {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}.{}", self.uploaded_at, self.id)
-    }
-}
-
-impl FromStr for Cursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (uploaded_at, id) = text.split_once('.').ok_or(())?;
-        Ok(Self { uploaded_at: uploaded_at.parse().map_err(|_| ())?, id: id.to_owned() })
-    }
-}
 
 pub struct Listing {
     pub status: Option<Status>,
     pub filters: Filters,
-    /// What the title has, in whatever case.
+    /// A part of the title, in upper or lower case.
     pub title: Option<String>,
     pub order: Order,
     pub after: Option<Cursor>,
@@ -66,7 +28,7 @@ pub struct Listing {
 #[derive(Default)]
 pub struct Page {
     pub documents: Vec<Document>,
-    /// Where the next page begins; none where this is the last.
+    /// The cursor of the next page; none if this is the last.
     pub next: Option<Cursor>,
 }
 
@@ -77,44 +39,30 @@ impl Listing {
             self.filters.accept(document)
                 && title.as_ref().is_none_or(|title| document.title.to_lowercase().contains(title))
         };
-        let (mut shown, mut bytes, mut looked_at) = (Page::default(), 0, 0);
+        let (mut listed, mut bytes, mut rows_read) = (Page::default(), 0, 0);
         let mut last = self.after;
         loop {
             let rows = Rows { status: self.status, order: self.order, after: last.as_ref(), limit: BATCH };
             let rows = page(db, user_id, rows).await?;
             let is_end = rows.len() < BATCH;
-            looked_at += rows.len();
+            rows_read += rows.len();
             for document in rows {
-                let place = Cursor { uploaded_at: document.uploaded_at, id: document.id.clone() };
+                let cursor = Cursor { uploaded_at: document.uploaded_at, id: document.id.clone() };
                 if fits(&document) {
-                    if shown.documents.len() == self.limit || bytes > MOST_BYTES {
-                        return Ok(Page { next: last, ..shown });
+                    if listed.documents.len() == self.limit || bytes > MOST_BYTES {
+                        return Ok(Page { next: last, ..listed });
                     }
-                    bytes += document.shown_bytes();
-                    shown.documents.push(document);
+                    bytes += document.response_bytes();
+                    listed.documents.push(document);
                 }
-                last = Some(place);
+                last = Some(cursor);
             }
             if is_end {
-                return Ok(shown);
+                return Ok(listed);
             }
-            if looked_at >= MOST_ROWS {
-                return Ok(Page { next: last, ..shown });
+            if rows_read >= MOST_ROWS {
+                return Ok(Page { next: last, ..listed });
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_is_read_as_it_was_written() {
-        let cursor = Cursor { uploaded_at: -5, id: "a.b".to_owned() };
-        assert_eq!(cursor.to_string().parse(), Ok(cursor));
-        for bad in ["", "5", "x.y", ".id", "99999999999999999999.id"] {
-            assert_eq!(bad.parse::<Cursor>(), Err(()), "{bad}");
         }
     }
 }

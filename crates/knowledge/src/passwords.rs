@@ -1,5 +1,5 @@
-//! What is kept of a password: Argon2id over the digest that callers send. Hashing is slow by design, so it runs
-//! off the async threads, as many at a time as there are cores.
+//! Verifiers of passwords: Argon2id over the digest that callers send. Hashing is slow by design, so it runs in threads
+//! of its own, as many at a time as there are cores.
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use aws_lc_rs::{constant_time, digest};
@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
 
-/// What a caller sends as `password`: hex SHA-256 of the name that was typed, and the password.
+/// Returns what a caller sends as `password`: hex SHA-256 of the name that was typed, followed by the password.
 pub fn login_digest(name: &str, password: &str) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     context.update(name.as_bytes());
@@ -18,24 +18,24 @@ pub fn login_digest(name: &str, password: &str) -> String {
     hex(context.finish().as_ref())
 }
 
-/// Whether this can be a [`login_digest`].
+/// Returns whether this can be a [`login_digest`].
 pub fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// As it is written, in lower and upper case, and with a capital: what keyboards make of a name. A digest is made from
-/// the name as it was typed, so each needs a hash of its own.
-fn ways_to_type(name: &str) -> Vec<String> {
+/// Returns the spellings in which a name is usually typed: as it is, in lower case, in upper case, and with a capital. A
+/// digest is made from the name as it was typed, so each spelling needs a hash of its own.
+fn spellings(name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let mut letters = lower.chars();
     let capitalized = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
-    let mut ways = vec![name.to_owned()];
-    for way in [name.to_uppercase(), capitalized, lower] {
-        if !ways.contains(&way) {
-            ways.push(way);
+    let mut spellings = vec![name.to_owned()];
+    for spelling in [name.to_uppercase(), capitalized, lower] {
+        if !spellings.contains(&spelling) {
+            spellings.push(spelling);
         }
     }
-    ways
+    spellings
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -45,28 +45,28 @@ pub struct HashFailed;
 #[derive(Clone)]
 pub struct Passwords {
     random: Random,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Passwords {
     pub fn new(random: Random) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-        Self { random, places: Arc::new(Semaphore::new(cores)) }
+        Self { random, permits: Arc::new(Semaphore::new(cores)) }
     }
 
-    /// `argon2id$SALT$HASH$HASH…`, a hash for each way in which the name may be typed. Checking takes one hash all the
-    /// same, since they share their salt.
+    /// Makes `argon2id$SALT$HASH$HASH…`, with a hash for each spelling of the name. They share the salt, so that checking
+    /// takes a single hash.
     pub async fn verifier(&self, name: &str, password: &str) -> Result<String, HashFailed> {
         let salt = self.random.hex::<SALT_BYTES>();
         let mut verifier = format!("argon2id${salt}");
-        for typed in ways_to_type(name) {
+        for typed in spellings(name) {
             verifier.push('$');
             verifier.push_str(&self.hash(&login_digest(&typed, password), &salt).await?);
         }
         Ok(verifier)
     }
 
-    /// For a digest in either case of its digits. Takes as long for a user that does not exist.
+    /// Checks a digest, in either case of its digits. Takes as long if the user does not exist.
     pub async fn verify(&self, digest: &str, verifier: Option<&str>) -> Result<bool, HashFailed> {
         let parts = verifier.and_then(|text| text.strip_prefix("argon2id$")?.split_once('$'));
         let (salt, stored) = parts.unwrap_or(("00000000000000000000000000000000", ""));
@@ -76,11 +76,11 @@ impl Passwords {
     }
 
     async fn hash(&self, digest: &str, salt: &str) -> Result<String, HashFailed> {
-        let place = self.places.clone().acquire_owned().await.map_err(|_| HashFailed)?;
+        let permit = self.permits.clone().acquire_owned().await.map_err(|_| HashFailed)?;
         let (digest, salt) = (digest.to_ascii_lowercase(), salt.to_owned());
         let hashing = tokio::task::spawn_blocking(move || {
-            // Held to the end of the work, also when nobody waits for it any more.
-            let _place = place;
+            // Held until the hash is done, also if the request was cancelled.
+            let _permit = permit;
             let mut hash = [0; HASH_BYTES];
             let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::DEFAULT);
             argon2.hash_password_into(digest.as_bytes(), salt.as_bytes(), &mut hash).map(|()| hex(&hash))
@@ -115,10 +115,10 @@ mod tests {
             let digest = login_digest(typed, "correct horse");
             assert_eq!(passwords.verify(&digest, Some(&verifier)).await.unwrap(), accepted, "{typed}");
         }
-        // As it was written before there were several.
+        // The format of older versions, with one hash.
         let old = verifier.split('$').take(3).collect::<Vec<_>>().join("$");
         assert!(passwords.verify(&login_digest("McAda@x", "correct horse"), Some(&old)).await.unwrap());
-        assert_eq!(ways_to_type("7"), ["7"]);
+        assert_eq!(spellings("7"), ["7"]);
     }
 
     #[test]

@@ -1,61 +1,58 @@
-//! Removing users and documents: invisible at once, deleted in portions.
+//! Removes users and documents: they are invisible at once, and deleted in batches.
 //!
 //! Deleting 100,000 chunks takes SQLite many seconds, in which nothing else could be written. So a removed user is only
-//! marked, and a document of many chunks is given to such a user. A job then deletes what removed users own, a little in each
-//! transaction; killed, it goes on where it was.
+//! marked, and a document of many chunks is given to such a user. A job then deletes what removed users own, a batch in each
+//! transaction. If it is killed, it continues with what is left.
 
-use crate::documents::{Status, topic};
-use crate::tables::documents::{self, Doomed};
+use crate::jobs::{DISCARD, DiscardPayload, PURGE, PurgePayload, retried_job};
+use crate::records::{Status, documents_topic};
+use crate::tables::documents::{self, DocumentToDelete};
 use crate::tables::{chunks, users};
-use serde_json::json;
 use store::jobs::{self, Job, JobError, NewJob};
 use store::{Db, StoreError, Tx};
 
-/// Removes an object that no document has. Run after the transaction that makes it so.
-pub const DISCARD: &str = "discard";
-/// Deletes what a removed user owns, and then the user.
-pub const PURGE: &str = "purge";
-
-/// Chunks that are deleted in one transaction: some 50 ms.
-const PORTION: i64 = 500;
+/// Chunks that are deleted in one transaction, which takes about 50 ms.
+const BATCH: i64 = 500;
 
 pub fn discard(user_id: &str, object_key: &str) -> NewJob {
-    let payload = json!({ "userId": user_id, "objectKey": object_key });
-    NewJob::retried_forever(DISCARD, payload)
+    let payload = DiscardPayload { user_id: user_id.to_owned(), object_key: object_key.to_owned() };
+    retried_job(DISCARD, payload)
 }
 
-/// False where there is no such user.
+/// Removes a user with all documents. Returns false if there is no such user.
 pub async fn remove_user(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
-    // Locks the user: no upload can come in between.
+    // This locks the user, so that no document can be added at the same time.
     if !users::set_removed(tx, id).await? {
         return Ok(false);
     }
     enqueue_purge(tx, id).await?;
-    tx.wake(&topic(id));
+    tx.wake(&documents_topic(id));
     Ok(true)
 }
 
-/// Removes a document in one of these states, with all that came of it. Its file goes by a job of the same
-/// transaction. False where there is no such document.
+/// Removes a document with one of these statuses. Its file is removed by a job of the same transaction. Returns false if
+/// there is no such document.
 pub async fn remove_document(
     tx: &mut Tx,
     user_id: &str,
     id: &str,
     statuses: &[Status],
 ) -> Result<bool, StoreError> {
-    // The user first, as every writer of documents does.
+    // The user is locked first, as in every transaction that writes documents.
     users::next_removal(tx, user_id).await?;
-    let Some(document) = documents::find_doomed(tx, user_id, id, statuses).await? else { return Ok(false) };
-    if document.chunk_count <= PORTION {
+    let Some(document) = documents::find_to_delete(tx, user_id, id, statuses).await? else {
+        return Ok(false);
+    };
+    if document.chunk_count <= BATCH {
         delete(tx, user_id, &document).await?;
     } else {
         set_aside(tx, user_id, &document).await?;
     }
-    tx.wake(&topic(user_id));
+    tx.wake(&documents_topic(user_id));
     Ok(true)
 }
 
-/// Removes those in state `error`, and returns how many.
+/// Removes the documents with status `error`, and returns how many.
 pub async fn remove_failed(db: &Db, user_id: &str) -> Result<usize, StoreError> {
     let all = documents::of_user(db, user_id).await?;
     let mut removed = 0;
@@ -67,21 +64,21 @@ pub async fn remove_failed(db: &Db, user_id: &str) -> Result<usize, StoreError> 
     Ok(removed)
 }
 
-async fn set_aside(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), StoreError> {
+async fn set_aside(tx: &mut Tx, user_id: &str, document: &DocumentToDelete) -> Result<(), StoreError> {
     let removed = tx.db().random().uuid_v4().to_string();
     users::insert_removed(tx, &removed).await?;
-    forget(tx, user_id, document).await?;
+    release(tx, user_id, document).await?;
     documents::set_aside(tx, &document.id, &removed).await?;
     enqueue_purge(tx, &removed).await
 }
 
-async fn delete(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), StoreError> {
-    forget(tx, user_id, document).await?;
+async fn delete(tx: &mut Tx, user_id: &str, document: &DocumentToDelete) -> Result<(), StoreError> {
+    release(tx, user_id, document).await?;
     documents::delete(tx, &document.id).await
 }
 
-/// Ends the work on a document, and lets its file go.
-async fn forget(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), StoreError> {
+/// Cancels the job of a document, and enqueues the removal of its file.
+async fn release(tx: &mut Tx, user_id: &str, document: &DocumentToDelete) -> Result<(), StoreError> {
     if let Some(job) = document.job_id {
         jobs::cancel(tx, job).await?;
     }
@@ -92,16 +89,16 @@ async fn forget(tx: &mut Tx, user_id: &str, document: &Doomed) -> Result<(), Sto
 }
 
 async fn enqueue_purge(tx: &mut Tx, user_id: &str) -> Result<(), StoreError> {
-    let job = NewJob::retried_forever(PURGE, json!({ "userId": user_id }));
+    let job = retried_job(PURGE, PurgePayload { user_id: user_id.to_owned() });
     jobs::enqueue(tx, job).await.map(drop)
 }
 
-/// Deletes all that a removed user owns, a portion in each transaction.
+/// Deletes all that a removed user owns, a batch in each transaction.
 pub async fn purge(db: &Db, job: &Job, user_id: &str) -> Result<(), JobError> {
     loop {
         let mut tx = db.begin().await?;
         jobs::hold(&mut tx, job).await?;
-        let is_done = delete_portion(&mut tx, user_id).await?;
+        let is_done = delete_batch(&mut tx, user_id).await?;
         if is_done {
             users::delete_removed(&mut tx, user_id).await?;
             jobs::complete(&mut tx, job).await?;
@@ -113,10 +110,10 @@ pub async fn purge(db: &Db, job: &Job, user_id: &str) -> Result<(), JobError> {
     }
 }
 
-/// True where nothing is left.
-async fn delete_portion(tx: &mut Tx, user_id: &str) -> Result<bool, StoreError> {
-    let mut room = PORTION;
-    for document in documents::some_doomed(tx, user_id, PORTION).await? {
+/// Returns true if nothing is left.
+async fn delete_batch(tx: &mut Tx, user_id: &str) -> Result<bool, StoreError> {
+    let mut room = BATCH;
+    for document in documents::some_to_delete(tx, user_id, BATCH).await? {
         if room <= 0 {
             return Ok(false);
         }
@@ -129,6 +126,6 @@ async fn delete_portion(tx: &mut Tx, user_id: &str) -> Result<bool, StoreError> 
         delete(tx, user_id, &document).await?;
         room -= document.chunk_count.max(1);
     }
-    // Those that were listed are gone: whether there are others, the next portion sees.
-    Ok(room == PORTION)
+    // All documents of this batch are deleted. The next one finds out whether there are others.
+    Ok(room == BATCH)
 }

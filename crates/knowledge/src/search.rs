@@ -1,24 +1,25 @@
-//! A question to the passages of one user.
+//! Searches the passages of one user.
 
-use crate::documents::Document;
 use crate::indexes::{IndexError, Indexes};
-use crate::tables::{self, chunks::Shown};
+use crate::records::Document;
+use crate::tables::{self, chunks::FoundChunk};
 use aws_lc_rs::digest;
 use inference::{Engine, EngineError, Priority};
 use retrieval::{Hit, Mode, Query};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use store::{Db, StoreError};
+use utoipa::ToSchema;
 
 pub const MOST_RESULTS: usize = 100;
 
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
-    /// One of these; empty: any.
+    /// The document must be one of these; any if empty.
     pub document_ids: Vec<String>,
     pub category: Option<String>,
-    /// Each must be among the document's.
+    /// The document must have all of these.
     pub tags: Vec<String>,
 }
 
@@ -27,7 +28,7 @@ impl Filters {
         self.document_ids.is_empty() && !self.describes()
     }
 
-    /// Whether a document's metadata decides.
+    /// Returns whether a document's metadata must be read to decide.
     pub fn describes(&self) -> bool {
         self.category.is_some() || !self.tags.is_empty()
     }
@@ -46,29 +47,39 @@ pub struct Question {
     pub filters: Filters,
 }
 
-pub struct Found {
+/// A passage that a search has found.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult {
+    /// The id of the chunk, which stays the same when its document is indexed again.
+    #[schema(example = "6f1d2c3b-4a59-8e7d-9c0b-1a2b3c4d5e6f")]
     pub id: String,
-    pub score: f32,
-    pub chunk: Shown,
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    pub document_id: String,
+    #[schema(example = "The pump P-204 circulates coolant.")]
+    pub text: String,
+    #[schema(example = 0.83, minimum = 0, maximum = 1)]
+    pub score: f64,
+    pub metadata: ResultMetadata,
 }
 
-impl Found {
-    /// As answers show it.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "documentId": self.chunk.document_id,
-            "text": self.chunk.text,
-            "score": self.score,
-            "metadata": {
-                "documentTitle": self.chunk.document_title,
-                "chunkIndex": self.chunk.position,
-                "headings": self.chunk.headings,
-                "page": self.chunk.page,
-                "offset": self.chunk.start,
-            },
-        })
-    }
+/// Where a passage is from.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResultMetadata {
+    #[schema(example = "Pump manual")]
+    pub document_title: String,
+    /// The number of the passage in its document, from 0.
+    #[schema(example = 0)]
+    pub chunk_index: i64,
+    /// The headings above the passage, from the outermost.
+    pub headings: Vec<String>,
+    /// The page that it begins on, if the document has pages.
+    #[schema(example = 3)]
+    pub page: Option<i64>,
+    /// Where it begins in the document's text, in characters.
+    #[schema(example = 1024)]
+    pub offset: i64,
 }
 
 pub struct Ranked {
@@ -77,11 +88,12 @@ pub struct Ranked {
     lexical_only: bool,
 }
 
-pub struct Answer {
-    pub found: Vec<Found>,
-    /// Documents whose vectors are of another encoder, found by their words only.
+/// What a search has found.
+pub struct SearchResults {
+    pub results: Vec<SearchResult>,
+    /// How many documents have vectors of another encoder, and are found by their words only.
     pub reindex_due: usize,
-    /// Whether there was no encoder to ask.
+    /// Whether only words were compared, for want of an encoder.
     pub lexical_only: bool,
 }
 
@@ -112,12 +124,12 @@ impl Search {
         Self { db, engine, indexes }
     }
 
-    pub async fn ask(&self, user_id: &str, question: Question) -> Result<Answer, SearchError> {
+    pub async fn ask(&self, user_id: &str, question: Question) -> Result<SearchResults, SearchError> {
         let Ranked { hits, reindex_due, lexical_only } = self.rank(user_id, question).await?;
-        Ok(Answer { found: self.read(&hits).await?, reindex_due, lexical_only })
+        Ok(SearchResults { results: self.read(&hits).await?, reindex_due, lexical_only })
     }
 
-    /// Which passages, without their texts.
+    /// Ranks the passages without reading their texts.
     pub async fn rank(&self, user_id: &str, question: Question) -> Result<Ranked, SearchError> {
         let vector = match question.mode {
             Mode::Lexical => None,
@@ -129,10 +141,10 @@ impl Search {
         let lexical_only = vector.is_none() && question.mode != Mode::Lexical;
         let accepted = self.accepted(user_id, &question.filters).await?;
         let hits = self.indexes.with(user_id, move |state| {
-            // Where only meaning counts, vectors of another encoder are as good as none.
-            let is_silent = |document: &str| question.mode == Mode::Dense && state.is_outdated(document);
+            // A dense search compares vectors only, and those of another encoder cannot be compared.
+            let is_excluded = |document: &str| question.mode == Mode::Dense && state.is_outdated(document);
             let accept = |document: &str| {
-                accepted.as_ref().is_none_or(|ids| ids.contains(document)) && !is_silent(document)
+                accepted.as_ref().is_none_or(|ids| ids.contains(document)) && !is_excluded(document)
             };
             let narrows = accepted.is_some() || (question.mode == Mode::Dense && state.outdated() > 0);
             let query = Query {
@@ -153,7 +165,7 @@ impl Search {
         Ok(self.embed_all(vec![text.to_owned()]).await?.and_then(|vectors| vectors.into_iter().next()))
     }
 
-    /// The vectors of some texts that somebody waits for; none where there is no encoder.
+    /// Embeds texts of a request; returns none if there is no encoder.
     pub async fn embed_all(&self, texts: Vec<String>) -> Result<Option<Vec<Vec<f32>>>, SearchError> {
         let Some(engine) = self.engine.as_ref().filter(|engine| engine.encoder().is_some()) else {
             return Ok(None);
@@ -165,7 +177,7 @@ impl Search {
         }
     }
 
-    /// The ids of the documents that a filter lets through; none where there is no filter.
+    /// Returns the ids of the documents that the filters accept; none if there are no filters.
     async fn accepted(
         &self,
         user_id: &str,
@@ -183,24 +195,35 @@ impl Search {
         Ok(Some(accepted.map(|document| document.id).collect()))
     }
 
-    /// The passages themselves. One that was deleted since is left out.
-    async fn read(&self, hits: &[Hit]) -> Result<Vec<Found>, StoreError> {
-        let places: Vec<(&str, i64)> =
+    /// Reads the passages. One that was deleted since is left out.
+    async fn read(&self, hits: &[Hit]) -> Result<Vec<SearchResult>, StoreError> {
+        let positions: Vec<(&str, i64)> =
             hits.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
-        let shown = tables::chunks::shown(&self.db, &places).await?;
-        let mut shown: HashMap<(String, i64), Shown> =
-            shown.into_iter().map(|chunk| ((chunk.document_id.clone(), chunk.position), chunk)).collect();
-        let found = hits.iter().filter_map(|hit| {
-            let position = i64::from(hit.passage);
-            let chunk = shown.remove(&(hit.document.clone(), position))?;
-            Some(Found { id: chunk_id(&hit.document, position), score: hit.score, chunk })
+        let chunks = tables::chunks::find(&self.db, &positions).await?;
+        let mut chunks: HashMap<(String, i64), FoundChunk> =
+            chunks.into_iter().map(|chunk| ((chunk.document_id.clone(), chunk.position), chunk)).collect();
+        let results = hits.iter().filter_map(|hit| {
+            let chunk = chunks.remove(&(hit.document.clone(), i64::from(hit.passage)))?;
+            Some(SearchResult {
+                id: chunk_id(&hit.document, chunk.position),
+                document_id: chunk.document_id,
+                text: chunk.text,
+                score: f64::from(hit.score),
+                metadata: ResultMetadata {
+                    document_title: chunk.document_title,
+                    chunk_index: chunk.position,
+                    headings: chunk.headings,
+                    page: chunk.page,
+                    offset: chunk.start,
+                },
+            })
         });
-        Ok(found.collect())
+        Ok(results.collect())
     }
 }
 
-/// Made from what it names, so that it stays the same when the document is indexed again.
-pub fn chunk_id(document_id: &str, position: i64) -> String {
+/// Derives an id that stays the same when the document is indexed again.
+fn chunk_id(document_id: &str, position: i64) -> String {
     let name = format!("{document_id}/{position}");
     let hash = digest::digest(&digest::SHA256, name.as_bytes());
     let bytes = hash.as_ref().first_chunk::<16>().copied().unwrap_or_default();

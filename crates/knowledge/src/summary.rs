@@ -1,5 +1,5 @@
-//! Somebody's goals in two sentences: as the model puts them, where it stays with the text, or else the two sentences
-//! of the text that are nearest to the middle of all of them.
+//! Summarises a user's goals in two sentences: those of the model if they are faithful to the text, or else the two most
+//! central sentences of the text.
 
 use futures_util::StreamExt;
 use inference::{Engine, Priority};
@@ -9,14 +9,14 @@ use words::stem_set;
 
 const PROMPT: &str = include_str!("../prompts/goals-summary.md");
 const SENTENCES: usize = 2;
-/// More than this are not compared.
+/// Sentences that are compared.
 const MOST_SENTENCES: usize = 64;
-/// What the model reads at most, and writes.
+/// The most tokens that the model reads, and that it writes.
 const MOST_READ: usize = 1024;
 const MOST_WRITTEN: usize = 80;
-/// Whoever signs up does not wait longer for the model.
+/// A signup does not wait longer for the model.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// The part of the summary's words that the text must have.
+/// The share of the summary's words that the text must have.
 const FAITHFUL: f32 = 0.7;
 
 pub async fn summarize(model: &Model, engine: Option<&Engine>, text: &str) -> String {
@@ -30,7 +30,7 @@ pub async fn summarize(model: &Model, engine: Option<&Engine>, text: &str) -> St
     }
 }
 
-/// Two whole sentences of what the model says; none where it fails.
+/// Returns the first two whole sentences that the model writes; none if it fails.
 async fn written(model: &Model, text: &str) -> Option<String> {
     let mut end = 0;
     for range in words::sentences(text) {
@@ -71,7 +71,7 @@ fn is_faithful(summary: &str, text: &str) -> bool {
     shared > 0 && shared as f32 >= FAITHFUL * said.len() as f32
 }
 
-/// In the order of the text. Without an encoder: the first ones.
+/// Returns the most central sentences in the order of the text; without an encoder, the first ones.
 async fn extracted(engine: Option<&Engine>, text: &str) -> String {
     let ranges = words::sentences(text).into_iter().take(MOST_SENTENCES);
     let sentences: Vec<String> = ranges.map(|range| text[range].to_owned()).collect();
@@ -89,7 +89,7 @@ async fn extracted(engine: Option<&Engine>, text: &str) -> String {
     chosen.join(" ")
 }
 
-/// The one nearest to the mean, then the one that is near to it and says something else.
+/// Chooses the vector nearest to the mean, then one that is near to it and differs from the first.
 fn most_central(vectors: &[Vec<f32>]) -> Vec<usize> {
     let dimension = vectors.first().map_or(0, Vec::len);
     let mut mean = vec![0.0; dimension];

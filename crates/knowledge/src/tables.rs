@@ -1,4 +1,4 @@
-//! The service's own tables, and every statement on them. Inserts what it is told; decides nothing.
+//! The service's own tables, and every statement on them. Decisions are left to the callers.
 
 pub mod chunks;
 pub mod documents;

@@ -207,7 +207,7 @@ pub fn eval(matches: &ArgMatches) -> (PathBuf, String) {
 
 pub fn print_openapi(matches: &ArgMatches) -> ExitCode {
     let document = match matches.get_one::<String>("service").map(String::as_str) {
-        Some("knowledge") => knowledge::OPENAPI,
+        Some("knowledge") => &knowledge::openapi(),
         Some("supervisor") => &supervisor::openapi(),
         Some("portal") => &portal::openapi(),
         Some("leads") => &leads::openapi(),

@@ -45,7 +45,7 @@ impl Names {
     }
 
     fn read(document: &Value, schema: &Value, depth: usize) -> Self {
-        let schema = resolved(document, schema);
+        let schema = not_null(document, resolved(document, schema));
         let is_closed = matches!(schema.get("additionalProperties"), None | Some(Value::Bool(false)));
         match schema.get("properties").and_then(Value::as_object) {
             Some(fields) if is_closed && depth > 0 => {
@@ -130,6 +130,16 @@ fn body(document: &Value, operation: &Value) -> Names {
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let reference = value.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
     reference.and_then(|place| document.pointer(place)).unwrap_or(value)
+}
+
+/// Of a schema that may also be null, the other one.
+fn not_null<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let choices = schema.get("oneOf").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mut others = choices.iter().filter(|choice| choice.get("type") != Some(&"null".into()));
+    match (others.next(), others.next()) {
+        (Some(only), None) => resolved(document, only),
+        _ => schema,
+    }
 }
 
 fn object<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {

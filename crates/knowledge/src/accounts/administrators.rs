@@ -1,6 +1,7 @@
-//! Administrators: accounts with a record at the gateway. The record says which password is right, here as well.
+//! Administrators: accounts with a record at the gateway, whose password counts here too.
 
-use super::{AccountError, Accounts, User};
+use super::{AccountError, Accounts};
+use crate::records::User;
 use crate::tables;
 use std::collections::BTreeMap;
 use store::admins::{self, AdminRecord, is_username};
@@ -16,11 +17,11 @@ pub struct Administrator {
     pub has_account: bool,
 }
 
-/// What becomes of an account's record with a new password.
+/// The record that an account gets with a new password.
 pub(super) struct NewRecord {
     record: AdminRecord,
     is_first: bool,
-    /// Other names of the account under which a tool has made records: the old password would open them.
+    /// Other names of the account under which a tool has made records, which the old password would open.
     others: Vec<String>,
 }
 
@@ -41,8 +42,8 @@ impl NewRecord {
 }
 
 impl Accounts {
-    /// The administrator of this name, whom the gateway has identified. Made at the first call if no user has the
-    /// name yet, unless it is that of a removed one; without a password, signing in is by the gateway only.
+    /// Returns the administrator of this name, whom the gateway has identified. The account is made at the first call if no
+    /// user has the name, unless it is that of a removed administrator. It has no password: only the gateway signs it in.
     pub async fn identified(&self, username: &str) -> Result<User, AccountError> {
         match self.account(username).await? {
             Some(user) if user.is_admin => Ok(user),
@@ -51,14 +52,14 @@ impl Accounts {
         }
     }
 
-    /// Whether the administrator has an account whose password is that of the record.
+    /// Returns whether the administrator has an account with the password of the record.
     pub async fn has_administrator(&self, username: &str) -> Result<bool, AccountError> {
         let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
         let Some((user, verifier)) = found else { return Ok(false) };
         Ok(user.is_admin && !verifier.is_empty() && self.is_current(&user).await?)
     }
 
-    /// Creates an administrator, or gives the one there is this password. Returned is the name that the account has.
+    /// Creates an administrator, or sets the password of an existing one. Returns the name of the account.
     pub async fn put_administrator(&self, username: &str, password: &str) -> Result<String, AccountError> {
         if let Some(user) = self.account(username).await? {
             if !is_username(&user.username) {
@@ -76,10 +77,10 @@ impl Accounts {
         }
     }
 
-    /// Creates the administrator of a first start. False if there is one already: several processes may start at once,
-    /// and one of them is first.
+    /// Creates the administrator of a first start. Returns false if there is one already: several processes may start at
+    /// once, and only one of them creates it.
     pub async fn create_first(&self, username: &str, password: &str) -> Result<bool, AccountError> {
-        // In this order: of what is made in between, one or the other tells.
+        // In this order, an administrator who is created in between is seen by one of the two.
         let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;
         if !self.admins.names().await?.is_empty() {
             return Ok(false);
@@ -94,7 +95,7 @@ impl Accounts {
         }
     }
 
-    /// False if a user has the name.
+    /// Returns false if a user has the name.
     async fn create_administrator(&self, username: &str, password: &str) -> Result<bool, AccountError> {
         let mut user = self.new_administrator(username);
         let verifier = self.passwords.verifier(username, password).await?;
@@ -112,7 +113,7 @@ impl Accounts {
         Ok(true)
     }
 
-    /// Gives an administrator that there is another password.
+    /// Sets the password of an existing administrator.
     pub async fn reset_administrator(&self, username: &str, password: &str) -> Result<String, AccountError> {
         let account = self.account(username).await?.filter(|user| user.is_admin);
         let record_name = self.record_name(username).await?;
@@ -159,17 +160,17 @@ impl Accounts {
         Ok(all.into_values().collect())
     }
 
-    /// Whether the password that an administrator has signed in with is still the right one.
+    /// Returns whether the password that an administrator has signed in with is still the right one.
     pub(super) async fn is_current(&self, user: &User) -> Result<bool, AccountError> {
         if !user.is_admin {
             return Ok(true);
         }
-        // What is seconds old may be from before the last change.
+        // The recent standing is seconds old, and may be from before the last change.
         Ok(user.is_of(&self.admins.recent_standing(&user.username).await?)
             || user.is_of(&self.admins.standing(&user.username).await?))
     }
 
-    /// None for users whom the gateway does not know.
+    /// Returns none for users whom the gateway does not know.
     pub(super) async fn new_record(
         &self,
         user: &User,
@@ -214,7 +215,7 @@ impl Accounts {
         Ok(found.map(|(user, _)| user))
     }
 
-    /// The name of the record, which may differ in case.
+    /// Finds the name of the record, which may differ in case.
     async fn record_name(&self, username: &str) -> Result<Option<String>, AccountError> {
         let names = self.admins.names().await?;
         Ok(names.into_iter().find(|name| name.eq_ignore_ascii_case(username)))
@@ -224,7 +225,7 @@ impl Accounts {
         let user = self.new_administrator(username);
         let name = username.to_lowercase();
         let mut tx = self.db.begin().await?;
-        // The identity may be from before the removal.
+        // The gateway may have signed the identity before the removal.
         admins::lock(&mut tx).await?;
         if admins::removed(&mut tx).await?.contains(&name) {
             return Err(AccountError::NoSuchUser(username.to_owned()));
@@ -235,7 +236,7 @@ impl Accounts {
             return Ok(user);
         }
         drop(tx);
-        // Another request made the same at the same time.
+        // Another request has made the account at the same time.
         let made = self.account(username).await?.filter(|user| user.is_admin);
         made.ok_or_else(|| AccountError::NoSuchUser(username.to_owned()))
     }

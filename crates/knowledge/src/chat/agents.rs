@@ -1,9 +1,15 @@
-//! The predefined prompts: what each kind of agent is told about its task. The texts are files under `prompts`.
+//! The kinds of agents, each with its predefined prompt. The prompts are files under `prompts`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use strum::{EnumString, IntoStaticStr};
 
 /// The values of `agentType`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr, EnumString,
+)]
+#[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Agent {
     #[default]
@@ -16,10 +22,6 @@ pub enum Agent {
     Critic,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("unknown `agentType` `{0}`: one of {names}", names = Agent::ALL.map(Agent::name).join(", "))]
-pub struct UnknownAgent(String);
-
 impl Agent {
     pub const ALL: [Self; 7] = [
         Self::RagChat,
@@ -31,8 +33,8 @@ impl Agent {
         Self::Critic,
     ];
 
-    pub fn named(name: &str) -> Result<Self, UnknownAgent> {
-        name.parse().map_err(|_| UnknownAgent(name.to_owned()))
+    pub fn find(name: &str) -> Option<Self> {
+        name.parse().ok()
     }
 
     pub fn name(self) -> &'static str {

@@ -1,13 +1,13 @@
-//! Citations in an answer on its way: `[2]` stays where there is a second source, and goes where there is none.
+//! Citations in an answer that is being written: `[2]` is kept if there is a second source, and removed if there is none.
 
-/// No citation is longer; more is other text in brackets.
+/// Longer text in brackets is not a citation.
 const LONGEST: usize = 500;
 
-/// Takes an answer piece by piece. What might become a citation is held back until it is one, or is not.
+/// Filters an answer piece by piece. A possible citation is held back until it is clear whether it is one.
 pub struct Citations {
     sources: usize,
     held: String,
-    /// Whether what is held follows a citation that was removed, with the spaces around it.
+    /// Whether the held text follows a citation that was removed together with the spaces around it.
     gap: bool,
 }
 
@@ -51,7 +51,7 @@ impl Citations {
                 }
             }
         }
-        // Spaces wait with the bracket: they go where it goes.
+        // Spaces are held with the bracket, since they are removed with it.
         if self.gap {
             return shown;
         }
@@ -61,12 +61,12 @@ impl Citations {
         shown
     }
 
-    /// The rest, once the answer is over.
+    /// Returns the rest at the end of the answer.
     pub fn finish(self) -> String {
         self.held.trim_end().to_owned()
     }
 
-    /// Where a citation was removed, one space is left between words, and none before a full stop.
+    /// Leaves one space between words around a removed citation, and none before a full stop.
     fn close_gap(&mut self) {
         let rest = self.held.trim_start_matches(' ');
         let Some(next) = rest.chars().next().filter(|_| self.gap) else { return };
@@ -79,7 +79,7 @@ impl Citations {
         shown.extend(self.held.drain(..length));
     }
 
-    /// The citation with those of its numbers that name a source.
+    /// Returns the citation with those of its numbers that name a source.
     fn kept(&self, inside: &str) -> Option<String> {
         let numbers = inside.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
         let mut valid: Vec<&str> = numbers.collect();
@@ -93,13 +93,13 @@ impl Citations {
     }
 }
 
-/// A text without citations.
+/// Removes all citations from a text.
 pub fn uncited(text: &str) -> String {
     let mut citations = Citations::new(0);
     citations.push(text) + &citations.finish()
 }
 
-/// The sources that a text cites, by their numbers, each once and in order.
+/// Returns the numbers of the sources that a text cites, each once and in order.
 pub fn cited(text: &str) -> Vec<usize> {
     let mut numbers = Vec::new();
     for inside in text.split('[').skip(1).filter_map(|rest| rest.split_once(']')).map(|(inside, _)| inside) {
@@ -115,7 +115,7 @@ pub fn cited(text: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// However the answer is cut into pieces, the same is shown.
+    /// Checks that the result is the same however the answer is split into pieces.
     fn check(answer: &str, expected: &str) {
         for size in 1..=answer.chars().count().max(1) {
             let mut citations = Citations::new(3);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_source_is_removed() {
+    fn citations_that_name_no_source_are_removed() {
         check("It is so [1]. And so [4]. And [0] so [12][2].", "It is so [1]. And so. And so [2].");
         check("Both [1, 2]; one of two [3, 9]; neither [7, 8].", "Both [1, 2]; one of two [3]; neither.");
         check("[5]", "");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_document_cites_is_not_ours() {
+    fn citations_of_a_document_are_removed_from_quotations() {
         assert_eq!(uncited("It was built in 1901.[12] See [2]."), "It was built in 1901. See.");
         assert_eq!(uncited("- [ ] replace the seal"), "- [ ] replace the seal");
     }

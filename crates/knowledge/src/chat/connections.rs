@@ -1,15 +1,15 @@
-//! How what a question and its sources name is connected in the user's graph, in words.
+//! Describes how the names in a question and its sources are connected in the user's graph.
 
 use super::source::Source;
 use graph::{Graph, names_in};
 use std::collections::HashSet;
 
 const MOST: usize = 12;
-/// Of a source.
+/// Of a source's text.
 const MOST_BYTES: usize = 2 << 10;
 
-/// The strongest connections of what the question names; where it names nothing, of what the sources do. With
-/// `documents`, only between what these name.
+/// Returns the strongest connections of what the question names; if it names nothing, of what the sources name. With
+/// `documents`, only connections between what these name.
 pub fn among(graph: &Graph, question: &str, sources: &[Source], documents: &[String]) -> Vec<String> {
     let places = |text: &str| -> HashSet<u32> {
         let ids = names_in(text).into_iter().map(|key| key.replace(' ', "-"));

@@ -1,23 +1,23 @@
-//! What is put before the model, fitted to its window: instructions and question whole, then as many sources as have
-//! room, best first and cut at the ends of sentences, then goals and earlier conversation with what is left.
+//! Builds the prompt and fits it to the model's window: instructions and question whole, then as many sources as fit, the
+//! best first and cut at the ends of sentences, then goals and earlier conversation with what is left.
 
 use super::evidence::Sentence;
 use super::source::Source;
 use llm::{Message, Model};
 
 const GROUNDING: &str = include_str!("../../prompts/grounding.md");
-/// What templates and our own words around the parts take.
+/// Tokens that templates and our own words around the parts take.
 const AROUND: usize = 64;
-/// Bytes; hardly any text has longer ones on average.
+/// In bytes; hardly any text has longer tokens on average.
 const LONGEST_TOKEN: usize = 12;
-/// A source of which less than this has room is left out.
+/// A source of which fewer tokens than this fit is left out.
 const SHORTEST_SOURCE: usize = 24;
 
-pub struct Parts<'a> {
-    /// The agent's task, or the caller's own words in its place.
+pub struct PromptParts<'a> {
+    /// The agent's prompt, or the caller's own.
     pub task: &'a str,
     pub question: &'a str,
-    /// How what the question names is connected.
+    /// Connections of what the question names.
     pub connections: &'a [String],
     pub goals: &'a str,
     pub history: &'a str,
@@ -27,7 +27,7 @@ pub struct Parts<'a> {
 
 pub struct Context {
     pub messages: Vec<Message>,
-    /// Those that had room, in order.
+    /// The sources that fit, in order.
     pub sources: Vec<Source>,
 }
 
@@ -40,10 +40,10 @@ pub struct TooLong {
     most: usize,
 }
 
-/// With `chosen` sentences, only these of the sources are put before the model.
+/// Builds the prompt. With `chosen`, it has only these sentences of the sources.
 pub fn build(
     model: &Model,
-    parts: &Parts<'_>,
+    parts: &PromptParts<'_>,
     sources: Vec<Source>,
     chosen: Option<&[&Sentence]>,
 ) -> Result<Context, TooLong> {
@@ -60,7 +60,7 @@ pub fn build(
         let body = match chosen {
             Some(chosen) => match picked(&source, place, chosen) {
                 Some(body) => body,
-                // Numbered all the same: the answer may cite it.
+                // It keeps its number, since the answer may cite it.
                 None => {
                     shown.push(source);
                     continue;
@@ -72,7 +72,7 @@ pub fn build(
         let least = if shown.is_empty() { 1 } else { SHORTEST_SOURCE };
         let kept = cut(model, &body, space, least)
             .or_else(|| shown.is_empty().then(|| beginning(model, &body, space)));
-        // What is left when a source was cut is not for anything that counts less.
+        // After a source that was cut, nothing less important is added.
         room = if kept.as_ref() == Some(&body) { space.saturating_sub(model.tokens(&body)) } else { 0 };
         let Some(kept) = kept else { break };
         quoted.push_str(&format!("{head}{kept}\n"));
@@ -107,20 +107,20 @@ fn head(number: usize, source: &Source) -> String {
     if above.is_empty() { format!("[{number}] ") } else { format!("[{number}] ({above}) ") }
 }
 
-/// The chosen sentences of a source, in its order.
+/// Returns the chosen sentences of a source, in its order.
 fn picked(source: &Source, place: usize, chosen: &[&Sentence]) -> Option<String> {
     let own = chosen.iter().filter(|sentence| sentence.source == place);
     let texts: Vec<&str> = own.map(|sentence| &source.text[sentence.range.clone()]).collect();
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// What a document says cannot look like a part of the prompt: no line of it begins like one of ours.
+/// Joins the lines of a text, so that no line of a document looks like a part of the prompt.
 fn harmless(text: &str) -> String {
-    // Whatever breaks a line somewhere is white space.
+    // Every character that breaks a line is white space.
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// A text that is far too long is not read to the end to know it.
+/// Counts tokens. A text that is far too long is estimated instead.
 fn tokens(model: &Model, text: &str, most: usize) -> usize {
     if text.len() > most * LONGEST_TOKEN {
         (text.len() / LONGEST_TOKEN).max(most + 1)
@@ -129,7 +129,7 @@ fn tokens(model: &Model, text: &str, most: usize) -> usize {
     }
 }
 
-/// As many whole sentences as have room; none where that is less than `least`.
+/// Returns as many whole sentences as fit; none if that is less than `least` tokens.
 fn cut(model: &Model, text: &str, room: usize, least: usize) -> Option<String> {
     if tokens(model, text, room) <= room {
         return Some(text.to_owned());
@@ -140,7 +140,7 @@ fn cut(model: &Model, text: &str, room: usize, least: usize) -> Option<String> {
     let mut used = 0;
     for range in words::sentences(text) {
         used += model.tokens(&text[end..range.end]);
-        // What reaches the end of a part may go on behind it.
+        // A sentence that reaches the end of the part may continue behind it.
         if used > room || (range.end == text.len() && text.len() < whole.len()) {
             break;
         }
@@ -149,7 +149,7 @@ fn cut(model: &Model, text: &str, room: usize, least: usize) -> Option<String> {
     (model.tokens(&text[..end]) >= least).then(|| text[..end].to_owned())
 }
 
-/// Of a sentence without end, as many words as have room.
+/// Returns as many words of an endless sentence as fit.
 fn beginning(model: &Model, text: &str, room: usize) -> String {
     let mut end = text.len().min(room * LONGEST_TOKEN);
     while end > 0 {
@@ -163,7 +163,7 @@ fn beginning(model: &Model, text: &str, room: usize) -> String {
     String::new()
 }
 
-/// The last whole sentences that have room: of a conversation, what was said last counts most.
+/// Returns the last whole sentences that fit: in a conversation, the end matters most.
 fn last(model: &Model, text: &str, room: usize) -> Option<String> {
     if tokens(model, text, room) <= room {
         return Some(text.to_owned());
@@ -186,7 +186,6 @@ fn last(model: &Model, text: &str, room: usize) -> Option<String> {
 mod tests {
     use super::*;
     use llm::{Chat, ChatModel, Reply};
-    use serde_json::json;
     use std::sync::Arc;
 
     /// Every word is a token.
@@ -218,9 +217,8 @@ mod tests {
 
     fn built(window: usize, sources: usize) -> Result<Context, TooLong> {
         let sentence = "One two three four five six seven eight nine ten. ";
-        let texts: Vec<_> =
-            (1..=sources).map(|n| json!({ "text": format!("Source{n}. {}", sentence.repeat(6)) })).collect();
-        let parts = Parts {
+        let texts = (1..=sources).map(|n| format!("Source{n}. {}", sentence.repeat(6)));
+        let parts = PromptParts {
             task: "Answer.",
             question: "Which is it?",
             connections: &[],
@@ -229,7 +227,7 @@ mod tests {
             answer: ANSWER,
         };
         let model = Model::new(Arc::new(Words(window)));
-        build(&model, &parts, Source::given(&json!(texts)).unwrap(), None)
+        build(&model, &parts, Source::of_texts(texts), None)
     }
 
     #[test]

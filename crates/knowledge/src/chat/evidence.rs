@@ -1,38 +1,38 @@
-//! Which sentences of the sources bear on a question.
+//! Finds the sentences of the sources that have to do with a question.
 //!
-//! A sentence counts by the words that it shares with the question, rare ones more, and a little by what stands
-//! around it: its passage, its headings. Questions for a number, a time or a name favour sentences that have one.
+//! A sentence is scored by the words that it shares with the question, rare ones more, and a little by its context: the
+//! sentences beside it, its headings. Questions for a number, a time or a name favour sentences that have one.
 
 use super::agents::Agent;
+use super::answer_style::AnswerStyle;
 use super::citations::uncited;
-use super::lens::Lens;
 use super::source::Source;
 use super::units::{is_drawing, is_title, units};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use words::stem_set;
 
-/// How much a word of the question counts that only the headings or the neighbours have.
+/// The weight of a word of the question that only the headings or the sentences beside it have.
 const BESIDE: f32 = 0.5;
-/// For what the question asks for, such as a number.
+/// The bonus for what the question asks for, such as a number.
 const ASKED_FOR: f32 = 0.25;
-/// A sentence that adds fewer words to the question does not answer it.
+/// A sentence with fewer words that the question does not have cannot answer it.
 const LEAST_NEWS: usize = 1;
 const SAYS_NOTHING: f32 = 0.5;
-/// How much less each place in the search counts.
+/// How much less a sentence counts for each rank of its source in the search.
 const PER_PLACE: f32 = 0.03;
 const MOST_PLACES: usize = 10;
-/// Words of a question, bytes of a source and its parts that are looked at: a caller may send megabytes of each.
+/// Words of a question, bytes of a source and parts of it that are read: a caller may send megabytes of each.
 const MOST_ASKED: usize = 64;
 const MOST_BYTES: usize = 64 << 10;
 const MOST_PARTS: usize = 400;
 
-/// What the best sentence has at least to do with a question that the documents answer.
+/// The lowest relevance of the best sentence if the documents answer the question.
 const RELEVANT: f32 = 0.65;
-/// What the second best may be worth where the best stands out.
+/// The best sentence is clearly the best if the second has less than this share of its score.
 const OUTSTANDING: f32 = 0.85;
 const MOST_READ: usize = 16;
-/// How much meaning counts beside words.
+/// The weight of meaning compared with words.
 const MEANING: f32 = 1.5;
 const NEAR_BY_WORDS: f32 = 0.5;
 
@@ -43,7 +43,7 @@ pub struct Sentence {
     /// Within the source's text.
     pub range: Range<usize>,
     pub score: f32,
-    /// How much it has to do with the question, by words and meaning alone.
+    /// How much it has to do with the question, by words and meaning only.
     relevance: f32,
 }
 
@@ -62,7 +62,7 @@ impl Sentence {
         sources.get(self.source).and_then(|source| source.text.get(self.range.clone())).unwrap_or_default()
     }
 
-    /// In one line, without a list's mark; a title is set off from what it stands above.
+    /// Returns it in one line, without the mark of a list; a title is separated by a colon.
     pub fn plain(&self, sources: &[Source]) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
         let text = self.text(sources).trim_start_matches(['-', '*', '•', ' ']);
@@ -72,21 +72,21 @@ impl Sentence {
         }
     }
 
-    /// With its citation, and without what looks like one of ours in the document's own words.
+    /// Returns it with its citation, and without citations in the document's own text.
     pub fn cited(&self, sources: &[Source]) -> String {
         format!("{} [{}]", uncited(&self.plain(sources)), self.source + 1)
     }
 }
 
-/// The best by their words: the encoder reads no more.
-pub fn promising(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
-    let mut sentences = sentences(question, sources, lens);
+/// Returns the best sentences by their words; only these are embedded.
+pub fn promising(question: &str, sources: &[Source], style: &AnswerStyle) -> Vec<Sentence> {
+    let mut sentences = sentences(question, sources, style);
     sentences.sort_by(|one, other| other.score.total_cmp(&one.score));
     sentences.truncate(MOST_READ);
     sentences
 }
 
-/// The sources with the best sentences, best first, and the sentences that are theirs.
+/// Returns the sources with the best sentences, the best first, and their sentences.
 pub fn best_sources(
     sources: Vec<Source>,
     sentences: Vec<Sentence>,
@@ -109,25 +109,25 @@ pub fn best_sources(
     (order.iter().map(|place| sources[*place].clone()).collect(), theirs)
 }
 
-/// The largest part of the question's words that one sentence has, rare ones counting more.
+/// Returns the largest share of the question's words that one sentence has, rare words counting more.
 pub fn largest_share(question: &str, sources: &[Source]) -> f32 {
-    let sentences = sentences(question, sources, &Lens::of(Agent::RagChat));
+    let sentences = sentences(question, sources, &AnswerStyle::of(Agent::RagChat));
     sentences.iter().map(|sentence| sentence.relevance).fold(0.0, f32::max)
 }
 
-/// Whether any of them has to do with the question.
+/// Returns whether any sentence has to do with the question.
 pub fn bears_on_question(sentences: &[Sentence]) -> bool {
     sentences.iter().any(|sentence| sentence.relevance >= RELEVANT)
 }
 
-/// The first of some ranked sentences, where it is clearly the best.
+/// Returns the first of some ranked sentences, if it is clearly the best.
 pub fn outstanding<'a, 'b>(ranked: &'a [&'b Sentence]) -> Option<&'a [&'b Sentence]> {
     let first = ranked.first()?;
     let second = ranked.get(1).map_or(f32::MIN, |second| second.score);
     (second < first.score * OUTSTANDING).then(|| &ranked[..1])
 }
 
-/// What the encoder reads of each sentence.
+/// Returns the text of each sentence that is embedded.
 pub fn embedded(sources: &[Source], sentences: &[Sentence]) -> Vec<String> {
     let text = |sentence: &Sentence| {
         let source = &sources[sentence.source];
@@ -144,15 +144,15 @@ pub fn weigh(sentences: &mut [Sentence], question: &[f32], vectors: &[Vec<f32>])
     }
 }
 
-/// Without an encoder, what shares words is taken to be near.
+/// Estimates meaning by shared words, for want of an encoder.
 pub fn weigh_by_words(sentences: &mut [Sentence]) {
     for sentence in sentences {
         sentence.is_near(NEAR_BY_WORDS * sentence.relevance);
     }
 }
 
-/// All sentences of all sources, in their order, each once.
-fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
+/// Scores all sentences of all sources, in their order, each once.
+fn sentences(question: &str, sources: &[Source], style: &AnswerStyle) -> Vec<Sentence> {
     let asked: Vec<String> = stem_set(question).into_iter().take(MOST_ASKED).collect();
     let ranges: Vec<Vec<Range<usize>>> = sources.iter().map(|source| parts(&source.text)).collect();
     let words: Vec<Vec<HashSet<String>>> = sources
@@ -188,7 +188,7 @@ fn sentences(question: &str, sources: &[Source], lens: &Lens) -> Vec<Sentence> {
             let empty = if news < LEAST_NEWS || is_drawing(text) { SAYS_NOTHING } else { 0.0 };
             let relevance = shared / total;
             let score =
-                relevance + lens.bonus(text) + fits - empty - place.min(MOST_PLACES) as f32 * PER_PLACE;
+                relevance + style.bonus(text) + fits - empty - place.min(MOST_PLACES) as f32 * PER_PLACE;
             found.push(Sentence { source: place, range: range.clone(), score, relevance });
         }
     }
@@ -201,7 +201,7 @@ fn parts(text: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Rare words say more: those of few sentences weigh more.
+/// Weighs the words of the question: those that few sentences have weigh more.
 fn weights<'a>(asked: &'a [String], words: &[Vec<HashSet<String>>]) -> HashMap<&'a String, f32> {
     let all = words.iter().map(Vec::len).sum::<usize>() as f32;
     let weight = |word: &String| {
@@ -252,16 +252,14 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn sources(texts: &[&str]) -> Vec<Source> {
-        let texts: Vec<_> = texts.iter().map(|text| json!({ "text": text })).collect();
-        Source::given(&json!(texts)).unwrap()
+        Source::of_texts(texts.iter().copied())
     }
 
     fn best(question: &str, texts: &[&str]) -> String {
         let sources = sources(texts);
-        promising(question, &sources, &Lens::of(Agent::RagChat))[0].plain(&sources)
+        promising(question, &sources, &AnswerStyle::of(Agent::RagChat))[0].plain(&sources)
     }
 
     #[test]
@@ -295,7 +293,7 @@ mod tests {
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.extend(texts.clone());
         let sources = sources(&texts);
-        let found = promising("Pourquoi ?", &sources, &Lens::of(Agent::RagChat));
+        let found = promising("Pourquoi ?", &sources, &AnswerStyle::of(Agent::RagChat));
         assert_eq!(found.len(), MOST_READ);
         let distinct: HashSet<&str> = found.iter().map(|sentence| sentence.text(&sources)).collect();
         assert_eq!(distinct.len(), MOST_READ);
@@ -308,7 +306,7 @@ mod tests {
             "The seal is replaced every year.",
             "The seal is grey and new.",
         ]);
-        let found = promising("How often is the seal replaced?", &all, &Lens::of(Agent::RagChat));
+        let found = promising("How often is the seal replaced?", &all, &AnswerStyle::of(Agent::RagChat));
         let (kept, theirs) = best_sources(all, found, 2);
         assert_eq!(kept[0].text, "The seal is replaced every year.");
         assert_eq!(kept[1].text, "The seal is grey and new.");

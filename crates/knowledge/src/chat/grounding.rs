@@ -85,14 +85,13 @@ impl Grounding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     const QUESTION: &str = "How many verified tokens does the gateway remember at most?";
     const SENTENCE: &str = "It remembers 4,096 tokens at most (1 KiB each) until their expiry.";
 
     /// Checks that the same passes however the answer is split into pieces.
     fn check(answer: &str, cut_off: bool, expected: &str) {
-        let sources = Source::given(&json!([{ "text": "Other." }, { "text": SENTENCE }])).unwrap();
+        let sources = Source::of_texts(["Other.", SENTENCE]);
         let sentence = Sentence::of(1, 0..SENTENCE.len());
         for size in [1, 7, 1000] {
             let mut grounding = Grounding::new(QUESTION, &sources, &[&sentence], "In short: ");

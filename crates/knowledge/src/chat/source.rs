@@ -1,9 +1,14 @@
 //! A source: a passage that is put before the model, and that the answer may cite.
 
-use crate::search::Found;
-use serde_json::{Map, Value, json};
+use crate::search::SearchResult;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use utoipa::openapi::schema::AnyOfBuilder;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-/// More than this would not fit into any window.
+/// More would not fit into any model's window.
 const MOST_SOURCES: usize = 100;
 const MOST_HEADINGS: usize = 8;
 /// In bytes.
@@ -13,83 +18,127 @@ const LONGEST_TITLE: usize = 200;
 pub struct Source {
     pub text: String,
     pub title: String,
-    /// What the document's headings above the passage say.
+    /// The document's headings above the passage.
     pub headings: Vec<String>,
-    /// The source as answers show it.
-    pub shown: Map<String, Value>,
+    /// The score of the search; 0 for a source that the request gives.
+    pub score: f64,
+    pub shown: ShownSource,
+}
+
+/// A source, as answers show it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum ShownSource {
+    Found(SearchResult),
+    Given(GivenSource),
+}
+
+impl PartialSchema for ShownSource {
+    fn schema() -> RefOr<Schema> {
+        // Not one of the two: a search result has all that a given source must have.
+        AnyOfBuilder::new().item(SearchResult::schema()).item(GivenSource::schema()).into()
+    }
+}
+
+impl ToSchema for ShownSource {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("Source")
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        SearchResult::schemas(schemas);
+        GivenSource::schemas(schemas);
+    }
+}
+
+/// A source of the request, as answers show it: with its other fields as they were given.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct GivenSource {
+    #[schema(example = "1")]
+    id: String,
+    #[schema(example = "The pump P-204 circulates coolant.")]
+    text: String,
+    metadata: Map<String, Value>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// A source that a request gives. Search results may be given as they are.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+pub struct SourceBody {
+    /// Its number in the list if absent.
+    #[schema(example = "1")]
+    id: Option<String>,
+    #[schema(example = "The pump P-204 circulates coolant.")]
+    text: String,
+    /// `documentTitle` and `headings` are put before the model too.
+    metadata: Option<Map<String, Value>>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// A source, with the number that the answer cites it by.
+#[derive(Serialize, ToSchema)]
+pub struct NumberedSource {
+    #[schema(example = 1, minimum = 1)]
+    pub number: usize,
+    #[serde(flatten)]
+    pub source: ShownSource,
 }
 
 impl Source {
-    pub fn found(found: &Found) -> Self {
+    pub fn found(result: SearchResult) -> Self {
         Self {
-            text: found.chunk.text.clone(),
-            title: found.chunk.document_title.clone(),
-            headings: found.chunk.headings.clone(),
-            shown: object(found.to_json()),
+            text: result.text.clone(),
+            title: result.metadata.document_title.clone(),
+            headings: result.metadata.headings.clone(),
+            score: result.score,
+            shown: ShownSource::Found(result),
         }
     }
 
-    /// What the search gave it.
-    pub fn score(&self) -> f32 {
-        self.shown.get("score").and_then(Value::as_f64).unwrap_or_default() as f32
-    }
-
-    /// Sources that a request brings along, kept as they are. Fails with what is wrong about them.
-    pub fn given(value: &Value) -> Result<Vec<Self>, String> {
-        let list = value.as_array().ok_or("`sources` is not an array")?;
-        if list.len() > MOST_SOURCES {
-            return Err(format!("`sources` has {} entries: at most {MOST_SOURCES}", list.len()));
+    /// Takes the sources of a request. Fails with what is wrong about them.
+    pub fn given(sources: Vec<SourceBody>) -> Result<Vec<Self>, String> {
+        if sources.len() > MOST_SOURCES {
+            return Err(format!("`sources` has {} entries: at most {MOST_SOURCES}", sources.len()));
         }
-        list.iter().enumerate().map(|(index, value)| one(index, value)).collect()
+        sources.into_iter().enumerate().map(|(index, source)| Self::given_one(index, source)).collect()
     }
 
-    /// As answers show them, with the numbers that they are cited by.
-    pub fn numbered(sources: &[Self]) -> Vec<Value> {
-        let number = |(place, source): (usize, &Self)| {
-            let mut shown = source.shown.clone();
-            shown.insert("number".to_owned(), (place + 1).into());
-            Value::Object(shown)
+    fn given_one(index: usize, source: SourceBody) -> Result<Self, String> {
+        let SourceBody { id, text, metadata, other } = source;
+        let trimmed = text.trim().to_owned();
+        if trimmed.is_empty() {
+            return Err(format!("`sources[{index}].text` is missing: a string that is not empty"));
+        }
+        let id = id.unwrap_or_else(|| (index + 1).to_string());
+        let metadata = metadata.unwrap_or_default();
+        let headings = metadata.get("headings").and_then(Value::as_array).into_iter().flatten();
+        Ok(Self {
+            text: trimmed,
+            title: shorten(metadata.get("documentTitle").and_then(Value::as_str).unwrap_or_default()),
+            headings: headings.filter_map(Value::as_str).take(MOST_HEADINGS).map(shorten).collect(),
+            score: 0.0,
+            shown: ShownSource::Given(GivenSource { id, text, metadata, other }),
+        })
+    }
+
+    /// Returns the sources with the numbers that the answer cites them by.
+    pub fn numbered(sources: &[Self]) -> Vec<NumberedSource> {
+        let number = |(index, source): (usize, &Self)| NumberedSource {
+            number: index + 1,
+            source: source.shown.clone(),
         };
         sources.iter().enumerate().map(number).collect()
     }
-}
 
-fn one(index: usize, value: &Value) -> Result<Source, String> {
-    let name = |field: &str| format!("sources[{index}]{field}");
-    let object = value.as_object().ok_or_else(|| format!("`{}` is not an object", name("")))?;
-    let text = object.get("text").and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-    let text = text.ok_or_else(|| format!("`{}` is missing: a string that is not empty", name(".text")))?;
-    let mut shown = object.clone();
-    match object.get("id") {
-        None | Some(Value::Null) => drop(shown.insert("id".to_owned(), (index + 1).to_string().into())),
-        Some(Value::String(_)) => {}
-        Some(_) => return Err(format!("`{}` is not a string", name(".id"))),
+    #[cfg(test)]
+    pub fn of_texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<Self> {
+        let source = |text: String| SourceBody { id: None, text, metadata: None, other: Map::new() };
+        Self::given(texts.into_iter().map(|text| source(text.into())).collect()).unwrap()
     }
-    let metadata = match object.get("metadata") {
-        None | Some(Value::Null) => {
-            shown.insert("metadata".to_owned(), json!({}));
-            &Map::new()
-        }
-        Some(Value::Object(metadata)) => metadata,
-        Some(_) => return Err(format!("`{}` is not an object", name(".metadata"))),
-    };
-    let headings = metadata.get("headings").and_then(Value::as_array).into_iter().flatten();
-    Ok(Source {
-        text: text.to_owned(),
-        title: short(metadata.get("documentTitle").and_then(Value::as_str).unwrap_or_default()),
-        headings: headings.filter_map(Value::as_str).take(MOST_HEADINGS).map(short).collect(),
-        shown,
-    })
 }
 
-/// A title of more is none.
-fn short(title: &str) -> String {
+fn shorten(title: &str) -> String {
     title[..title.floor_char_boundary(LONGEST_TITLE)].to_owned()
-}
-
-fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
 }

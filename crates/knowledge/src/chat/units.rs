@@ -1,16 +1,16 @@
-//! A text in parts that can be read alone.
+//! Splits a text into parts that can be understood alone.
 
 use std::ops::Range;
 
 /// Fewer words are a title, not a sentence.
 const SHORTEST: usize = 4;
-/// Bytes of what can be quoted.
+/// The most bytes that are quoted.
 const LONGEST: usize = 1200;
-/// A shorter line was not broken for want of room.
+/// In characters. A shorter line ends on purpose, not because it was full.
 const FULL_LINE: usize = 50;
 
-/// The sentences of its paragraphs, the rows of its tables and the entries of its lists. A title goes with what follows
-/// it, and a sentence about "it" with the one before.
+/// Returns the sentences of paragraphs, the rows of tables and the entries of lists. A title is joined with what follows,
+/// and a sentence about "it" with the one before.
 pub fn units(text: &str) -> Vec<Range<usize>> {
     let mut units: Vec<Range<usize>> = Vec::new();
     let mut after_title = false;
@@ -18,7 +18,7 @@ pub fn units(text: &str) -> Vec<Range<usize>> {
         for range in words::sentences(&text[block.clone()]) {
             let range = block.start + range.start..block.start + range.end;
             match units.last_mut() {
-                Some(last) if after_title || leans_back(&text[range.clone()]) && last.end > block.start => {
+                Some(last) if after_title || refers_back(&text[range.clone()]) && last.end > block.start => {
                     last.end = range.end;
                 }
                 _ => units.push(range.clone()),
@@ -29,14 +29,14 @@ pub fn units(text: &str) -> Vec<Range<usize>> {
     units.into_iter().flat_map(|range| pieces(text, range)).collect()
 }
 
-/// What is too long to be quoted falls into pieces between its words.
+/// Splits a part that is too long to be quoted, between words.
 fn pieces(text: &str, mut range: Range<usize>) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     while range.len() > LONGEST {
         let end = text.floor_char_boundary(range.start + LONGEST);
         let kept = text[range.start..end].rsplit_once(char::is_whitespace);
         let kept = kept.map_or(end, |(kept, _)| range.start + kept.len());
-        // A blank at the very beginning would leave nothing.
+        // A space at the very beginning would leave nothing.
         let end = if kept > range.start { kept } else { end };
         pieces.push(range.start..end);
         range.start = end;
@@ -45,7 +45,7 @@ fn pieces(text: &str, mut range: Range<usize>) -> Vec<Range<usize>> {
     pieces
 }
 
-/// Lines that belong together: a paragraph may be broken into lines, a table's row or a list's entry is one line.
+/// Joins lines that belong together: a paragraph may have several, a row of a table or an entry of a list has one.
 fn blocks(text: &str) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut open = false;
@@ -63,12 +63,12 @@ fn blocks(text: &str) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Whether a line was broken because it was full.
+/// Returns whether a line was broken because it was full.
 fn is_broken(line: &str) -> bool {
     line.chars().count() >= FULL_LINE && !line.ends_with(['.', ':', '!', '?', ';', '|']) && !has_columns(line)
 }
 
-/// Whether a line can be the rest of the one before.
+/// Returns whether a line can continue the one before.
 fn goes_on(line: &str) -> bool {
     let line = line.trim_start();
     let is_labelled = line.split(' ').take(2).any(|word| word.ends_with(':'));
@@ -85,14 +85,14 @@ pub fn is_title(text: &str) -> bool {
     text.split_whitespace().count() < SHORTEST && !text.trim_end().ends_with(['.', ':', ';', ','])
 }
 
-/// Whether it is a part of a picture made of letters.
+/// Returns whether it is a part of a drawing made of characters.
 pub fn is_drawing(text: &str) -> bool {
     text.contains(|c: char| ('\u{2500}'..='\u{257f}').contains(&c))
         || has_columns(text) && text.ends_with(',')
 }
 
-/// Whether a sentence says what it is about only in the one before.
-fn leans_back(sentence: &str) -> bool {
+/// Returns whether a sentence needs the one before to be understood.
+fn refers_back(sentence: &str) -> bool {
     let first = sentence.split_whitespace().next().unwrap_or_default();
     ["It", "They", "He", "She", "This", "These", "Its", "Their"].contains(&first)
 }
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn sentences_stand_alone_unless_they_lean_on_the_one_before() {
+    fn sentences_are_separate_unless_they_refer_to_the_one_before() {
         check("The pump is blue. Seals are grey.", &["The pump is blue.", "Seals are grey."]);
         check("The pump is blue. It was built in Turin.", &["The pump is blue. It was built in Turin."]);
         check("", &[]);
     }
 
     #[test]
-    fn a_title_goes_with_what_follows_it() {
+    fn a_title_is_joined_with_what_follows() {
         check("Seals\nReplace them every year.", &["Seals\nReplace them every year."]);
         check("lp\n  Printers belong to this group.", &["lp\n  Printers belong to this group."]);
     }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_end_is_cut_between_words() {
+    fn an_endless_sentence_is_split_between_words() {
         let endless = "wörter ohne ende ".repeat(1000);
         let found = units(&endless);
         assert!(found.len() > 10 && found.iter().all(|range| range.len() <= LONGEST));

@@ -2,56 +2,121 @@
 
 use super::App;
 use super::caller::{COOKIE, Caller, refuse_other_sites, session_tokens};
-use super::error::Failure;
+use super::fields::filled;
+use super::users::UserView;
 use crate::accounts::SESSION_LASTS;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::Method;
 use http::header::{HeaderMap, SET_COOKIE};
+use kit::error::ApiError;
 use kit::headers::is_forwarded_https;
-use kit::request::JsonObject;
+use kit::request::JsonBody;
 use kit::serve::Arrival;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+#[derive(Deserialize, ToSchema)]
+pub struct LoginBody {
+    /// The username or the email address.
+    #[schema(min_length = 1, example = "ada@example.org")]
+    username: String,
+    /// Hex SHA-256 of what was typed as username, followed by the password.
+    #[schema(min_length = 1, example = "735c127d5cad45214508021a207835b061991c10e53bacd39225043fa0d7c9e6")]
+    password: String,
+}
+
+/// The passwords, as they were typed.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PasswordBody {
+    #[schema(min_length = 1, example = "correct horse")]
+    current_password: String,
+    #[schema(min_length = 8, max_length = 1024, example = "battery staple")]
+    new_password: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct SignedIn {
+    success: bool,
+    user: UserView,
+    /// The session's token, also for `Authorization: Bearer` and `X-Api-Key`.
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    token: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Me {
+    success: bool,
+    user: UserView,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Success {
+    pub success: bool,
+}
+
+/// Signs a user in.
+#[utoipa::path(post, path = "/api/auth/login", security(()), request_body = LoginBody, responses(
+    (status = 200, description = "Also sets the cookie `service_session`, for 7 days.", body = SignedIn, headers(
+        ("Set-Cookie" = String, description = "The session's token."),
+    )),
+    (status = 401, description = "`UNAUTHORIZED`: the user is unknown or the password is wrong."),
+    (status = 403, description = "`FORBIDDEN`: the request comes from a page of another site."),
+    (status = 429, description = "`TOO_MANY_REQUESTS`: too many failed sign-ins; `Retry-After` says how long to wait."),
+))]
 pub async fn login(
     State(app): State<App>,
     Extension(arrival): Extension<Arrival>,
     headers: HeaderMap,
-    body: JsonObject,
-) -> Result<Response, Failure> {
+    JsonBody(body): JsonBody<LoginBody>,
+) -> Result<Response, ApiError> {
     refuse_other_sites(&Method::POST, &headers)?;
-    let (username, password) = (body.required("username")?, body.required("password")?);
-    let signed_in = app.accounts.sign_in(username, password, arrival.client).await;
-    let (user, token) = signed_in.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
+    let (username, password) = (filled("username", &body.username)?, filled("password", &body.password)?);
+    let (user, token) = app.accounts.sign_in(username, password, arrival.client).await?;
     let cookie = cookie(&app, &headers, &token, SESSION_LASTS.as_secs());
-    let body = Json(json!({ "success": true, "user": user.to_json(), "token": token }));
-    Ok(([(SET_COOKIE, cookie)], body).into_response())
+    let signed_in = SignedIn { success: true, user: user.into(), token };
+    Ok(([(SET_COOKIE, cookie)], Json(signed_in)).into_response())
 }
 
-pub async fn logout(State(app): State<App>, _: Caller, headers: HeaderMap) -> Result<Response, Failure> {
+/// Ends the session of the request.
+#[utoipa::path(post, path = "/api/auth/logout", responses(
+    (status = 200, description = "Also deletes the cookie.", body = Success, headers(
+        ("Set-Cookie" = String, description = "An empty cookie that has expired."),
+    )),
+))]
+pub async fn logout(State(app): State<App>, _: Caller, headers: HeaderMap) -> Result<Response, ApiError> {
     for token in session_tokens(&headers) {
         app.accounts.sign_out(token).await?;
     }
     let cookie = cookie(&app, &headers, "", 0);
-    Ok(([(SET_COOKIE, cookie)], Json(json!({ "success": true }))).into_response())
+    Ok(([(SET_COOKIE, cookie)], Json(Success { success: true })).into_response())
 }
 
-pub async fn me(Caller(user): Caller) -> Response {
-    Json(json!({ "success": true, "user": user.to_json() })).into_response()
+/// Returns the user who is signed in.
+#[utoipa::path(get, path = "/api/auth/me", responses((status = 200, body = Me)))]
+pub async fn me(Caller(user): Caller) -> Json<Me> {
+    Json(Me { success: true, user: user.into() })
 }
 
-/// `{currentPassword, newPassword}`, as they were typed. Every session of the user ends.
+/// Changes the caller's password, and ends all of their sessions.
+#[utoipa::path(post, path = "/api/auth/password", request_body = PasswordBody, responses(
+    (status = 200, body = Success),
+    (status = 401, description = "`UNAUTHORIZED`: there is no session, or the current password is wrong."),
+    (status = 404, description = "`NOT_FOUND`: the user was removed meanwhile."),
+    (status = 429, description = "`TOO_MANY_REQUESTS`: too many wrong passwords; `Retry-After` says how long to wait."),
+))]
 pub async fn change_password(
     State(app): State<App>,
     Caller(user): Caller,
     Extension(arrival): Extension<Arrival>,
-    body: JsonObject,
-) -> Result<Response, Failure> {
-    let (current, new) = (body.required("currentPassword")?, body.required("newPassword")?);
-    let changed = app.accounts.change_password(&user, current, new, arrival.client).await;
-    changed.map_err(|error| Failure::of_account(error, app.clock.now_ms()))?;
-    Ok(Json(json!({ "success": true })).into_response())
+    JsonBody(body): JsonBody<PasswordBody>,
+) -> Result<Json<Success>, ApiError> {
+    let current = filled("currentPassword", &body.current_password)?;
+    let new = filled("newPassword", &body.new_password)?;
+    app.accounts.change_password(&user, current, new, arrival.client).await?;
+    Ok(Json(Success { success: true }))
 }
 
 fn cookie(app: &App, headers: &HeaderMap, token: &str, seconds: u64) -> String {

@@ -2,53 +2,187 @@
 
 use super::App;
 use super::caller::Caller;
-use super::error::Failure;
-use super::limit::Counted;
-use super::scope::{document_ids, require_owned};
-use crate::accounts::User;
-use crate::chat::{Agent, Answer, Ask, Choice, Source, Spoken};
-use crate::search::MOST_RESULTS;
+use super::error::{LoadProgress, provider_message};
+use super::fields::{Number, check_question};
+use super::limit::{CountedQuestion, LimitDetails};
+use super::scope::{DocumentIds, named_documents, require_owned};
+use super::search::TopK;
+use crate::chat::{
+    Agent, Answer, AnswerPart, Ask, ChatFailure, ModelChoice, ShownSource, Source, SourceBody,
+};
+use crate::records::User;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderMap, header};
-use kit::error::ApiError;
-use kit::fields::{given, text, whole};
-use kit::request::read_json;
+use kit::error::{ApiError, ErrorWith};
+use kit::fields::{AnyText, Text, Whole};
+use kit::request::{from_fields, read_json};
 use kit::sse::{self, Event};
-use llm::{ChatError, Usage, is_model_name};
-use serde_json::{Map, Value, json};
+use llm::{Usage, is_model_name};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 pub const MAX_BODY: usize = 4 << 20;
-/// A longer text is a document, or belongs into `historyContext`.
-const LONGEST_QUERY: usize = 32 << 10;
-pub const MOST_ANSWER_TOKENS: usize = 1 << 20;
 
-pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, Failure> {
+/// The length of an answer that a caller may ask for.
+pub type AnswerTokens = Whole<1, { 1 << 20 }>;
+
+/// A question. Null counts as absent.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatBody {
+    /// The question, at most 32 KiB.
+    #[schema(value_type = String, min_length = 1, max_length = 32768, example = "How often must the seal be replaced?")]
+    query: AnyText,
+    /// The prompt to use; `rag-chat` if absent.
+    agent_type: Option<Agent>,
+    /// What to answer from, at most 100; a search finds it if absent. Not together with `documentId` or `documentIds`.
+    sources: Option<Vec<SourceBody>>,
+    /// Search only this document.
+    #[schema(value_type = Option<String>)]
+    document_id: Option<AnyText>,
+    /// Search only these documents.
+    #[schema(inline)]
+    document_ids: Option<DocumentIds>,
+    /// The model to use; the one that CHAT_PROVIDER and CHAT_MODEL name if absent.
+    llm_config: Option<LlmConfig>,
+    /// Replaces the prompt of the agent.
+    #[schema(value_type = Option<String>)]
+    system_prompt: Option<AnyText>,
+    /// From 0 (deterministic) to 1 (creative); 0.2 if absent.
+    #[schema(inline)]
+    temperature: Option<Number<0, 1>>,
+    /// The conversation before.
+    #[schema(value_type = Option<String>)]
+    history_context: Option<AnyText>,
+    /// What the user wants to achieve.
+    #[schema(value_type = Option<String>)]
+    user_goals: Option<AnyText>,
+    /// The user who asks, if an administrator asks for them.
+    #[schema(value_type = Option<String>)]
+    #[expect(dead_code, reason = "read before the rest, as `Asker`")]
+    user_id: Option<AnyText>,
+    /// How many sources a search finds; 5 if absent.
+    #[schema(inline)]
+    top_k: Option<TopK>,
+}
+
+/// The user whose question it is. It is counted for them, also if the rest of the body is wrong.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asker {
+    user_id: Option<AnyText>,
+}
+
+/// A model.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LlmConfig {
+    /// `edge-ai`, `vendor-a`, `vendor-b` or `vendor-c`; also `openai`, `anthropic` or `gemini`.
+    #[schema(value_type = String, example = "edge-ai")]
+    provider: Text,
+    #[schema(value_type = String, required = true, max_length = 200, example = "SmolLM2-135M-Instruct.Q4_1")]
+    model: Option<AnyText>,
+    /// The most tokens of the answer.
+    #[schema(inline)]
+    max_tokens: Option<AnswerTokens>,
+}
+
+/// An answer.
+#[derive(Serialize, ToSchema)]
+pub struct ChatAnswer {
+    /// Cites its sources as [1], [2].
+    #[schema(example = "The seal must be replaced every year [1].")]
+    response: String,
+    #[serde(flatten)]
+    basis: AnswerBasis,
+    usage: UsageView,
+}
+
+/// What an answer is made from.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct AnswerBasis {
+    /// The sources that were put before the model, in the order of their numbers.
+    sources: Vec<ShownSource>,
+    #[schema(example = "edge-ai")]
+    provider: &'static str,
+    #[schema(example = "SmolLM2-135M-Instruct.Q4_1")]
+    model: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Usage)]
+pub struct UsageView {
+    #[schema(example = 311)]
+    input_tokens: u64,
+    #[schema(example = 14)]
+    output_tokens: u64,
+    /// Whether `maxTokens` ended the answer.
+    #[schema(example = false)]
+    cut_off: bool,
+}
+
+/// The data of an event.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum ChatEvent {
+    /// Of `sources`, which comes first.
+    Sources(AnswerBasis),
+    /// Of `token`: a piece of the answer.
+    Token { text: String },
+    /// Of `done`, which comes last: the whole answer.
+    Done(ChatAnswer),
+    /// Of `error`, which comes last if the model fails.
+    Error { error: String, success: bool },
+}
+
+/// Answers a question from the user's documents.
+#[utoipa::path(post, path = "/api/chat", request_body = ChatBody, responses(
+    (status = 200, description = "The answer; with `Accept: text/event-stream` the events `sources`, `token` for each \
+        piece, and `done` or `error`.", content((ChatAnswer = "application/json"), (ChatEvent = "text/event-stream")),
+        headers(
+            ("X-RateLimit-Remaining" = i64, description = "Questions that are left in this window."),
+            ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
+        )),
+    (status = 404, description = "`NOT_FOUND`: the user has no such document, or no user has the id `userId`."),
+    (status = 429, description = "`TOO_MANY_REQUESTS`: too many questions in this minute.",
+        body = ErrorWith<LimitDetails>, headers(
+            ("X-RateLimit-Remaining" = i64, description = "0."),
+            ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
+        )),
+    (status = 502, description = "`PROVIDER_FAILED`: the provider of the model failed."),
+    (status = 503, description = "`INDEX_LOADING`, `INDEX_UNAVAILABLE`, `UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try \
+        again after `Retry-After` seconds.", body = ErrorWith<LoadProgress>),
+))]
+pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> Result<Response, ApiError> {
     let streams = wants_events(request.headers());
-    let asking = caller.0.id.clone();
+    let caller_id = caller.0.id.clone();
     let (counted, asked) = match read(&app, caller, request).await {
-        Ok((owner, fields)) => {
-            (Counted::question(&app, &owner.id).await?, ask(&app, &fields).map(|ask| (owner, ask)))
-        }
-        Err(Failure(error)) => (Counted::question(&app, &asking).await?, Err(error)),
+        Ok((owner, body)) => (CountedQuestion::count(&app, &owner.id).await?, Ok((owner, body))),
+        Err(error) => (CountedQuestion::count(&app, &caller_id).await?, Err(error)),
     };
-    let answered = match (counted.allowed(&app), asked) {
-        (Err(error), _) | (_, Err(error)) => Err(error.into()),
-        (Ok(()), Ok((owner, ask))) => match require_owned(&app, &owner.id, &ask.document_ids).await {
-            Ok(()) => answer(&app, &owner, ask, streams).await,
-            Err(failure) => Err(failure),
-        },
+    let answered = async {
+        counted.check(&app)?;
+        let (owner, body) = asked?;
+        let ask = ask(&app, from_fields(body)?)?;
+        require_owned(&app, &owner.id, &ask.document_ids).await?;
+        answer(&app, &owner, ask, streams).await
     };
+    let answered = answered.await;
     Ok(counted.mark(answered))
 }
 
-/// Who asks, and what the body says.
-async fn read(app: &App, caller: Caller, request: Request) -> Result<(User, Map<String, Value>), Failure> {
+/// Reads the body, and finds the user who asks.
+async fn read(app: &App, caller: Caller, request: Request) -> Result<(User, Value), ApiError> {
     let fields: Map<String, Value> = read_json(request, MAX_BODY).await?;
-    let owner = caller.acting_for(app, text(&fields, "userId")?).await?;
-    Ok((owner, fields))
+    let body = Value::Object(fields);
+    let Asker { user_id } = from_fields(&body)?;
+    let owner = caller.acting_for(app, user_id.as_ref().map(|id| id.0.as_str())).await?;
+    Ok((owner, body))
 }
 
 fn wants_events(headers: &HeaderMap) -> bool {
@@ -56,137 +190,99 @@ fn wants_events(headers: &HeaderMap) -> bool {
     accepted.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/event-stream"))
 }
 
-/// The request, field by field.
-fn ask(app: &App, fields: &Map<String, Value>) -> Result<Ask, ApiError> {
-    let query = text(fields, "query")?.map(str::trim).filter(|query| !query.is_empty());
-    let query = query.ok_or_else(|| ApiError::invalid("`query` is missing: the question"))?;
-    refuse_long("query", query)?;
+fn ask(app: &App, body: ChatBody) -> Result<Ask, ApiError> {
+    let query = body.query.0.trim();
+    if query.is_empty() {
+        return Err(ApiError::invalid("`query` is missing: the question"));
+    }
+    check_question("query", query)?;
     let mut ask = Ask::new(query);
-    if let Some(name) = text(fields, "agentType")? {
-        ask.agent = Agent::named(name).map_err(|error| ApiError::invalid(error.to_string()))?;
-    }
-    if let Some(sources) = given(fields, "sources") {
-        ask.sources = Some(Source::given(sources).map_err(ApiError::invalid)?);
-    }
-    ask.document_ids = document_ids(fields)?;
+    ask.agent = body.agent_type.unwrap_or_default();
+    ask.sources = body.sources.map(Source::given).transpose().map_err(ApiError::invalid)?;
+    ask.document_ids = named_documents(body.document_id, body.document_ids)?;
     if ask.sources.is_some() && !ask.document_ids.is_empty() {
         let message = "`sources` and `documentIds` exclude each other: given sources are not searched for";
         return Err(ApiError::invalid(message));
     }
-    if let Some(config) = given(fields, "llmConfig") {
-        ask.choice = Some(choice(app, config)?);
-    }
-    if let Some(temperature) = given(fields, "temperature") {
-        let wrong = || ApiError::invalid("`temperature` is not a number from 0 to 1");
-        let number = temperature.as_f64().filter(|number| (0.0..=1.0).contains(number));
-        ask.temperature = number.ok_or_else(wrong)? as f32;
-    }
-    if let Some(number) = whole(fields, "topK", "topK", MOST_RESULTS)? {
-        ask.top_k = number;
-    }
-    let filled = |name| Ok::<_, ApiError>(text(fields, name)?.filter(|text| !text.trim().is_empty()));
-    ask.system_prompt = filled("systemPrompt")?.map(str::to_owned);
-    ask.history = filled("historyContext")?.unwrap_or_default().to_owned();
-    ask.goals = filled("userGoals")?.unwrap_or_default().to_owned();
+    ask.choice = body.llm_config.map(|config| choice(app, config)).transpose()?;
+    ask.temperature = body.temperature.map_or(ask.temperature, |temperature| temperature.0 as f32);
+    ask.top_k = body.top_k.map_or(ask.top_k, Whole::size);
+    let filled = |text: Option<AnyText>| text.map(|text| text.0).filter(|text| !text.trim().is_empty());
+    ask.system_prompt = filled(body.system_prompt);
+    ask.history = filled(body.history_context).unwrap_or_default();
+    ask.goals = filled(body.user_goals).unwrap_or_default();
     Ok(ask)
 }
 
-/// A question of more bytes than one has, under the name that the request has for it.
-pub fn refuse_long(name: &str, question: &str) -> Result<(), ApiError> {
-    match question.len() {
-        0..=LONGEST_QUERY => Ok(()),
-        bytes => Err(ApiError::invalid(format!("`{name}` has {bytes} bytes: at most {LONGEST_QUERY}"))),
-    }
-}
-
-fn choice(app: &App, config: &Value) -> Result<Choice, ApiError> {
-    let config = config.as_object().ok_or_else(|| ApiError::invalid("`llmConfig` is not an object"))?;
-    let required = |name: &str| {
-        let found = config.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-        found.ok_or_else(|| ApiError::invalid(format!("`llmConfig.{name}` is missing: a string")))
-    };
-    let model = required("model").map_err(|error| {
+fn choice(app: &App, config: LlmConfig) -> Result<ModelChoice, ApiError> {
+    let Some(model) = config.model.map(|model| model.0).filter(|model| !model.is_empty()) else {
         let models = app.chats.providers().all();
         let models: Vec<String> =
             models.iter().map(|model| format!("`{}` of {}", model.model(), model.provider())).collect();
-        ApiError::invalid(format!("{}. The models that are set: {}", error.message(), models.join(", ")))
-    })?;
-    if !is_model_name(model) {
-        return Err(ApiError::invalid("`llmConfig.model` is no name of a model"));
+        return Err(ApiError::invalid(format!(
+            "`llmConfig.model` is missing: a string. The models that are set: {}",
+            models.join(", ")
+        )));
+    };
+    if !is_model_name(&model) {
+        return Err(ApiError::invalid("`llmConfig.model` is not the name of a model"));
     }
-    Ok(Choice {
-        provider: required("provider")?.to_owned(),
-        model: Some(model.to_owned()),
-        max_tokens: whole(config, "maxTokens", "llmConfig.maxTokens", MOST_ANSWER_TOKENS)?,
-    })
+    let max_tokens = config.max_tokens.map(Whole::size);
+    Ok(ModelChoice { provider: config.provider.0, model: Some(model), max_tokens })
 }
 
-async fn answer(app: &App, owner: &User, ask: Ask, streams: bool) -> Result<Response, Failure> {
+async fn answer(app: &App, owner: &User, ask: Ask, streams: bool) -> Result<Response, ApiError> {
     let answer = app.chats.answer(&owner.id, ask).await?;
     if streams {
         return Ok(sse::respond_to_end(events(answer)));
     }
-    let shown = Shown::of(&answer);
-    let (text, usage) = collect(answer).await?;
-    Ok(Json(shown.whole(&text, usage)).into_response())
+    let basis = AnswerBasis::of(&answer);
+    let (response, usage) = collect(answer).await?;
+    Ok(Json(ChatAnswer { response, basis, usage: usage.into() }).into_response())
 }
 
-/// The whole of an answer.
-pub async fn collect(mut answer: Answer) -> Result<(String, Usage), ChatError> {
+/// Waits for the whole text of an answer.
+pub async fn collect(mut answer: Answer) -> Result<(String, Usage), ChatFailure> {
     let (mut text, mut used) = (String::new(), Usage::default());
-    while let Some(spoken) = answer.spoken.next().await {
-        match spoken? {
-            Spoken::Text(piece) => text.push_str(&piece),
-            Spoken::End(usage) => used = usage,
+    while let Some(part) = answer.parts.next().await {
+        match part? {
+            AnswerPart::Text(piece) => text.push_str(&piece),
+            AnswerPart::End(usage) => used = usage,
         }
     }
     Ok((text, used))
 }
 
-/// `sources`, then a `token` for each piece, then `done` with the whole; or `error` where the model fails on the way.
 fn events(answer: Answer) -> impl Stream<Item = Event> {
-    let shown = Shown::of(&answer);
-    let first =
-        ("sources", json!({ "sources": shown.sources, "provider": shown.provider, "model": shown.model }));
-    let rest = answer.spoken.scan((shown, String::new()), |(shown, text), spoken| {
-        let event = match spoken {
-            Ok(Spoken::Text(piece)) => {
-                text.push_str(&piece);
-                ("token", json!({ "text": piece }))
+    let basis = AnswerBasis::of(&answer);
+    let first = ("sources", ChatEvent::Sources(basis.clone()));
+    let rest = answer.parts.scan((basis, String::new()), |(basis, response), part| {
+        let event = match part {
+            Ok(AnswerPart::Text(text)) => {
+                response.push_str(&text);
+                ("token", ChatEvent::Token { text })
             }
-            Ok(Spoken::End(usage)) => ("done", shown.whole(text, usage)),
-            Err(error) => ("error", json!({ "error": Failure::said(error), "success": false })),
+            Ok(AnswerPart::End(usage)) => {
+                let (basis, response) = (basis.clone(), std::mem::take(response));
+                ("done", ChatEvent::Done(ChatAnswer { response, basis, usage: usage.into() }))
+            }
+            Err(error) => ("error", ChatEvent::Error { error: provider_message(&error), success: false }),
         };
         std::future::ready(Some(event))
     });
-    let named = stream::iter([first]).chain(rest).zip(stream::iter(1..));
-    named.map(|((name, data), id)| Event { id, name: name.to_owned(), data })
+    let numbered = stream::iter([first]).chain(rest).zip(stream::iter(1..));
+    numbered.map(|((name, data), id)| Event::new(id, name, data))
 }
 
-/// What an answer shows besides its text.
-struct Shown {
-    sources: Vec<Value>,
-    provider: &'static str,
-    model: String,
-}
-
-impl Shown {
+impl AnswerBasis {
     fn of(answer: &Answer) -> Self {
-        let sources = answer.sources.iter().map(|source| Value::Object(source.shown.clone()));
-        Self { sources: sources.collect(), provider: answer.provider, model: answer.model.clone() }
+        let sources = answer.sources.iter().map(|source| source.shown.clone()).collect();
+        Self { sources, provider: answer.provider, model: answer.model.clone() }
     }
+}
 
-    fn whole(&self, text: &str, usage: Usage) -> Value {
-        json!({
-            "response": text,
-            "sources": self.sources,
-            "provider": self.provider,
-            "model": self.model,
-            "usage": {
-                "inputTokens": usage.input_tokens,
-                "outputTokens": usage.output_tokens,
-                "cutOff": usage.cut_off,
-            },
-        })
+impl From<Usage> for UsageView {
+    fn from(usage: Usage) -> Self {
+        Self { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, cut_off: usage.cut_off }
     }
 }

@@ -1,13 +1,12 @@
-//! A user's documents: listing, one of them, its file, running them again, removing them.
+//! A user's documents: listing, one of them, its file, indexing them again, removing them.
 
 use super::App;
-use super::caller::Caller;
-use super::error::Failure;
+use super::caller::{Caller, OwnerQuery};
+use super::form::File;
 use super::ingest::{require_encoder, wants_async};
-use super::search::described;
-use crate::accounts::User;
-use crate::documents::{Document, Status};
-use crate::listing::{Listing, MOST_LISTED, Order};
+use super::search::MetadataQuery;
+use crate::listing::{Listing, MOST_LISTED};
+use crate::records::{Cursor, Document, Metadata, Order, Status, User};
 use crate::{removal, tables};
 use axum::Json;
 use axum::body::Body;
@@ -15,68 +14,220 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use kit::error::ApiError;
+use kit::fields::Whole;
 use kit::page;
-use kit::request::{Params, PathId};
-use serde_json::{Map, Value, json};
+use kit::request::{PathId, Query};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
-/// What a listing may be narrowed by, and ordered.
-const FILTERS: [&str; 6] = ["userId", "status", "category", "tags", "title", "sort"];
+/// The number of documents that a caller may ask for.
+pub type ListLimit = Whole<1, { MOST_LISTED as u64 }>;
 
-pub async fn list(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Failure> {
-    let listing = listing(&params)?;
-    let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let (limit, shown) = (listing.limit, listing.page(&app.db, &owner.id).await?);
-    let counts = tables::documents::count_by_status(&app.db, &owner.id).await?;
-    let counts =
-        Status::ALL.iter().zip(counts).map(|(status, count)| (status.as_str().to_owned(), count.into()));
-    let documents: Vec<Value> = shown.documents.iter().map(Document::to_json).collect();
-    let next = shown.next.map(|cursor| cursor.to_string());
-    let body =
-        json!({ "documents": documents, "next": next, "counts": counts.collect::<Map<String, Value>>() });
-    let filters = FILTERS.map(|name| (name, params.get(name)));
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// The most documents that are listed; 1000 if absent.
+    #[serde(default = "most_listed")]
+    #[param(inline)]
+    limit: ListLimit,
+    /// The `next` of the page before.
+    #[param(value_type = Option<String>)]
+    after: Option<Cursor>,
+    /// Only documents with this status.
+    #[param(inline)]
+    status: Option<Status>,
+    /// Only documents with this in their title, in upper or lower case.
+    title: Option<String>,
+    /// The order by the time of the upload; newest first if absent.
+    #[param(inline)]
+    sort: Option<Order>,
+}
+
+pub fn most_listed() -> ListLimit {
+    Whole(MOST_LISTED as u64)
+}
+
+/// A document, as answers show it.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Document)]
+pub struct DocumentView {
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    id: String,
+    /// The owner.
+    #[schema(example = "5f0c1d9e-8b1a-4c55-9d0e-0a1b2c3d4e5f")]
+    user_id: String,
+    #[schema(example = "Pump manual")]
+    title: String,
+    #[schema(example = "pump.pdf")]
+    filename: String,
+    /// In bytes.
+    #[schema(example = 52311)]
+    size: i64,
+    #[schema(
+        example = "users/5f0c1d9e-8b1a-4c55-9d0e-0a1b2c3d4e5f/documents/0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a-pump.pdf"
+    )]
+    object_key: String,
+    /// In milliseconds since 1970.
+    #[schema(example = 1794821400000i64)]
+    uploaded_at: i64,
+    status: Status,
+    /// In percent.
+    #[schema(example = 100, minimum = 0, maximum = 100)]
+    progress: i64,
+    #[schema(example = 12)]
+    chunk_count: i64,
+    #[schema(example = 34)]
+    graph_nodes: i64,
+    /// As given with the file. `error` says why it could not be indexed.
+    metadata: Metadata,
+}
+
+impl From<Document> for DocumentView {
+    fn from(document: Document) -> Self {
+        let mut metadata = document.metadata;
+        metadata.extend(document.error.map(|error| ("error".to_owned(), error)));
+        Self {
+            id: document.id,
+            user_id: document.user_id,
+            title: document.title,
+            filename: document.filename,
+            size: document.size,
+            object_key: document.object_key,
+            uploaded_at: document.uploaded_at,
+            status: document.status,
+            progress: document.progress,
+            chunk_count: document.chunk_count,
+            graph_nodes: document.graph_nodes,
+            metadata,
+        }
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct DocumentList {
+    documents: Vec<DocumentView>,
+    /// What `after` is for the next page; null at the end.
+    #[schema(example = "1794821400000.0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    next: Option<String>,
+    counts: StatusCounts,
+}
+
+/// How many documents have each status, whatever the filters of the list.
+#[derive(Serialize, ToSchema)]
+pub struct StatusCounts {
+    #[schema(example = 0)]
+    processing: i64,
+    #[schema(example = 1)]
+    indexed: i64,
+    #[schema(example = 0)]
+    error: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedDocument {
+    success: bool,
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    document_id: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reindexed {
+    success: bool,
+    /// How many documents ended as `indexed`.
+    #[schema(example = 3)]
+    documents_reindexed: usize,
+    /// With `Prefer: respond-async`: how many documents will be indexed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 3)]
+    documents_queued: Option<usize>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Purged {
+    success: bool,
+    #[schema(example = 1)]
+    documents_purged: usize,
+}
+
+/// Lists the caller's documents page by page, the newest first.
+#[utoipa::path(get, path = "/api/documents", params(ListQuery, MetadataQuery, OwnerQuery), responses(
+    (status = 200, description = "A page.", body = DocumentList, headers(
+        ("Link" = String, description = "The next page, `rel=\"next\"`; absent at the end."),
+    )),
+    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+))]
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<ListQuery>,
+    Query(metadata): Query<MetadataQuery>,
+    Query(owner_query): Query<OwnerQuery>,
+) -> Result<Response, ApiError> {
+    let owner = caller.acting_for(&app, owner_query.user_id.as_deref()).await?;
+    let limit = query.limit.size();
+    let (category, tags, title) = (metadata.category.clone(), metadata.tags.clone(), query.title.clone());
+    let listing = Listing {
+        status: query.status,
+        filters: metadata.into(),
+        title: query.title,
+        order: query.sort.unwrap_or_default(),
+        after: query.after,
+        limit,
+    };
+    let page = listing.page(&app.db, &owner.id).await?;
+    let [processing, indexed, error] = tables::documents::count_by_status(&app.db, &owner.id).await?;
+    let next = page.next.map(|cursor| cursor.to_string());
+    let body = DocumentList {
+        documents: page.documents.into_iter().map(DocumentView::from).collect(),
+        next: next.clone(),
+        counts: StatusCounts { processing, indexed, error },
+    };
+    let filters = [
+        ("userId", owner_query.user_id.as_deref()),
+        ("status", query.status.map(Status::as_str)),
+        ("category", category.as_deref()),
+        ("tags", tags.as_deref()),
+        ("title", title.as_deref()),
+        ("sort", query.sort.map(Order::as_str)),
+    ];
     Ok(page::link_next(Json(body).into_response(), &filters, limit, next.as_deref()))
 }
 
-fn listing(params: &Params) -> Result<Listing, ApiError> {
-    let order = params.get("sort").map(|text| {
-        let unknown = || ApiError::invalid(format!("unknown `sort` `{text}`: one of newest, oldest"));
-        Order::parse(text).ok_or_else(unknown)
-    });
-    let after = params.get("after").map(|text| {
-        let wrong = |()| ApiError::invalid(format!("`after` is `{text}`: expected the `next` of a page"));
-        text.parse().map_err(wrong)
-    });
-    Ok(Listing {
-        status: params.get("status").map(Status::named).transpose().map_err(ApiError::invalid)?,
-        filters: described(params),
-        title: params.get("title").map(str::to_owned),
-        order: order.transpose()?.unwrap_or_default(),
-        after: after.transpose()?,
-        limit: params.number("limit", MOST_LISTED, (1, MOST_LISTED))?,
-    })
-}
-
+/// Returns one document.
+#[utoipa::path(get, path = "/api/documents/{id}", params(("id" = String, Path)), responses(
+    (status = 200, body = DocumentView),
+    (status = 404, description = "`NOT_FOUND`: the caller has no document with this id."),
+))]
 pub async fn get(
     State(app): State<App>,
     Caller(user): Caller,
     PathId(id): PathId,
-) -> Result<Json<Value>, Failure> {
-    Ok(Json(find(&app, &user, &id).await?.to_json()))
+) -> Result<Json<DocumentView>, ApiError> {
+    Ok(Json(find(&app, &user, &id).await?.into()))
 }
 
-/// The original file, as it was uploaded.
+/// Returns the file of a document, as it was uploaded.
+#[utoipa::path(get, path = "/api/documents/{id}/content", params(("id" = String, Path)), responses(
+    (status = 200, description = "The file, byte for byte.", content_type = "application/octet-stream",
+        body = inline(File), headers(("Content-Disposition" = String, description = "Names the file."))),
+    (status = 404, description = "`NOT_FOUND`: the caller has no document with this id, or its file is gone."),
+))]
 pub async fn content(
     State(app): State<App>,
     Caller(user): Caller,
     PathId(id): PathId,
-) -> Result<Response, Failure> {
+) -> Result<Response, ApiError> {
     let document = find(&app, &user, &id).await?;
-    let blob = app.blobs.get_stream(&document.object_key).await.map_err(ApiError::from)?;
-    let Some(blob) = blob else { return Err(ApiError::not_found("the document's file is gone").into()) };
+    let blob = app.blobs.get_stream(&document.object_key).await?;
+    let Some(blob) = blob else { return Err(ApiError::not_found("the document's file is gone")) };
     let mut response = Body::from_stream(blob.bytes).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(blob.size));
-    // Whatever it is, it is not run in our name.
+    // A browser saves it, and does not run it as a page of this origin.
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     let disposition = format!("attachment; filename*=UTF-8''{}", percent_encoded(&document.filename));
     if let Ok(disposition) = disposition.parse() {
@@ -85,32 +236,44 @@ pub async fn content(
     Ok(response)
 }
 
+/// Removes a document with its file, its passages and its part of the graph.
+#[utoipa::path(delete, path = "/api/documents/{id}", params(("id" = String, Path)), responses(
+    (status = 200, body = RemovedDocument),
+    (status = 404, description = "`NOT_FOUND`: the caller has no document with this id."),
+))]
 pub async fn remove(
     State(app): State<App>,
     Caller(user): Caller,
     PathId(id): PathId,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<RemovedDocument>, ApiError> {
     let document = find(&app, &user, &id).await?;
     let mut tx = app.db.begin().await?;
     if !removal::remove_document(&mut tx, &document.user_id, &id, &Status::ALL).await? {
-        return Err(no_such(&id).into());
+        return Err(no_such(&id));
     }
     tx.commit().await?;
-    Ok(Json(json!({ "success": true, "documentId": id })))
+    Ok(Json(RemovedDocument { success: true, document_id: id }))
 }
 
-/// Answers when all have ended; with `Prefer: respond-async` at once.
+/// Indexes every document again from its stored file.
+#[utoipa::path(post, path = "/api/documents/reindex",
+    params(OwnerQuery, ("Prefer" = Option<String>, Header, description = "`respond-async` answers 202 at once.")),
+    responses(
+        (status = 200, description = "All documents have ended.", body = Reindexed),
+        (status = 202, description = "The documents are queued.", body = Reindexed),
+        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+    ))]
 pub async fn reindex(
     State(app): State<App>,
     caller: Caller,
-    params: Params,
+    Query(owner): Query<OwnerQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
-    let owner = caller.acting_for(&app, params.get("userId")).await?;
+) -> Result<Response, ApiError> {
+    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
     require_encoder(&app)?;
     let ids = app.ingest.resubmit_all(&owner.id).await?;
     if wants_async(&headers) {
-        let body = json!({ "success": true, "documentsReindexed": 0, "documentsQueued": ids.len() });
+        let body = Reindexed { success: true, documents_reindexed: 0, documents_queued: Some(ids.len()) };
         return Ok((StatusCode::ACCEPTED, Json(body)).into_response());
     }
     let mut indexed = 0;
@@ -118,24 +281,30 @@ pub async fn reindex(
         let ended = app.ingest.finished(&owner.id, &id).await?;
         indexed += usize::from(ended.is_some_and(|document| document.status == Status::Indexed));
     }
-    Ok(Json(json!({ "success": true, "documentsReindexed": indexed })).into_response())
+    Ok(Json(Reindexed { success: true, documents_reindexed: indexed, documents_queued: None })
+        .into_response())
 }
 
+/// Removes the documents that could not be indexed.
+#[utoipa::path(delete, path = "/api/documents/purge-errors", params(OwnerQuery), responses(
+    (status = 200, body = Purged),
+    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+))]
 pub async fn purge_errors(
     State(app): State<App>,
     caller: Caller,
-    params: Params,
-) -> Result<Json<Value>, Failure> {
-    let owner = caller.acting_for(&app, params.get("userId")).await?;
-    let purged = removal::remove_failed(&app.db, &owner.id).await?;
-    Ok(Json(json!({ "success": true, "documentsPurged": purged })))
+    Query(owner): Query<OwnerQuery>,
+) -> Result<Json<Purged>, ApiError> {
+    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
+    let documents_purged = removal::remove_failed(&app.db, &owner.id).await?;
+    Ok(Json(Purged { success: true, documents_purged }))
 }
 
-/// Somebody else's is as if it were not there, but for an administrator.
-async fn find(app: &App, user: &User, id: &str) -> Result<Document, Failure> {
+/// Finds a document of the user, or for an administrator of any user.
+async fn find(app: &App, user: &User, id: &str) -> Result<Document, ApiError> {
     let document = tables::documents::get(&app.db, id).await?;
     let theirs = document.filter(|document| document.user_id == user.id || user.is_admin);
-    theirs.ok_or_else(|| no_such(id).into())
+    theirs.ok_or_else(|| no_such(id))
 }
 
 fn no_such(id: &str) -> ApiError {

@@ -1,4 +1,4 @@
-//! Domain errors as answers, each in one `match`.
+//! Domain errors as answers, each in one `match`. What went wrong inside is logged, never sent.
 
 use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
@@ -8,140 +8,122 @@ use crate::search::SearchError;
 use http::StatusCode;
 use kit::error::ApiError;
 use llm::{Cause, ChatError};
+use serde::Serialize;
 use std::time::Duration;
-use store::{BlobError, StoreError};
+use store::BlobError;
+use utoipa::ToSchema;
 
 /// A large index takes seconds to read.
 const INDEX_RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// For `?` in handlers: what the store says is never for the client.
-pub struct Failure(pub ApiError);
-
-impl axum::response::IntoResponse for Failure {
-    fn into_response(self) -> axum::response::Response {
-        self.0.into_response()
-    }
+/// What an error with the code `INDEX_LOADING` says besides.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoadProgress {
+    /// With the code `INDEX_LOADING`: how many passages are in memory already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 12000)]
+    passages_read: Option<u64>,
+    /// With the code `INDEX_LOADING`: how many passages there are to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 90000)]
+    passages: Option<u64>,
 }
 
-impl From<ApiError> for Failure {
-    fn from(error: ApiError) -> Self {
-        Self(error)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self(error.into())
-    }
-}
-
-impl Failure {
-    /// `now` is for the time to wait after too many failures.
-    pub fn of_account(error: AccountError, now: i64) -> Self {
+impl From<AccountError> for ApiError {
+    fn from(error: AccountError) -> Self {
         let message = error.to_string();
-        Self(match error {
-            AccountError::Invalid(_) | AccountError::LastAdministrator => ApiError::invalid(message),
-            AccountError::WrongPassword | AccountError::NoDigest => ApiError::unauthorized(message),
-            AccountError::Throttled { until } => {
-                let wait = Duration::from_millis(until.saturating_sub(now).max(0).unsigned_abs());
-                ApiError::too_many_requests(message, wait)
-            }
-            AccountError::NoSuchUser(_) => ApiError::not_found(message),
+        match error {
+            AccountError::Invalid(_) | AccountError::LastAdministrator => Self::invalid(message),
+            AccountError::WrongPassword | AccountError::NoDigest => Self::unauthorized(message),
+            AccountError::Throttled { wait } => Self::too_many_requests(message, wait),
+            AccountError::NoSuchUser(_) => Self::not_found(message),
             AccountError::Admins(error) => error.into(),
-            AccountError::Hash(_) => ApiError::internal(message),
+            AccountError::Hash(_) => Self::internal(message),
             AccountError::Store(error) => error.into(),
-        })
+        }
     }
 }
 
-impl From<UploadError> for Failure {
+impl From<UploadError> for ApiError {
     fn from(error: UploadError) -> Self {
         let message = error.to_string();
-        Self(match error {
-            UploadError::TooLarge(_) => ApiError::too_large(message),
-            UploadError::Invalid(_) => ApiError::invalid(message),
+        match error {
+            UploadError::TooLarge(_) => Self::too_large(message),
+            UploadError::Invalid(_) => Self::invalid(message),
             UploadError::Io(error) => BlobError::Io(error).into(),
-        })
+        }
     }
 }
 
-impl From<IngestError> for Failure {
+impl From<IngestError> for ApiError {
     fn from(error: IngestError) -> Self {
         let message = error.to_string();
-        Self(match error {
-            IngestError::OwnerGone => ApiError::not_found(message),
-            IngestError::TooSlow => ApiError::storage_unavailable(message),
+        match error {
+            IngestError::OwnerGone => Self::not_found(message),
+            IngestError::TooSlow => Self::storage_unavailable(message),
             IngestError::Blob(error) => error.into(),
             IngestError::Store(error) => error.into(),
             IngestError::Spool(error) => BlobError::Io(error).into(),
-        })
+        }
     }
 }
 
-impl From<IndexError> for Failure {
+impl From<IndexError> for ApiError {
     fn from(error: IndexError) -> Self {
         let message = error.to_string();
-        let unavailable = |code| {
-            ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(INDEX_RETRY_AFTER)
-        };
+        let unavailable =
+            |code| Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message).retry_after(INDEX_RETRY_AFTER);
         match error {
-            IndexError::Loading { done, passages } => Self(
-                unavailable("INDEX_LOADING")
-                    .with_field("passagesRead", done)
-                    .with_field("passages", passages),
-            ),
-            // Logged where it happened.
-            IndexError::Failed(_) => Self(unavailable("INDEX_UNAVAILABLE")),
+            IndexError::Loading { done, passages } => {
+                let progress = LoadProgress { passages_read: Some(done), passages: Some(passages) };
+                unavailable("INDEX_LOADING").with(progress)
+            }
+            // The task that failed has logged the cause.
+            IndexError::Failed(_) => unavailable("INDEX_UNAVAILABLE"),
             IndexError::Store(error) => error.into(),
         }
     }
 }
 
-impl From<SearchError> for Failure {
+impl From<SearchError> for ApiError {
     fn from(error: SearchError) -> Self {
         let message = error.to_string();
         match error {
-            SearchError::NoEncoder => ApiError::unavailable(message).into(),
-            SearchError::Busy => ApiError::too_many_requests(message, Duration::from_secs(1)).into(),
-            SearchError::Engine(error) => ApiError::internal(error).into(),
+            SearchError::NoEncoder => Self::unavailable(message),
+            SearchError::Busy => Self::too_many_requests(message, Duration::from_secs(1)),
+            SearchError::Engine(error) => Self::internal(error),
             SearchError::Index(error) => error.into(),
             SearchError::Store(error) => error.into(),
         }
     }
 }
 
-impl From<ChatFailure> for Failure {
+impl From<ChatFailure> for ApiError {
     fn from(error: ChatFailure) -> Self {
         match error {
-            ChatFailure::UnknownProvider(error) => ApiError::invalid(error.to_string()).into(),
-            ChatFailure::TooLong(error) => ApiError::invalid(error.to_string()).into(),
-            // 429 is for those who ask too often.
-            ChatFailure::Search(SearchError::Busy) => {
-                ApiError::unavailable(SearchError::Busy.to_string()).into()
-            }
+            ChatFailure::UnknownProvider(error) => Self::invalid(error.to_string()),
+            ChatFailure::TooLong(error) => Self::invalid(error.to_string()),
+            // In answers of the chat, 429 means that the caller asks too often.
+            ChatFailure::Search(SearchError::Busy) => Self::unavailable(SearchError::Busy.to_string()),
             ChatFailure::Search(error) => error.into(),
             ChatFailure::Index(error) => error.into(),
             ChatFailure::Store(error) => error.into(),
-            ChatFailure::Model(error) => error.into(),
+            ChatFailure::Model(error) => model_error(error),
         }
     }
 }
 
-impl From<ChatError> for Failure {
-    fn from(error: ChatError) -> Self {
-        let status = match error.cause {
-            Cause::TooLong { .. } => return ApiError::invalid(error.to_string()).into(),
-            Cause::NoModel | Cause::Busy => return ApiError::unavailable(error.to_string()).into(),
-            _ => StatusCode::BAD_GATEWAY,
-        };
-        Self(ApiError::new(status, "PROVIDER_FAILED", Self::said(error)))
+fn model_error(error: ChatError) -> ApiError {
+    match error.cause {
+        Cause::TooLong { .. } => ApiError::invalid(error.to_string()),
+        Cause::NoModel | Cause::Busy => ApiError::unavailable(error.to_string()),
+        _ => ApiError::new(StatusCode::BAD_GATEWAY, "PROVIDER_FAILED", provider_message(&error)),
     }
 }
 
-impl Failure {
-    /// What a provider's failure says to the client, who cannot see the log.
-    pub fn said(error: ChatError) -> String {
-        tracing::warn!(%error, "a provider failed");
-        error.to_string()
-    }
+/// Logs that a provider failed, and returns what the client is told, who cannot see the log.
+pub fn provider_message(error: &ChatError) -> String {
+    tracing::warn!(%error, "a provider failed");
+    error.to_string()
 }

@@ -4,32 +4,64 @@
 //! whatever has changed since, each document once.
 
 use super::App;
-use super::caller::Caller;
-use super::error::Failure;
-use crate::documents::{Status, topic};
+use super::caller::{Caller, OwnerQuery};
+use super::documents::DocumentView;
+use crate::records::{Document, Status, documents_topic};
 use crate::tables;
 use crate::tables::users::Revisions;
 use axum::extract::State;
 use axum::response::Response;
 use http::HeaderMap;
-use kit::request::Params;
+use kit::error::ApiError;
+use kit::request::Query;
 use kit::sse::{self, Event};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use store::follow::Source;
 use store::{Db, StoreError};
+use utoipa::{IntoParams, ToSchema};
 
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct EventsQuery {
+    /// As the header `Last-Event-ID`, for clients that cannot set headers.
+    last_event_id: Option<String>,
+}
+
+/// The data of an event.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum DocumentEvent {
+    /// Of `document`: a document that is new or has changed.
+    Document(Box<DocumentView>),
+    /// Of `removed`: a document that is gone.
+    Removed { id: String },
+    /// Of `documents`: all documents that are left, for a client that may have missed a removal.
+    Documents { ids: Vec<String> },
+}
+
+/// Follows the changes to the caller's documents.
+#[utoipa::path(get, path = "/api/documents/events",
+    params(OwnerQuery, EventsQuery,
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen.")),
+    responses(
+        (status = 200, description = "Server-sent events `document`, `removed` and `documents`. An event's id is the \
+            revision of the change.", content_type = "text/event-stream", body = DocumentEvent),
+        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+    ))]
 pub async fn follow(
     State(app): State<App>,
     caller: Caller,
-    params: Params,
+    Query(owner): Query<OwnerQuery>,
+    Query(query): Query<EventsQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
-    let owner = caller.acting_for(&app, params.get("userId")).await?;
+) -> Result<Response, ApiError> {
+    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
     let given = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let last = given.or(params.get("lastEventId")).and_then(|text| text.parse().ok());
+    let last = given.or(query.last_event_id.as_deref()).and_then(|text| text.parse().ok());
     // Before the first read, so that no change in between is missed.
-    let wakeup = app.db.subscribe(&topic(&owner.id));
+    let wakeup = app.db.subscribe(&documents_topic(&owner.id));
     let seen = tables::users::revisions(&app.db, &owner.id).await?;
     let known = tables::documents::ids_of_user(&app.db, &owner.id).await?.into_iter().collect();
     let mut documents =
@@ -53,22 +85,20 @@ struct DocumentEvents {
 impl DocumentEvents {
     /// A client that connects for the first time is sent the documents that are being processed.
     async fn begin(&mut self) -> Result<(), StoreError> {
-        let documents = tables::documents::of_user(&self.db, &self.user_id).await?;
-        let mut under_way: Vec<_> =
-            documents.iter().filter(|document| document.status == Status::Processing).collect();
-        under_way.sort_by_key(|document| document.revision);
+        let mut documents = tables::documents::of_user(&self.db, &self.user_id).await?;
+        documents.retain(|document| document.status == Status::Processing);
+        documents.sort_by_key(|document| document.revision);
         let last = self.seen.last;
-        self.waiting.extend(
-            under_way.into_iter().map(|document| changed(document.to_json(), document.revision.min(last))),
-        );
+        let events = documents.into_iter().map(|document| changed(document.revision.min(last), document));
+        self.waiting.extend(events);
         Ok(())
     }
 
     /// A client that comes back is sent the ids of all documents, if any was removed meanwhile.
     fn resume(&mut self, revision: i64) {
         if self.seen.removal > revision {
-            let data = json!({ "ids": self.known });
-            self.waiting.push(Event { id: revision, name: "documents".to_owned(), data });
+            let ids = self.known.iter().cloned().collect();
+            self.waiting.push(Event::new(revision, "documents", DocumentEvent::Documents { ids }));
         }
         self.seen.last = self.seen.last.min(revision);
     }
@@ -76,14 +106,14 @@ impl DocumentEvents {
     /// Collects what has changed up to `now`.
     async fn collect(&mut self, now: Revisions) -> Result<(), StoreError> {
         for document in tables::documents::changed_since(&self.db, &self.user_id, self.seen.last).await? {
-            self.waiting.push(changed(document.to_json(), document.revision));
-            self.known.insert(document.id);
+            self.known.insert(document.id.clone());
+            self.waiting.push(changed(document.revision, document));
         }
         if now.removal > self.seen.removal {
             let alive = tables::documents::ids_of_user(&self.db, &self.user_id).await?.into_iter().collect();
             for gone in self.known.difference(&alive) {
-                let data = json!({ "id": gone });
-                self.waiting.push(Event { id: now.last, name: "removed".to_owned(), data });
+                let data = DocumentEvent::Removed { id: gone.clone() };
+                self.waiting.push(Event::new(now.last, "removed", data));
             }
             self.known = alive;
         }
@@ -107,6 +137,6 @@ impl Source for DocumentEvents {
     }
 }
 
-fn changed(data: serde_json::Value, id: i64) -> Event {
-    Event { id, name: "document".to_owned(), data }
+fn changed(id: i64, document: Document) -> Event {
+    Event::new(id, "document", DocumentEvent::Document(Box::new(document.into())))
 }

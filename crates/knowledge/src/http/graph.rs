@@ -1,71 +1,160 @@
 //! `GET /api/graph`.
 
 use super::App;
-use super::caller::Caller;
-use super::error::Failure;
+use super::caller::{Caller, OwnerQuery};
+use super::error::LoadProgress;
+use super::fields::NodeType;
 use crate::indexes::ShownGraph;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use graph::{Edge, Graph, Node};
 use http::{HeaderName, HeaderValue};
-use kit::error::ApiError;
-use kit::request::Params;
-use serde_json::{Value, json};
+use kit::error::{ApiError, ErrorWith};
+use kit::fields::Whole;
+use kit::request::Query;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
-const DEFAULT_NODES: usize = 500;
-const MOST_NODES: usize = 10_000;
 /// Of all nodes together: a word that every document has would list them all.
 const MOST_DOCUMENT_IDS: usize = 100_000;
+const OUTDATED: &str = "documents have changed since this graph was built: a new one is being built";
 
 /// Says which changes to the documents are in the graph. Not in the body, which depends on the documents alone.
 const REVISION: HeaderName = HeaderName::from_static("x-graph-revision");
 
-/// The strongest nodes and the edges between them.
-pub async fn graph(State(app): State<App>, caller: Caller, params: Params) -> Result<Response, Failure> {
-    let limit = params.number("limit", DEFAULT_NODES, (1, MOST_NODES))?;
-    let owner = caller.acting_for(&app, params.get("userId")).await?;
+#[derive(Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct GraphQuery {
+    /// The most nodes that are returned, the strongest first; 500 if absent.
+    #[serde(default = "default_nodes")]
+    #[param(inline)]
+    limit: Whole<1, 10_000>,
+    /// Only what this document names.
+    document_id: Option<String>,
+    /// Only the node with this id and its neighbours.
+    #[param(example = "ada-solberg")]
+    around: Option<String>,
+}
+
+fn default_nodes() -> Whole<1, 10_000> {
+    Whole(500)
+}
+
+/// A name or concept of the documents.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = Node)]
+pub struct NodeView {
+    /// Stays the same when documents are indexed again.
+    #[schema(example = "ada-solberg")]
+    id: String,
+    #[schema(example = "Ada Solberg")]
+    label: String,
+    #[serde(rename = "type")]
+    kind: NodeType,
+    /// The documents that name it. If many do, only some: at most 100,000 in all nodes together.
+    document_ids: Vec<String>,
+    /// How many documents name it.
+    #[schema(example = 1)]
+    document_count: usize,
+    /// Nodes of one community are closely connected.
+    #[schema(example = 0)]
+    community: u32,
+    #[schema(example = 0.72)]
+    strength: f64,
+}
+
+/// Two nodes that are named together.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Edge)]
+pub struct EdgeView {
+    /// The id of a node.
+    #[schema(example = "ada-solberg")]
+    source: String,
+    /// The id of a node.
+    #[schema(example = "rotterdam")]
+    target: String,
+    #[serde(rename = "type")]
+    #[schema(example = "relates_to")]
+    kind: &'static str,
+    #[schema(example = 0.4, minimum = 0, maximum = 1)]
+    strength: f64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Graph)]
+pub struct GraphView {
+    nodes: Vec<NodeView>,
+    edges: Vec<EdgeView>,
+    /// True if documents have changed since, and a new graph is being built; absent if none have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    outdated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        nullable = false,
+        example = "documents have changed since this graph was built: a new one is being built"
+    )]
+    notice: Option<&'static str>,
+}
+
+/// Returns what the documents name, and what is named together.
+#[utoipa::path(get, path = "/api/graph", params(GraphQuery, OwnerQuery), responses(
+    (status = 200, description = "The strongest nodes, and the edges between them.", body = GraphView, headers(
+        ("X-Graph-Revision" = i64, description = "Changes to the documents up to this revision are in the graph; the \
+            ids of document events are revisions."),
+    )),
+    (status = 404, description = "`NOT_FOUND`: no node has the id `around`, or no user the id `userId`."),
+    (status = 503, description = "`INDEX_LOADING`, `INDEX_UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try again after \
+        `Retry-After` seconds.", body = ErrorWith<LoadProgress>),
+))]
+pub async fn graph(
+    State(app): State<App>,
+    caller: Caller,
+    Query(query): Query<GraphQuery>,
+    Query(owner): Query<OwnerQuery>,
+) -> Result<Response, ApiError> {
+    let limit = query.limit.size();
+    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
     let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&owner.id).await?;
-    let view = match (params.get("around"), params.get("documentId")) {
+    let view = match (&query.around, &query.document_id) {
         (Some(node), _) if graph.find(node).is_none() => {
-            return Err(ApiError::not_found(format!("no node `{node}`")).into());
+            return Err(ApiError::not_found(format!("no node `{node}`")));
         }
         (Some(node), _) => graph.around(node, limit),
         (None, Some(document)) => graph.of_document(document, limit),
         (None, None) => graph.strongest(limit),
     };
     let documents = MOST_DOCUMENT_IDS / view.nodes.len().max(1);
-    let nodes: Vec<Value> = view
-        .nodes
-        .iter()
-        .map(|node| {
-            json!({
-                "id": node.id,
-                "label": node.label,
-                "type": node.kind.as_str(),
-                "documentIds": node.documents.iter().take(documents).map(|id| &**id).collect::<Vec<&str>>(),
-                "documentCount": node.documents.len(),
-                "community": node.community,
-                "strength": node.strength,
-            })
-        })
-        .collect();
-    let id_of = |place: u32| graph.nodes().get(place as usize).map(|node| node.id.as_str());
-    let edges: Vec<Value> = view
-        .edges
-        .iter()
-        .map(|edge| {
-            json!({
-                "source": id_of(edge.source),
-                "target": id_of(edge.target),
-                "type": "relates_to",
-                "strength": edge.strength,
-            })
-        })
-        .collect();
-    let mut body = json!({ "nodes": nodes, "edges": edges });
-    if is_outdated {
-        body["outdated"] = true.into();
-        body["notice"] = "documents have changed since this graph was built: a new one is being built".into();
-    }
+    let body = GraphView {
+        nodes: view.nodes.iter().map(|node| node_view(node, documents)).collect(),
+        edges: view.edges.iter().filter_map(|edge| edge_view(&graph, edge)).collect(),
+        outdated: is_outdated.then_some(true),
+        notice: is_outdated.then_some(OUTDATED),
+    };
     Ok(([(REVISION, HeaderValue::from(revision))], Json(body)).into_response())
+}
+
+fn node_view(node: &Node, most_documents: usize) -> NodeView {
+    NodeView {
+        id: node.id.clone(),
+        label: node.label.clone(),
+        kind: node.kind.into(),
+        document_ids: node.documents.iter().take(most_documents).map(|id| id.to_string()).collect(),
+        document_count: node.documents.len(),
+        community: node.community,
+        strength: node.strength.into(),
+    }
+}
+
+fn edge_view(graph: &Graph, edge: &Edge) -> Option<EdgeView> {
+    let id_of = |index: u32| graph.nodes().get(index as usize).map(|node| node.id.clone());
+    Some(EdgeView {
+        source: id_of(edge.source)?,
+        target: id_of(edge.target)?,
+        kind: "relates_to",
+        strength: edge.strength.into(),
+    })
 }

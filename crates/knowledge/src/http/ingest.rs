@@ -2,60 +2,122 @@
 
 use super::App;
 use super::caller::Caller;
-use super::error::Failure;
-use super::form::Form;
-use crate::documents::{Document, Status};
+use super::form::{File, Form, FormTexts};
 use crate::ingest::{Duplicates, Submitted, parse_metadata};
+use crate::records::{Document, Status};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
-use kit::error::ApiError;
-use serde_json::{Value, json};
+use kit::error::{ApiError, ErrorWith};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestForm {
+    #[serde(default)]
+    #[schema(inline, required = true)]
+    #[expect(dead_code, reason = "only described: files are read apart")]
+    file: File,
+    /// The owner; the caller if absent. Only an administrator may name another user.
+    user_id: Option<String>,
+    /// A JSON object whose values are strings.
+    #[schema(max_length = 65536, example = r#"{"author": "A. Solberg", "tags": "pump, coolant"}"#)]
+    metadata: Option<String>,
+    /// What happens if a document of the user has the same content.
+    #[schema(inline)]
+    duplicate: Option<Duplicates>,
+}
+
+impl FormTexts for IngestForm {
+    const NAMES: &'static [&'static str] = &["userId", "metadata", "duplicate"];
+}
+
+/// A document that was taken.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ingested {
+    success: bool,
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
+    document_id: String,
+    #[schema(
+        example = "users/5f0c1d9e-8b1a-4c55-9d0e-0a1b2c3d4e5f/documents/0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a-pump.pdf"
+    )]
+    object_key: String,
+    #[schema(example = 12)]
+    chunks: i64,
+    #[schema(example = 34)]
+    graph_nodes: i64,
+    status: Status,
+    /// The document that had the same content already; only for a duplicate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    duplicate_of: Option<String>,
+}
+
+/// What an error says of the document that came of the file, if one did.
+#[derive(Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestDetails {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    document_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    status: Option<Status>,
+    /// The document that had the same content already; only for a duplicate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    duplicate_of: Option<String>,
+}
+
+/// Takes a file and indexes it.
+#[utoipa::path(post, path = "/api/ingest",
+    params(("Prefer" = Option<String>, Header, description = "`respond-async` answers 202 at once.")),
+    request_body(content = IngestForm, content_type = "multipart/form-data"),
+    responses(
+        (status = 200, description = "The document is indexed.", body = Ingested),
+        (status = 202, description = "The file is stored, and will be indexed.", body = Ingested),
+        (status = 400, description = "`INVALID_REQUEST`: the form is wrong, or the file cannot be indexed.",
+            body = ErrorWith<IngestDetails>),
+        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the document was deleted meanwhile.",
+            body = ErrorWith<IngestDetails>),
+        (status = 500, description = "`INDEXING_FAILED` or `INTERNAL_ERROR`: the log has the cause.",
+            body = ErrorWith<IngestDetails>),
+    ))]
 pub async fn ingest(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    mut form: Form,
-) -> Result<Response, Failure> {
-    let owner = caller.acting_for(&app, form.text("userId")).await?;
-    let metadata = parse_metadata(form.text("metadata").unwrap_or_default())?;
-    let duplicates = duplicates(&form)?;
-    let upload = match form.files.len() {
-        1 => form.files.remove(0),
-        0 => return Err(ApiError::invalid("`file` is missing: one part with the file").into()),
-        _ => return Err(ApiError::invalid("`file` is given twice: send one file at a time").into()),
+    form: Form<IngestForm>,
+) -> Result<Response, ApiError> {
+    let Form { texts, mut files } = form;
+    let owner = caller.acting_for(&app, texts.user_id.as_deref()).await?;
+    let metadata = parse_metadata(texts.metadata.as_deref().unwrap_or_default())?;
+    let upload = match files.len() {
+        1 => files.remove(0),
+        0 => return Err(ApiError::invalid("`file` is missing: one part with the file")),
+        _ => return Err(ApiError::invalid("`file` is given twice: send one file at a time")),
     };
     require_encoder(&app)?;
+    let duplicates = texts.duplicate.unwrap_or_default();
     let Submitted { document, is_duplicate } =
         app.ingest.submit(&owner, upload, metadata, duplicates).await?;
-    let with_original = |error: ApiError, id: &str| match is_duplicate {
-        true => error.with_field("duplicateOf", id),
-        false => error,
-    };
     if wants_async(&headers) && document.status == Status::Processing {
-        return Ok((StatusCode::ACCEPTED, Json(report(&document, is_duplicate))).into_response());
+        return Ok((StatusCode::ACCEPTED, Json(ingested(document, is_duplicate))).into_response());
     }
     match app.ingest.finished(&owner.id, &document.id).await? {
-        Some(document) if document.status == Status::Error => {
-            Err(with_original(failed(&document), &document.id).into())
-        }
-        Some(document) => Ok(Json(report(&document, is_duplicate)).into_response()),
+        Some(document) if document.status == Status::Error => Err(failed(document, is_duplicate)),
+        Some(document) => Ok(Json(ingested(document, is_duplicate)).into_response()),
         None => {
             let error = ApiError::not_found("the document was deleted meanwhile: upload the file again");
-            Err(with_original(error, &document.id).with_field("documentId", document.id).into())
+            Err(error.with(IngestDetails { status: None, ..details(&document, is_duplicate) }))
         }
     }
 }
 
-fn duplicates(form: &Form) -> Result<Duplicates, ApiError> {
-    let Some(text) = form.text("duplicate") else { return Ok(Duplicates::default()) };
-    let unknown = || ApiError::invalid(format!("unknown `duplicate` `{text}`: one of reuse, keep"));
-    Duplicates::parse(text).ok_or_else(unknown)
-}
-
-/// Without it, nothing could be found again.
+/// Checks that there is an encoder: without one, the document could not be found.
 pub fn require_encoder(app: &App) -> Result<(), ApiError> {
     match app.engine.as_ref().and_then(|engine| engine.encoder()) {
         Some(_) => Ok(()),
@@ -65,34 +127,40 @@ pub fn require_encoder(app: &App) -> Result<(), ApiError> {
     }
 }
 
-/// RFC 7240
+/// Returns whether the client prefers not to wait (RFC 7240).
 pub fn wants_async(headers: &HeaderMap) -> bool {
     let preferences = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let mut preferences = preferences.flat_map(|list| list.split([',', ';']));
     preferences.any(|preference| preference.trim().eq_ignore_ascii_case("respond-async"))
 }
 
-/// Of a duplicate, the document that has had the content before.
-fn report(document: &Document, is_duplicate: bool) -> Value {
-    let mut report = json!({
-        "success": true,
-        "documentId": document.id,
-        "objectKey": document.object_key,
-        "chunks": document.chunk_count,
-        "graphNodes": document.graph_nodes,
-        "status": document.status.as_str(),
-    });
-    if is_duplicate {
-        report["duplicateOf"] = document.id.clone().into();
+/// A duplicate is the document that had the content before.
+fn ingested(document: Document, is_duplicate: bool) -> Ingested {
+    Ingested {
+        success: true,
+        duplicate_of: is_duplicate.then(|| document.id.clone()),
+        document_id: document.id,
+        object_key: document.object_key,
+        chunks: document.chunk_count,
+        graph_nodes: document.graph_nodes,
+        status: document.status,
     }
-    report
 }
 
-fn failed(document: &Document) -> ApiError {
-    let why = document.error.as_deref().unwrap_or("indexing failed");
+fn details(document: &Document, is_duplicate: bool) -> IngestDetails {
+    IngestDetails {
+        document_id: Some(document.id.clone()),
+        status: Some(document.status),
+        duplicate_of: is_duplicate.then(|| document.id.clone()),
+    }
+}
+
+fn failed(document: Document, is_duplicate: bool) -> ApiError {
+    let details = details(&document, is_duplicate);
+    let why = document.error.unwrap_or_else(|| "indexing failed".to_owned());
     let error = match document.error_is_ours {
         false => ApiError::invalid(why),
         true => ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "INDEXING_FAILED", why),
     };
-    error.with_field("documentId", document.id.clone()).with_field("status", document.status.as_str())
+    error.with(details)
 }

@@ -1,39 +1,54 @@
-//! How often a user may ask: so many questions in a minute, over all ways of asking.
+//! The rate limit of the chat: so many questions of a user in a minute, over all interfaces.
 
 use super::App;
-use super::error::Failure;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue};
 use kit::error::ApiError;
+use serde::Serialize;
 use std::time::Duration;
+use store::StoreError;
 use store::rate::{self, Decision};
+use utoipa::ToSchema;
 
 const WINDOW: Duration = Duration::from_secs(60);
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// A question that was counted.
-pub struct Counted(Decision);
+pub struct CountedQuestion(Decision);
 
+/// What the caller is told about a question too many.
 pub struct Excess {
     pub message: String,
     pub wait: Duration,
 }
 
-impl Counted {
-    pub async fn question(app: &App, user_id: &str) -> Result<Self, Failure> {
+/// What an error about a question too many says besides.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitDetails {
+    /// When to try again, for people.
+    #[schema(example = "at most 10 questions a minute: try again in 42 s")]
+    message: String,
+    /// When the window ends, in milliseconds since 1970.
+    #[schema(example = 1794821400000i64)]
+    reset_at: i64,
+}
+
+impl CountedQuestion {
+    pub async fn count(app: &App, user_id: &str) -> Result<Self, StoreError> {
         let most = i64::from(app.settings.chat_requests_per_minute);
         Ok(Self(rate::hit(&app.db, &format!("chat:{user_id}"), most, WINDOW).await?))
     }
 
-    /// Fails where it was one too many.
-    pub fn allowed(&self, app: &App) -> Result<(), ApiError> {
+    /// Fails if it was one too many.
+    pub fn check(&self, app: &App) -> Result<(), ApiError> {
         let Some(Excess { message, wait }) = self.excess(app) else { return Ok(()) };
         let error = ApiError::too_many_requests("rate limit exceeded", wait);
-        Err(error.with_field("message", message).with_field("resetAt", self.0.reset_at_ms))
+        Err(error.with(LimitDetails { message, reset_at: self.0.reset_at_ms }))
     }
 
-    /// What there is to say where it was one too many.
+    /// Returns what the caller is told if it was one too many.
     pub fn excess(&self, app: &App) -> Option<Excess> {
         if self.0.allowed {
             return None;
@@ -46,7 +61,7 @@ impl Counted {
         Some(Excess { message: format!("at most {most} questions a minute: try again in {seconds} s"), wait })
     }
 
-    /// The answer with what is left of the minute.
+    /// Adds the headers that say how many questions are left.
     pub fn mark(&self, answer: impl IntoResponse) -> Response {
         let mut response = answer.into_response();
         response.headers_mut().insert(REMAINING, HeaderValue::from(self.0.remaining));

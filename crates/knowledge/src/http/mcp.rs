@@ -1,19 +1,18 @@
 //! `POST /mcp`: the Model Context Protocol over streamable HTTP, for programs that use the library as a tool.
 //!
-//! Without sessions, each request answered as JSON: whichever process a load balancer picks can answer it, a stop leaves
-//! no stream open, and later revisions of the protocol have no sessions either. What the tools do is in `tools`, what they
-//! take in `catalog`.
+//! There are no sessions, and each request is answered as JSON: any process behind a load balancer can answer it, a stop
+//! leaves no stream open, and later revisions of the protocol have no sessions either. What the tools do is in `tools`,
+//! what they take and return in `catalog`.
 //!
-//! A page that resolves its own name to our address sends our host's name as its own, so names of hosts cannot tell it
-//! from a proxy's, which we do not know. It has nothing to sign in with: cookies do not count here. An `Origin` that is
-//! not ours is refused all the same, as the protocol wants it.
+//! Host names are not checked: a page that resolves its own name to our address sends that name as `Host`, as a proxy
+//! that we do not know does too. Such a page has no credential, since cookies do not count here. An `Origin` that is not
+//! ours is refused as the protocol demands.
 
 mod catalog;
 mod tools;
 
 use super::App;
 use super::caller::{Program, refuse_other_sites};
-use super::error::Failure;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -27,15 +26,30 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use std::sync::Arc;
 use tools::Tools;
 
-pub async fn serve(State(app): State<App>, request: Request) -> Result<Response, Failure> {
+/// Takes a message of the Model Context Protocol.
+///
+/// The tools are `search`, `graph_neighbors`, `list_documents` and `ask`. Cookies do not count here.
+#[utoipa::path(post, path = "/mcp", security(("bearer" = []), ("apiKey" = [])),
+    request_body(content = Object, description = "A JSON-RPC message of at most 1 MiB."),
+    responses(
+        (status = 200, description = "A JSON-RPC answer.", body = Object),
+        (status = 202, description = "A notification was taken."),
+        (status = 400, description = "`INVALID_REQUEST`: the message cannot be read; or an error of JSON-RPC.",
+            body = Object),
+        (status = 404, description = "An error of JSON-RPC: there is no such method.", body = Object),
+        (status = 406, description = "`INVALID_REQUEST`: `Accept` does not have both `application/json` and \
+            `text/event-stream`."),
+        (status = 415, description = "`INVALID_REQUEST`: the body is not `application/json`."),
+    ))]
+pub async fn serve(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
     refuse_other_sites(&parts.method, &parts.headers)?;
     let Program(user) = match Program::from_request_parts(&mut parts, &app).await {
         Ok(program) => program,
-        Err(failure) => return Ok(challenged(failure)),
+        Err(error) => return Ok(challenged(error)),
     };
     let body = read_whole(body, MAX_BODY).await?;
-    // One for each request, so that no tool can be reached but as its caller.
+    // One for each request, so that every tool runs as the caller of its request.
     let tools = Tools::new(app, user, parts.extensions.get::<UnknownFields>().cloned());
     let service = StreamableHttpService::new(
         move || Ok(tools.clone()),
@@ -50,15 +64,16 @@ pub async fn serve(State(app): State<App>, request: Request) -> Result<Response,
     Ok(in_our_shape(service.handle(request).await.map(Body::new)).await)
 }
 
-fn challenged(failure: Failure) -> Response {
-    let mut response = failure.into_response();
+fn challenged(error: ApiError) -> Response {
+    let mut response = error.into_response();
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
 }
 
-/// The protocol's own errors are JSON; those of its transport are plain words, which we put as all our errors.
+/// Turns errors of the protocol's transport, which are plain text, into this service's shape. The protocol's own errors
+/// are JSON, and stay as they are.
 async fn in_our_shape(response: Response) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let is_plain = !kind.is_some_and(|kind| kind.starts_with("application/json"));

@@ -1,121 +1,173 @@
 //! OpenAI's chat completions over the same chat: `POST /v1/chat/completions`, `GET /v1/models`.
 //!
-//! `names` says what a model's name means, `request` reads the body, `answer` writes what comes back, `fault` the errors.
-//! Models below `stoa/` answer from the caller's documents, all others from what they know themselves.
+//! `names` says what a model's name means, `request` reads the body, `answer` writes the answer, `error` the errors.
+//! Models below `stoa/` answer from the caller's documents, all others without documents.
 
 mod answer;
-mod fault;
+mod error;
 mod names;
 mod request;
 
-pub use fault::{unknown_path, wrong_method};
+pub use error::{unknown_path, wrong_method};
 
 use super::App;
 use super::caller::Caller;
 use super::chat::MAX_BODY;
-use super::error::Failure;
-use super::limit::{Counted, Excess};
+use super::limit::{CountedQuestion, Excess};
 use super::scope::require_owned;
-use crate::accounts::User;
-use crate::chat::{Answer, Ask, Choice};
-use answer::Completion;
+use crate::chat::{Answer, Ask, ModelChoice};
+use crate::records::User;
+use answer::{CompletionChunk, CompletionHead, CompletionView};
 use axum::Json;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
-use fault::Fault;
+use error::{AnyError, OpenAiError, OpenAiErrorBody};
 use http::request::Parts;
 use kit::error::ApiError;
-use kit::request::{PathId, read_json};
-use names::Named;
-use request::Asked;
-use serde_json::{Map, Value, json};
+use kit::request::{PathId, from_fields, read_json};
+use names::NamedModel;
+use request::{Completion, CompletionBody};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-/// Tokens of an answer without retrieval, where the request sets none.
+/// Tokens of an answer without retrieval, if the request sets none.
 const DEFAULT_ANSWER: usize = 1024;
 
 /// A [`Caller`] who reads errors in OpenAI's shape.
-pub struct Key(User);
+pub struct OpenAiCaller(User);
 
-impl FromRequestParts<App> for Key {
-    type Rejection = Fault;
+impl FromRequestParts<App> for OpenAiCaller {
+    type Rejection = OpenAiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, OpenAiError> {
         let Caller(user) = Caller::from_request_parts(parts, app).await?;
         Ok(Self(user))
     }
 }
 
-pub async fn list_models(State(app): State<App>, _: Key) -> Json<Value> {
-    let created = seconds(&app);
-    let models = names::all(app.chats.providers());
-    let models: Vec<Value> = models.iter().map(|(id, owner)| model(id, owner, created)).collect();
-    Json(json!({ "object": "list", "data": models }))
+#[derive(Serialize, ToSchema)]
+pub struct ModelList {
+    #[schema(example = "list")]
+    object: &'static str,
+    data: Vec<ModelView>,
 }
 
-pub async fn get_model(State(app): State<App>, _: Key, id: PathId) -> Result<Json<Value>, Fault> {
-    let PathId(id) = id;
-    let named = Named::parse(&id, &app.chats).ok_or_else(|| Fault::unknown_model(&id))?;
-    // Without its key a vendor has no models, although others answer in its place.
-    let owner = named.owner().ok_or_else(|| Fault::unknown_model(&id))?;
-    Ok(Json(model(&id, owner, seconds(&app))))
+#[derive(Serialize, ToSchema)]
+#[schema(as = Model)]
+pub struct ModelView {
+    #[schema(example = "stoa/rag-chat")]
+    id: String,
+    #[schema(example = "model")]
+    object: &'static str,
+    /// In seconds since 1970.
+    #[schema(example = 1794821400)]
+    created: i64,
+    #[schema(example = "edge-ai")]
+    owned_by: &'static str,
 }
 
-fn model(id: &str, owner: &str, created: i64) -> Value {
-    json!({ "id": id, "object": "model", "created": created, "owned_by": owner })
+/// Lists the models, as OpenAI's protocol does.
+#[utoipa::path(get, path = "/v1/models", responses((status = 200, body = ModelList), AnyError))]
+pub async fn list_models(State(app): State<App>, _: OpenAiCaller) -> Json<ModelList> {
+    let models = names::all(app.chats.providers()).into_iter();
+    let data = models.map(|(id, owner)| model(&app, id, owner)).collect();
+    Json(ModelList { object: "list", data })
 }
 
-pub async fn complete(State(app): State<App>, Key(caller): Key, request: Request) -> Result<Response, Fault> {
+/// Returns one model.
+#[utoipa::path(get, path = "/v1/models/{*id}",
+    params(("id" = String, Path, description = "The model's name, which may have slashes.")),
+    responses(
+        (status = 200, body = ModelView),
+        (status = 404, description = "`model_not_found`: there is no such model.", body = OpenAiErrorBody),
+        AnyError,
+    ))]
+pub async fn get_model(
+    State(app): State<App>,
+    _: OpenAiCaller,
+    PathId(id): PathId,
+) -> Result<Json<ModelView>, OpenAiError> {
+    let named = NamedModel::parse(&id, &app.chats).ok_or_else(|| OpenAiError::unknown_model(&id))?;
+    // A vendor without a key has no models, although others answer in its place.
+    let owner = named.owner().ok_or_else(|| OpenAiError::unknown_model(&id))?;
+    Ok(Json(model(&app, id, owner)))
+}
+
+fn model(app: &App, id: String, owned_by: &'static str) -> ModelView {
+    ModelView { id, object: "model", created: seconds(app), owned_by }
+}
+
+/// Completes a chat, with the caller's documents for models below `stoa`.
+#[utoipa::path(post, path = "/v1/chat/completions", request_body = CompletionBody, responses(
+    (status = 200, description = "The answer; with `stream` the data of server-sent events, up to `[DONE]`.",
+        content((CompletionView = "application/json"), (CompletionChunk = "text/event-stream")),
+        headers(
+            ("X-RateLimit-Remaining" = i64, description = "Questions that are left in this window."),
+            ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
+        )),
+    (status = 404, description = "`model_not_found` or `not_found`: there is no such model, or no such document.",
+        body = OpenAiErrorBody),
+    (status = 429, description = "`rate_limit_exceeded`: too many questions in this minute.", body = OpenAiErrorBody),
+    (status = 502, description = "`provider_failed`: the provider of the model failed.", body = OpenAiErrorBody),
+    AnyError,
+))]
+pub async fn complete(
+    State(app): State<App>,
+    OpenAiCaller(caller): OpenAiCaller,
+    request: Request,
+) -> Result<Response, OpenAiError> {
     let body = read_json::<Map<String, Value>>(request, MAX_BODY).await;
     // Counted whatever the body says, as for `/api/chat`.
-    let counted = Counted::question(&app, &caller.id).await?;
+    let counted = CountedQuestion::count(&app, &caller.id).await?;
     let answered = match (counted.excess(&app), body) {
         (Some(excess), _) => Err(too_many(excess)),
         (None, Err(error)) => Err(error.into()),
-        (None, Ok(fields)) => respond(&app, &caller, &fields).await,
+        (None, Ok(fields)) => respond(&app, &caller, fields).await,
     };
     Ok(counted.mark(answered))
 }
 
-fn too_many(Excess { message, wait }: Excess) -> Fault {
+fn too_many(Excess { message, wait }: Excess) -> OpenAiError {
     ApiError::too_many_requests(message, wait).into()
 }
 
-async fn respond(app: &App, caller: &User, fields: &Map<String, Value>) -> Result<Response, Fault> {
-    let asked = Asked::read(fields)?;
-    let named = Named::parse(&asked.model, &app.chats);
-    let named = named.ok_or_else(|| Fault::unknown_model(&asked.model))?;
+async fn respond(app: &App, caller: &User, fields: Map<String, Value>) -> Result<Response, OpenAiError> {
+    let asked = Completion::check(from_fields::<CompletionBody, _>(Value::Object(fields))?)?;
+    let named = NamedModel::parse(&asked.model, &app.chats);
+    let named = named.ok_or_else(|| OpenAiError::unknown_model(&asked.model))?;
     let (streams, with_usage, retrieves) = (asked.streams, asked.with_usage, named.agent.is_some());
     let answer = match named.agent {
         Some(agent) => {
             let mut ask = grounded(asked, &named)?;
             ask.agent = agent;
             require_owned(app, &caller.id, &ask.document_ids).await?;
-            app.chats.answer(&caller.id, ask).await.map_err(Failure::from)?
+            app.chats.answer(&caller.id, ask).await?
         }
         None if !asked.document_ids.is_empty() => return Err(reads_no_documents(&asked.model)),
         None => converse(app, asked, named),
     };
-    let completion = Completion::new(&answer, retrieves, &app.random, seconds(app));
+    let head = CompletionHead::new(&answer, retrieves, &app.random, seconds(app));
     match streams {
-        true => Ok(completion.stream(answer, with_usage)),
-        false => Ok(completion.whole(answer).await?),
+        true => Ok(head.stream(answer, with_usage)),
+        false => head.whole(answer).await,
     }
 }
 
-fn reads_no_documents(model: &str) -> Fault {
+fn reads_no_documents(model: &str) -> OpenAiError {
     let message = format!("`documentIds` needs a model that reads documents: `stoa/{model}`");
-    Fault::of_field("documentIds", message)
+    OpenAiError::of_field("documentIds", message)
 }
 
-/// The last question is searched for, with all that was said before it as its history.
-fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
+/// Makes a question of the last message of the user, with the messages before it as its history.
+fn grounded(asked: Completion, named: &NamedModel) -> Result<Ask, OpenAiError> {
     let conversation = asked.conversation()?;
     let mut ask = Ask::new(conversation.question);
-    // Clients send instructions as a matter of course; a model that cannot follow them stays with the documents.
+    // Most clients send instructions. A model that is too small to follow them quotes the documents instead.
     ask.system_prompt = conversation.instructions.filter(|_| named.model.can_write());
     ask.history = conversation.history;
     ask.document_ids = asked.document_ids;
-    ask.choice = Some(Choice {
+    ask.choice = Some(ModelChoice {
         provider: named.model.provider().to_owned(),
         model: Some(named.model.model().to_owned()),
         max_tokens: asked.max_tokens,
@@ -126,8 +178,8 @@ fn grounded(asked: Asked, named: &Named) -> Result<Ask, Fault> {
     Ok(ask)
 }
 
-/// The messages as they are, to the model alone.
-fn converse(app: &App, asked: Asked, named: Named) -> Answer {
+/// Lets the model answer the messages as they are, without documents.
+fn converse(app: &App, asked: Completion, named: NamedModel) -> Answer {
     let model = named.model;
     let chat = llm::Chat {
         messages: asked.messages,
@@ -142,7 +194,7 @@ fn converse(app: &App, asked: Asked, named: Named) -> Answer {
         sources: Vec::new(),
         provider: model.provider(),
         model: model.model().to_owned(),
-        spoken: app.chats.converse(&model, chat),
+        parts: app.chats.converse(&model, chat),
     }
 }
 

@@ -1,8 +1,7 @@
-//! The end of event streams: soon after that of what their caller was let in with, be it a session, a token or an
-//! administrator.
+//! Ends event streams soon after the session, token or administrator that opened them is no longer valid.
 
 use super::App;
-use super::caller::{API_KEY, COOKIE, Proof, find, of_session};
+use super::caller::{API_KEY, COOKIE, Credential, find, of_session};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -27,14 +26,14 @@ pub async fn end_with_caller(State(app): State<App>, request: Request, next: Nex
 async fn until_refused(app: App, headers: HeaderMap) {
     loop {
         match find(&app, &headers, cookie(&headers, COOKIE)).await {
-            Ok(Some((_, Proof::Identity(verified)))) => {
+            Ok(Some((_, Credential::Identity(verified)))) => {
                 return app.admins.clone().until_refused(verified).await;
             }
-            Ok(Some((_, Proof::Header(token) | Proof::Cookie(token)))) => {
+            Ok(Some((_, Credential::Header(token) | Credential::Cookie(token)))) => {
                 return until_signed_out(&app, &token).await;
             }
             Ok(None) => return,
-            // That the database does not answer ends no session.
+            // A database that does not answer does not end a session.
             Err(_) => tokio::time::sleep(CHECK).await,
         }
     }

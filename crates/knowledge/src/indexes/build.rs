@@ -1,6 +1,6 @@
 //! Builds an owner's graph from what all passages name.
 
-use super::changes::{Changes, Whole};
+use super::changes::{Changes, LoadedDocument};
 use super::owner::{BuiltGraph, Owner};
 use super::{GRAPH_BYTES_PER_PASSAGE, Indexes};
 use crate::tables;
@@ -11,38 +11,38 @@ use std::sync::Arc;
 use std::time::Instant;
 use store::StoreError;
 
-/// What the chunks of each document name.
+/// What the chunks of each document mention, by its id.
 type Named = HashMap<String, Vec<Mentions>>;
 
-/// Builds the graph anew. The last one is there until it is done.
+/// Rebuilds the graph. The last one stays until this is done.
 pub async fn build(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), StoreError> {
-    // First of all: what changes from here on has a higher revision, and asks for another graph.
+    // Read first: a later change has a higher revision, and causes another build.
     let removals_to = tables::users::revisions(&indexes.db, &owner.user_id).await?.removal;
     let revision = tables::documents::last_indexed(&indexes.db, &owner.user_id).await?;
     let passages = tables::chunks::count_changed_since(&indexes.db, &owner.user_id, 0).await?;
     let passages = passages.unsigned_abs();
     owner.build_progress.begin(passages);
-    let turn = indexes.turn(&owner, passages, passages * GRAPH_BYTES_PER_PASSAGE).await?;
+    let permit = indexes.acquire(&owner, passages, passages * GRAPH_BYTES_PER_PASSAGE).await?;
     let started = Instant::now();
     let mut named = Named::new();
     let mut changes = Changes::since(&indexes.db, &owner.user_id, 0);
     while let Some(documents) = changes.next::<Mentions>().await? {
-        for Whole { document, chunks } in documents {
+        for LoadedDocument { document, chunks } in documents {
             owner.build_progress.add(chunks.len() as u64);
-            // A document that was changed meanwhile comes a second time, in place of the first.
+            // A document that has changed meanwhile is listed again, and replaces its first version.
             named.insert(document.document_id, chunks);
         }
     }
     let building = tokio::task::spawn_blocking(move || Graph::build(evidence(&named)));
     let graph = Arc::new(building.await.map_err(|_| StoreError::Stopping)?);
     owner.set_graph(BuiltGraph { graph, revision, removals_to });
-    turn.end(started.elapsed());
+    permit.release(started.elapsed());
     indexes.cache.trim(&owner);
     metrics::histogram!("knowledge_graph_build_seconds").record(started.elapsed());
     Ok(())
 }
 
-/// The last graph, without documents that were removed since it was built.
+/// Returns the last graph without the documents that were removed since it was built.
 pub async fn without_removed(
     indexes: &Indexes,
     owner: &Owner,

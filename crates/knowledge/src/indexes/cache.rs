@@ -1,8 +1,8 @@
 //! Which users' indexes and graphs stay in memory.
 //!
-//! All of them together have a limit. A large load gets its room first: the least recently used go, but what
-//! took long to read stays for a while. Those that are not used are evicted after a time in any case.
-//! A search keeps what it works on, also when that is evicted meanwhile.
+//! All of them together have a limit. A large load reserves its memory first: the least recently used are evicted, but an
+//! index that took long to load stays for a while. Those that are not used are evicted after a time in any case. A search
+//! keeps its index alive, also if that is evicted meanwhile.
 
 use super::owner::{Memory, Owner};
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long an index stays at least; longer where reading it took long.
+/// How long an index stays at least; longer if loading it took long.
 const SHORTEST_STAY: Duration = Duration::from_secs(10);
 const STAY_FOR_LOAD_TIME: u32 = 3;
-/// Until it is tried again to make room.
-const ROOM_PAUSE: Duration = Duration::from_millis(250);
-/// What is larger than the limit still leaves others this part of it.
+/// The pause between two attempts to free memory.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// An owner that is larger than the limit leaves a fourth of it to the others.
 const LEFT_FOR_OTHERS: u64 = 4;
 
 type Owners = HashMap<String, Arc<Owner>>;
@@ -28,7 +28,7 @@ pub struct Cache {
     owners: Mutex<Owners>,
 }
 
-/// Room for what is being read. Given back when dropped: by then, what was read is counted itself.
+/// Memory that is reserved for a load. Released when dropped: by then, the loaded index is counted itself.
 pub struct Reservation<'a> {
     owner: &'a Owner,
     bytes: u64,
@@ -50,7 +50,7 @@ impl Cache {
         self.dimension
     }
 
-    /// What a user has in memory, empty at first.
+    /// Returns what a user has in memory, empty at first.
     pub fn owner(&self, user_id: &str) -> Arc<Owner> {
         let mut owners = self.lock();
         let new = || Arc::new(Owner::new(user_id, self.dimension));
@@ -59,16 +59,16 @@ impl Cache {
         owner.clone()
     }
 
-    /// Waits until there are so many bytes more for an owner.
-    pub async fn make_room<'a>(&self, owner: &'a Owner, bytes: u64) -> Reservation<'a> {
-        while !self.try_make_room(owner, bytes) {
-            tokio::time::sleep(ROOM_PAUSE).await;
+    /// Waits until so many more bytes are free for an owner, and reserves them.
+    pub async fn reserve<'a>(&self, owner: &'a Owner, bytes: u64) -> Reservation<'a> {
+        while !self.try_reserve(owner, bytes) {
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
         self.report();
         Reservation { owner, bytes }
     }
 
-    fn try_make_room(&self, owner: &Owner, bytes: u64) -> bool {
+    fn try_reserve(&self, owner: &Owner, bytes: u64) -> bool {
         let mut owners = self.lock();
         let own = owner.memory.bytes() + bytes;
         let for_others = self.limit.saturating_sub(own).max(self.limit / LEFT_FOR_OTHERS);
@@ -88,11 +88,11 @@ impl Cache {
         true
     }
 
-    /// The ids of those that must go for the others of `owner` to take at most `most` bytes. None where that cannot be yet.
+    /// Returns which of the others must be evicted so that they take at most `most` bytes; none if too few may be evicted.
     fn to_evict(&self, owners: &Owners, owner: &Owner, most: u64) -> Option<Vec<String>> {
         let others = || owners.values().filter(|other| other.user_id != owner.user_id);
         let mut taken: u64 = others().map(|other| other.memory.bytes()).sum();
-        let mut candidates: Vec<&Arc<Owner>> = others().filter(|other| self.may_go(other)).collect();
+        let mut candidates: Vec<&Arc<Owner>> = others().filter(|other| self.may_be_evicted(other)).collect();
         candidates.sort_by_key(|other| other.memory.last_used.load(Relaxed));
         let mut evicted = Vec::new();
         for candidate in candidates {
@@ -105,26 +105,27 @@ impl Cache {
         (taken <= most).then_some(evicted)
     }
 
-    /// Not while something is read for it. That it waits for its turn does not count: the load that has the turn may be
-    /// waiting for its room.
-    fn may_go(&self, owner: &Owner) -> bool {
+    /// Returns whether an owner may be evicted: not while something is loaded for it. Waiting for a permit does not count,
+    /// because the load that has the permit may be waiting for this memory.
+    fn may_be_evicted(&self, owner: &Owner) -> bool {
         let Memory { reserved, stays_until, .. } = &owner.memory;
         let is_reading = reserved.load(Relaxed) > 0;
         !is_reading && owner.memory.bytes() > 0 && stays_until.load(Relaxed) <= self.now()
     }
 
-    /// Keeps an owner for a while, as a large load for it took so long. Once only, so that no user can keep others out.
+    /// Protects an owner from eviction for a while after a load that took so long. Only once, so that no user can keep
+    /// others out.
     pub fn protect(&self, owner: &Owner, took: Duration) {
         let stay = SHORTEST_STAY.max(took * STAY_FOR_LOAD_TIME);
         let until = self.now() + stay.as_millis() as u64;
         let _ = owner.memory.stays_until.compare_exchange(0, until, Relaxed, Relaxed);
     }
 
-    /// Evicts others where an owner has grown.
+    /// Evicts others after an owner has grown.
     pub fn trim(&self, owner: &Owner) {
         let mut owners = self.lock();
         let for_others = self.limit.saturating_sub(owner.memory.bytes());
-        // If too few can go yet, the next large load waits.
+        // If too few may be evicted yet, the next large load waits.
         if let Some(evicted) = self.to_evict(&owners, owner, for_others) {
             remove(&mut owners, &evicted, "room");
         }
@@ -166,7 +167,7 @@ fn remove(owners: &mut Owners, evicted: &[String], reason: &'static str) {
         return;
     }
     metrics::counter!("knowledge_index_evictions_total", "reason" => reason).increment(gone.len() as u64);
-    // Freeing a large index takes longer than the tasks of this thread should wait.
+    // Freeing a large index takes too long for async threads.
     tokio::task::spawn_blocking(move || drop(gone));
 }
 
@@ -177,7 +178,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// An owner whose index takes so many bytes.
+    /// Adds an owner whose index takes so many bytes.
     async fn indexed(cache: &Cache, user_id: &str, bytes: u64) -> Arc<Owner> {
         let owner = cache.owner(user_id);
         owner.memory.index.store(bytes, Relaxed);
@@ -192,14 +193,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_one_that_was_not_used_for_longest_goes_first() {
+    async fn the_least_recently_used_is_evicted_first() {
         let cache = Cache::new(100 * MIB, 4);
         for user in ["a", "b", "c"] {
             indexed(&cache, user, 30 * MIB).await;
         }
         cache.owner("a");
         let new = cache.owner("d");
-        drop(cache.make_room(&new, 30 * MIB).await);
+        drop(cache.reserve(&new, 30 * MIB).await);
         assert_eq!(held(&cache), ["a", "c", "d"]);
     }
 
@@ -209,22 +210,22 @@ mod tests {
         let owner = indexed(&cache, "a", MIB).await;
         owner.memory.graph.store(90 * MIB, Relaxed);
         let new = cache.owner("b");
-        drop(cache.make_room(&new, 30 * MIB).await);
+        drop(cache.reserve(&new, 30 * MIB).await);
         assert_eq!(held(&cache), ["b"]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn two_that_do_not_fit_together_take_turns() {
+    async fn two_that_do_not_fit_together_evict_each_other_only_after_a_while() {
         let cache = Cache::new(100 * MIB, 4);
         let first = cache.owner("a");
         first.memory.index.store(80 * MIB, Relaxed);
-        // It was read for a minute, so it is of use for three at least.
+        // It was loaded for a minute, so it stays for three at least.
         cache.protect(&first, Duration::from_secs(60));
         let second = cache.owner("b");
-        assert!(timeout(Duration::from_secs(170), cache.make_room(&second, 80 * MIB)).await.is_err());
+        assert!(timeout(Duration::from_secs(170), cache.reserve(&second, 80 * MIB)).await.is_err());
         assert_eq!(held(&cache), ["a", "b"]);
         cache.protect(&first, Duration::from_secs(60));
-        assert!(timeout(Duration::from_secs(20), cache.make_room(&second, 80 * MIB)).await.is_ok());
+        assert!(timeout(Duration::from_secs(20), cache.reserve(&second, 80 * MIB)).await.is_ok());
         assert_eq!(held(&cache), ["b"]);
     }
 
@@ -232,17 +233,17 @@ mod tests {
     async fn one_that_is_being_read_is_not_evicted() {
         let cache = Cache::new(100 * MIB, 4);
         let first = cache.owner("a");
-        let reading = cache.make_room(&first, 80 * MIB).await;
+        let reading = cache.reserve(&first, 80 * MIB).await;
         let second = cache.owner("b");
-        assert!(timeout(Duration::from_secs(60), cache.make_room(&second, 80 * MIB)).await.is_err());
+        assert!(timeout(Duration::from_secs(60), cache.reserve(&second, 80 * MIB)).await.is_err());
         first.memory.index.store(80 * MIB, Relaxed);
         drop(reading);
-        assert!(timeout(Duration::from_secs(1), cache.make_room(&second, 80 * MIB)).await.is_ok());
+        assert!(timeout(Duration::from_secs(1), cache.reserve(&second, 80 * MIB)).await.is_ok());
         assert_eq!(held(&cache), ["b"]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn others_go_where_one_has_grown() {
+    async fn others_are_evicted_if_one_has_grown() {
         let cache = Cache::new(100 * MIB, 4);
         indexed(&cache, "a", 60 * MIB).await;
         let grown = indexed(&cache, "b", 60 * MIB).await;
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(held(&cache), ["b"]);
         grown.memory.index.store(600 * MIB, Relaxed);
         cache.trim(&grown);
-        assert_eq!(held(&cache), ["b"], "it is not evicted for itself");
+        assert_eq!(held(&cache), ["b"], "it is not evicted to make space for itself");
     }
 
     #[tokio::test(start_paused = true)]
@@ -259,15 +260,15 @@ mod tests {
         indexed(&cache, "large", 40 * MIB).await;
         indexed(&cache, "small", 10 * MIB).await;
         let huge = cache.owner("huge");
-        let room = cache.make_room(&huge, 500 * MIB).await;
+        let room = cache.reserve(&huge, 500 * MIB).await;
         assert_eq!(held(&cache), ["huge", "small"]);
         assert_eq!(huge.memory.bytes(), 500 * MIB);
         drop(room);
-        assert_eq!(huge.memory.bytes(), 0, "room is given back");
+        assert_eq!(huge.memory.bytes(), 0, "the reservation is released");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn unused_indexes_are_evicted_after_a_while() {
+    async fn unused_owners_are_evicted_after_a_while() {
         let cache = Cache::new(100 * MIB, 4);
         indexed(&cache, "a", MIB).await;
         indexed(&cache, "b", MIB).await;

@@ -1,4 +1,4 @@
-//! Reads a user's changed documents in short statements, some whole documents at a time.
+//! Reads a user's changed documents in short statements, a few whole documents at a time.
 
 use crate::tables::chunks::{self, Changed, FromChunk, PageRow};
 use std::collections::{HashMap, VecDeque};
@@ -11,8 +11,8 @@ const PAGE_DOCUMENTS: usize = 100;
 
 /// The documents whose chunks have changed since a revision, in the order of their changes.
 ///
-/// A document that changes while it is read is left out: it has a higher revision then, and comes again. So what is read is
-/// never a mixture of two versions, and once there is nothing left, nothing is missing.
+/// A document that changes while it is read is left out: it has a higher revision then, and is listed again. So a document
+/// is never a mixture of two versions, and once nothing is left to read, nothing is missing.
 pub struct Changes {
     db: Db,
     user_id: String,
@@ -21,7 +21,7 @@ pub struct Changes {
 }
 
 /// A document with all of its chunks.
-pub struct Whole<T> {
+pub struct LoadedDocument<T> {
     pub document: Changed,
     pub chunks: Vec<T>,
 }
@@ -31,8 +31,8 @@ impl Changes {
         Self { db: db.clone(), user_id: user_id.to_owned(), since: revision, listed: VecDeque::new() }
     }
 
-    /// The next few documents; none once all have been read.
-    pub async fn next<T: FromChunk>(&mut self) -> Result<Option<Vec<Whole<T>>>, StoreError> {
+    /// Reads the next few documents; returns none once all have been read.
+    pub async fn next<T: FromChunk>(&mut self) -> Result<Option<Vec<LoadedDocument<T>>>, StoreError> {
         if self.listed.is_empty() {
             let listed = chunks::changed_since(&self.db, &self.user_id, self.since, DOCUMENTS_LISTED).await?;
             let Some(last) = listed.last() else { return Ok(None) };
@@ -43,12 +43,12 @@ impl Changes {
         let mut read = self.read(&batch).await?;
         let whole = batch.into_iter().filter_map(|document| {
             let chunks = read.remove(&document.document_id)?;
-            Some(Whole { document, chunks })
+            Some(LoadedDocument { document, chunks })
         });
         Ok(Some(whole.collect()))
     }
 
-    /// As many of the listed documents as fit on a page, and at least one.
+    /// Takes as many of the listed documents as fit on a page, and at least one.
     fn batch(&mut self) -> Vec<Changed> {
         let mut room = PAGE_CHUNKS;
         let mut batch = Vec::new();
@@ -62,12 +62,12 @@ impl Changes {
         batch
     }
 
-    /// The chunks of those documents of a batch that are still as they were listed.
+    /// Reads the chunks of those documents of a batch that have not changed since they were listed.
     async fn read<T: FromChunk>(&self, batch: &[Changed]) -> Result<HashMap<String, Vec<T>>, StoreError> {
         let listed: HashMap<&str, &Changed> =
             batch.iter().map(|document| (document.document_id.as_str(), document)).collect();
         let ids: Vec<&str> = listed.keys().copied().collect();
-        // Several have at most a page together. Only a single one is read in more than one statement.
+        // Several documents have at most a page together. Only a single one is read in more than one statement.
         let limit = if ids.len() == 1 { PAGE_CHUNKS } else { i64::MAX };
         let mut read: HashMap<String, Vec<T>> = HashMap::new();
         let mut from = 0;

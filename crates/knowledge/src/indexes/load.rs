@@ -1,9 +1,9 @@
 //! Brings an owner's index up to date with the database.
 
 use super::Indexes;
-use super::changes::{Changes, Whole};
+use super::changes::{Changes, LoadedDocument};
 use super::owner::{Owner, State};
-use crate::documents::Chunk;
+use crate::records::Chunk;
 use crate::tables;
 use graph::Kind;
 use std::collections::HashSet;
@@ -12,27 +12,27 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use store::StoreError;
 
-/// Reads what has changed since the index was last brought up to date. What was read before a failure stays, and the
-/// next attempt goes on from there.
+/// Reads the documents that have changed since the last load. Those that were read before a failure stay, and the next
+/// attempt continues from there.
 pub async fn load(indexes: Arc<Indexes>, owner: Arc<Owner>) -> Result<(), StoreError> {
     let since = owner.state().read_to;
     let passages = tables::chunks::count_changed_since(&indexes.db, &owner.user_id, since).await?;
     let passages = passages.unsigned_abs();
     owner.load_progress.begin(passages);
-    let turn = indexes.turn(&owner, passages, passages * indexes.bytes_per_passage()).await?;
+    let permit = indexes.acquire(&owner, passages, passages * indexes.bytes_per_passage()).await?;
     let started = Instant::now();
     let read = read_changes(&indexes, &owner).await;
     let measured = owner.clone();
     change(&indexes, &owner, move |state| measured.memory.index.store(state.index.bytes() as u64, Relaxed))
         .await?;
-    turn.end(started.elapsed());
+    permit.release(started.elapsed());
     indexes.cache.trim(&owner);
     metrics::histogram!("knowledge_index_load_seconds").record(started.elapsed());
     read
 }
 
 async fn read_changes(indexes: &Indexes, owner: &Arc<Owner>) -> Result<(), StoreError> {
-    // First of all: what changes from here on has a higher revision, and is read the next time at the latest.
+    // Read first: a later change has a higher revision, and is loaded next time at the latest.
     let now = tables::users::revisions(&indexes.db, &owner.user_id).await?;
     let (read_to, removals_to) = {
         let state = owner.state();
@@ -62,7 +62,7 @@ async fn read_changes(indexes: &Indexes, owner: &Arc<Owner>) -> Result<(), Store
     .await
 }
 
-/// Changes the index in a thread of its own: a page of passages takes longer than tasks should wait.
+/// Changes the index in a thread of its own: adding a page of passages takes too long for async threads.
 async fn change(
     indexes: &Indexes,
     owner: &Arc<Owner>,
@@ -76,7 +76,7 @@ async fn change(
     })
 }
 
-fn put(state: &mut State, Whole { document, chunks }: Whole<Chunk>, encoder: Option<&str>) {
+fn put(state: &mut State, LoadedDocument { document, chunks }: LoadedDocument<Chunk>, encoder: Option<&str>) {
     let is_current = encoder.is_none_or(|own| own == document.encoder);
     let mentions: Vec<Vec<retrieval::Mention<'_>>> =
         chunks.iter().map(|chunk| names(chunk).collect()).collect();
@@ -100,7 +100,7 @@ fn put(state: &mut State, Whole { document, chunks }: Whole<Chunk>, encoder: Opt
     state.documents.insert(document.document_id);
 }
 
-/// What a search follows from passage to passage. Concepts connect too many passages to be useful as a hop.
+/// Returns the names that a search follows from passage to passage. Concepts connect too many passages to be useful.
 fn names(chunk: &Chunk) -> impl Iterator<Item = retrieval::Mention<'_>> {
     let names = chunk.mentions.iter().filter(|mention| mention.kind != Kind::Concept.as_str());
     names.map(|mention| retrieval::Mention { key: &mention.key, defines: mention.defines })

@@ -1,4 +1,4 @@
-//! What one user has in memory: the index, the graph, the tasks that keep them up to date, and how much it all takes.
+//! What one user has in memory: the index, the graph, the tasks that update them, and how many bytes they take.
 
 use super::task::SharedTask;
 use graph::Graph;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 pub struct Owner {
     pub user_id: String,
     state: RwLock<State>,
-    /// Of the index as searches may see it; 0 until it has been read for the first time.
+    /// The revision of the index that searches see; 0 until it has been loaded for the first time.
     revision: AtomicI64,
     pub loading: SharedTask,
     pub load_progress: Progress,
@@ -29,13 +29,13 @@ pub struct BuiltGraph {
     pub removals_to: i64,
 }
 
-/// The index, and what it was made from.
+/// The index, and what it was built from.
 pub struct State {
     pub index: Index,
     pub documents: HashSet<String>,
     /// Documents whose vectors are of another encoder: found by their words only, until they are reindexed.
     pub outdated: HashSet<String>,
-    /// All changes up to this revision are in it, but for removals.
+    /// All changes up to this revision are in it, except removals.
     pub read_to: i64,
     /// Removals up to this revision are in it.
     pub removals_to: i64,
@@ -84,17 +84,17 @@ impl Owner {
         self.revision.store(revision, Relaxed);
     }
 
-    /// Blocks while a page of passages is being added: not for the threads that run tasks.
+    /// Blocks while a page of passages is being added, so async threads must not call it.
     pub fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blocks as long as a search runs: not for the threads that run tasks.
+    /// Blocks as long as a search runs, so async threads must not call it.
     pub fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets an index that was left half changed by a panic, so that it is read again.
+    /// Drops an index that a panic left half changed, so that it is loaded again.
     pub fn forget_index(&self, dimension: usize) {
         self.set_revision(0);
         *self.state_mut() = State::new(dimension);
@@ -105,7 +105,7 @@ impl Owner {
         self.graph.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Unless there is a newer one already.
+    /// Sets the graph, unless there is a newer one.
     pub fn set_graph(&self, built: BuiltGraph) {
         let bytes = built.graph.bytes() as u64;
         let mut graph = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +120,7 @@ impl Owner {
     }
 }
 
-/// How far a task has come, in passages.
+/// The progress of a task, in passages.
 #[derive(Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -143,15 +143,16 @@ impl Progress {
     }
 }
 
-/// The bytes that an owner takes, and since when. Times are milliseconds of the cache's own clock.
+/// The bytes that an owner takes, and when it was used. Times are milliseconds of the cache's own clock.
 #[derive(Default)]
 pub struct Memory {
     pub index: AtomicU64,
     pub graph: AtomicU64,
-    /// Set apart for what is being read.
+    /// Reserved for what is being loaded.
     pub reserved: AtomicU64,
     pub last_used: AtomicU64,
-    /// Not evicted earlier, so that two that do not fit together do not displace each other all the time. 0: not set.
+    /// Not evicted before this time, so that two owners that do not fit together do not evict each other all the time; 0
+    /// if not set.
     pub stays_until: AtomicU64,
 }
 

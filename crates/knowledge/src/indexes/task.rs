@@ -1,17 +1,17 @@
-//! A task of the process that several requests wait for. It goes on when they leave.
+//! A background task that several requests wait for. It goes on if they give up.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use store::StoreError;
 use tokio::sync::watch;
 
-/// How a task ended, for all who waited.
+/// The result of a task, for all requests that waited for it.
 pub type Outcome = Result<(), Arc<StoreError>>;
 
 /// At most one task at a time.
 #[derive(Default)]
 pub struct SharedTask(Mutex<Option<Running>>);
 
-/// A task that was joined. None until it has ended.
+/// A running task. The value is none until it has ended.
 #[derive(Clone)]
 pub struct Running(watch::Receiver<Option<Outcome>>);
 
@@ -54,7 +54,7 @@ impl Running {
     }
 
     fn has_ended(&self) -> bool {
-        // The channel closes with the task, also where the task panicked.
+        // The channel closes with the task, also if the task panicked.
         self.0.borrow().is_some() || self.0.has_changed().is_err()
     }
 }

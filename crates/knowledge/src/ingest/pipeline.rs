@@ -1,8 +1,8 @@
-//! One document from its stored file to its chunks: read, embed, find what it names, and make it visible.
+//! Indexes one document: reads its file, embeds its passages, finds what they name, and makes it visible.
 
 use super::progress::{Progress, Stage};
 use super::{Ingest, LONGEST_TITLE, MEMORY_FOR_FILES};
-use crate::documents::{Chunk, Document, Mention, topic};
+use crate::records::{Chunk, Document, Mention, documents_topic};
 use crate::tables::{self, documents::Indexed};
 use extract::{ExtractError, Passage};
 use inference::encoder::MAX_TOKENS;
@@ -14,23 +14,23 @@ use store::StoreError;
 use store::jobs::{self, Job};
 use tokio_util::sync::CancellationToken;
 
-/// Passages that a document hands to the encoder at a time: few, so that documents take turns.
+/// Passages of a document that the encoder gets at a time: few, so that the batches of documents interleave.
 const BATCH: usize = 32;
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why a document could not be indexed.
 #[derive(Debug)]
-pub enum Fault {
-    /// It is the file: trying again would not help.
+pub enum IndexingError {
+    /// The file cannot be read, so a retry would not help.
     File(String),
     Ours(String),
-    /// The storage is full or away: tried again until it is back, however often that is.
+    /// The storage is full or does not answer. Retried until it does.
     Outage(String),
     /// The document was deleted, or its job cancelled.
     Stopped,
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for IndexingError {
     fn from(error: StoreError) -> Self {
         match error.outage() {
             Some(_) => Self::Outage(error.to_string()),
@@ -41,7 +41,7 @@ impl From<StoreError> for Fault {
 
 struct Text {
     title: String,
-    /// What the document is about, where the title says it. The name of a file often does not.
+    /// What the document is about, if the title says it. The name of a file often does not.
     subject: String,
     passages: Vec<Passage>,
 }
@@ -51,10 +51,10 @@ pub async fn index(
     document: &Document,
     job: &Job,
     stop: &CancellationToken,
-) -> Result<(), Fault> {
+) -> Result<(), IndexingError> {
     let missing = "the embedding model is missing: run `stoa models pull` and start again";
-    let engine = ingest.engine.as_ref().ok_or_else(|| Fault::Ours(missing.to_owned()))?;
-    let encoder = engine.encoder().ok_or_else(|| Fault::Ours(missing.to_owned()))?.fingerprint();
+    let engine = ingest.engine.as_ref().ok_or_else(|| IndexingError::Ours(missing.to_owned()))?;
+    let encoder = engine.encoder().ok_or_else(|| IndexingError::Ours(missing.to_owned()))?.fingerprint();
     let mut progress = Progress::new(&ingest.db, document, job.id);
 
     let text = timed("chunking", read(ingest, engine, document)).await?;
@@ -70,34 +70,37 @@ pub async fn index(
     let chunks = timed("graph", name(text.passages, text.subject, vectors)).await?;
     progress.at(Stage::Finalizing, 0.0).await?;
     if stop.is_cancelled() {
-        return Err(Fault::Stopped);
+        return Err(IndexingError::Stopped);
     }
     timed("finalizing", publish(ingest, document, job, &text.title, encoder, &chunks)).await
 }
 
-async fn timed<T>(stage: &'static str, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+async fn timed<T>(
+    stage: &'static str,
+    work: impl Future<Output = Result<T, IndexingError>>,
+) -> Result<T, IndexingError> {
     let started = Instant::now();
     let done = work.await;
     metrics::histogram!("knowledge_stage_seconds", "stage" => stage).record(started.elapsed());
     done
 }
 
-/// The file's text, cut into passages that the encoder can read whole.
-async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Result<Text, Fault> {
+/// Reads the file's text and splits it into passages that the encoder can read whole.
+async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Result<Text, IndexingError> {
     let size = usize::try_from(document.size).unwrap_or(usize::MAX).clamp(1, MEMORY_FOR_FILES);
     let size = u32::try_from(size).unwrap_or(u32::MAX);
     let room = ingest.memory.clone().acquire_many_owned(size).await;
-    let room = room.map_err(|_| Fault::Ours("the service is stopping".to_owned()))?;
+    let room = room.map_err(|_| IndexingError::Ours("the service is stopping".to_owned()))?;
     let stored = ingest.blobs.get(&document.object_key, u64::MAX).await;
     let bytes = match stored {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(Fault::File("the stored file is gone: upload it again".to_owned())),
-        Err(error) => return Err(Fault::Outage(format!("the stored file cannot be read: {error}"))),
+        Ok(None) => return Err(IndexingError::File("the stored file is gone: upload it again".to_owned())),
+        Err(error) => return Err(IndexingError::Outage(format!("the stored file cannot be read: {error}"))),
     };
     let (extractor, engine) = (ingest.extractor.clone(), engine.clone());
     let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());
     let reading = tokio::task::spawn_blocking(move || {
-        let extracted = extractor.extract(&filename, &bytes).map_err(fault_of)?;
+        let extracted = extractor.extract(&filename, &bytes).map_err(error_of)?;
         drop(bytes);
         let own_title = extracted.title.as_ref().map(|title| title.chars().take(LONGEST_TITLE).collect());
         let is_there = |title: &String| !title.trim().is_empty();
@@ -109,33 +112,35 @@ async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Res
         let passages = extract::passages(&extracted, &title, MAX_TOKENS, &count);
         drop(room);
         match passages.is_empty() {
-            true => Err(Fault::File(ExtractError::NoText(extracted.kind).to_string())),
+            true => Err(IndexingError::File(ExtractError::NoText(extracted.kind).to_string())),
             false => Ok(Text { title, subject, passages }),
         }
     });
-    reading.await.unwrap_or_else(|error| Err(Fault::Ours(format!("reading the file stopped: {error}"))))
+    reading
+        .await
+        .unwrap_or_else(|error| Err(IndexingError::Ours(format!("reading the file stopped: {error}"))))
 }
 
-/// `Silent_Harbour.txt` is a title without its ending, `scan0017.pdf` is none.
+/// Returns the title in a file's name: `Silent_Harbour.txt` has one, `scan0017.pdf` has none.
 fn subject_of(filename: &str) -> String {
     let stem = filename.rsplit_once('.').map_or(filename, |(stem, _)| stem).replace('_', " ");
     if stem.trim().contains(' ') { stem } else { String::new() }
 }
 
-fn fault_of(error: ExtractError) -> Fault {
+fn error_of(error: ExtractError) -> IndexingError {
     match error.is_bad_input() {
-        true => Fault::File(error.to_string()),
-        false => Fault::Ours(error.to_string()),
+        true => IndexingError::File(error.to_string()),
+        false => IndexingError::Ours(error.to_string()),
     }
 }
 
-/// Those of another document with the same content, so that the same file is embedded once.
+/// Returns the vectors of another document with the same content, so that the same file is embedded only once.
 async fn known_vectors(
     ingest: &Ingest,
     document: &Document,
     text: &Text,
     encoder: &str,
-) -> Result<Option<Vec<Vec<f32>>>, Fault> {
+) -> Result<Option<Vec<Vec<f32>>>, IndexingError> {
     let Some(twin) = tables::documents::twin(&ingest.db, document, &text.title, encoder).await? else {
         return Ok(None);
     };
@@ -152,28 +157,32 @@ async fn embed(
     text: &Text,
     progress: &mut Progress<'_>,
     stop: &CancellationToken,
-) -> Result<Vec<Vec<f32>>, Fault> {
+) -> Result<Vec<Vec<f32>>, IndexingError> {
     let mut vectors = Vec::with_capacity(text.passages.len());
     for batch in text.passages.chunks(BATCH) {
         if stop.is_cancelled() {
-            return Err(Fault::Stopped);
+            return Err(IndexingError::Stopped);
         }
         let embeddings = loop {
             match engine.embed(batch.iter().map(Passage::embedded).collect(), Priority::Bulk) {
                 Ok(embeddings) => break embeddings,
                 Err(EngineError::Busy) => tokio::time::sleep(BUSY_PAUSE).await,
-                Err(error) => return Err(Fault::Ours(error.to_string())),
+                Err(error) => return Err(IndexingError::Ours(error.to_string())),
             }
         };
-        vectors.extend(embeddings.await.map_err(|error| Fault::Ours(error.to_string()))?);
+        vectors.extend(embeddings.await.map_err(|error| IndexingError::Ours(error.to_string()))?);
         metrics::counter!("knowledge_passages_embedded_total").increment(batch.len() as u64);
         progress.at(Stage::Embedding, vectors.len() as f64 / text.passages.len() as f64).await?;
     }
     Ok(vectors)
 }
 
-/// The chunks, with what each of them names.
-async fn name(passages: Vec<Passage>, subject: String, vectors: Vec<Vec<f32>>) -> Result<Vec<Chunk>, Fault> {
+/// Makes the chunks, each with what it names.
+async fn name(
+    passages: Vec<Passage>,
+    subject: String,
+    vectors: Vec<Vec<f32>>,
+) -> Result<Vec<Chunk>, IndexingError> {
     let naming = tokio::task::spawn_blocking(move || {
         let texts: Vec<graph::Passage<'_>> = passages
             .iter()
@@ -205,10 +214,10 @@ async fn name(passages: Vec<Passage>, subject: String, vectors: Vec<Vec<f32>>) -
         });
         chunks.collect::<Vec<Chunk>>()
     });
-    naming.await.map_err(|error| Fault::Ours(format!("finding names stopped: {error}")))
+    naming.await.map_err(|error| IndexingError::Ours(format!("finding names stopped: {error}")))
 }
 
-/// The one transaction after which all of the document is visible.
+/// Makes all of the document visible, in one transaction.
 async fn publish(
     ingest: &Ingest,
     document: &Document,
@@ -216,12 +225,12 @@ async fn publish(
     title: &str,
     encoder: &str,
     chunks: &[Chunk],
-) -> Result<(), Fault> {
+) -> Result<(), IndexingError> {
     let nodes: BTreeSet<&str> =
         chunks.iter().flat_map(|chunk| &chunk.mentions).map(|mention| mention.key.as_str()).collect();
     let mut tx = ingest.db.begin().await?;
     let revision = tables::users::next_revision(&mut tx, &document.user_id).await?;
-    let Some(revision) = revision else { return Err(Fault::Stopped) };
+    let Some(revision) = revision else { return Err(IndexingError::Stopped) };
     let indexed = Indexed {
         title,
         chunk_count: chunks.len() as i64,
@@ -230,11 +239,11 @@ async fn publish(
         revision,
     };
     if !tables::documents::set_indexed(&mut tx, &document.id, job.id, &indexed).await? {
-        return Err(Fault::Stopped);
+        return Err(IndexingError::Stopped);
     }
     tables::chunks::replace(&mut tx, &document.id, chunks).await?;
     jobs::complete(&mut tx, job).await?;
-    tx.wake(&topic(&document.user_id));
+    tx.wake(&documents_topic(&document.user_id));
     tx.commit().await?;
     metrics::counter!("knowledge_documents_indexed_total").increment(1);
     Ok(())

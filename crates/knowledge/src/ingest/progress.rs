@@ -1,6 +1,6 @@
-//! How far a document has come, told to whoever looks: not more often than a person could follow.
+//! Writes the progress of a document, not more often than a person can follow.
 
-use crate::documents::{Document, topic};
+use crate::records::{Document, documents_topic};
 use crate::tables;
 use std::time::{Duration, Instant};
 use store::{Db, StoreError};
@@ -41,7 +41,7 @@ impl<'a> Progress<'a> {
         Self { db, document, job, last: Instant::now(), shown: 0 }
     }
 
-    /// `part` of the stage is done, from 0 to 1.
+    /// Notes that `part` of the stage is done, from 0 to 1.
     pub async fn at(&mut self, stage: Stage, part: f64) -> Result<(), StoreError> {
         let percent = stage.percent(part);
         if percent <= self.shown || self.last.elapsed() < PAUSE {
@@ -52,7 +52,7 @@ impl<'a> Progress<'a> {
         let mut tx = self.db.begin().await?;
         let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { return Ok(()) };
         tables::documents::set_progress(&mut tx, id, self.job, percent, revision).await?;
-        tx.wake(&topic(user_id));
+        tx.wake(&documents_topic(user_id));
         tx.commit().await
     }
 }

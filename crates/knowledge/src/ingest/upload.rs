@@ -1,6 +1,6 @@
-//! An upload before it is accepted: its bytes on the way, its name made harmless, its metadata checked.
+//! An upload before it is accepted: its bytes are kept, its name is cleaned, its metadata is checked.
 
-use crate::documents::Metadata;
+use crate::records::Metadata;
 use aws_lc_rs::digest;
 use base::hex;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ const PIECE: usize = 256 * 1024;
 const LONGEST_FILENAME: usize = 150;
 const MOST_METADATA: usize = 100;
 const LONGEST_METADATA: usize = 64 * 1024;
-/// A title goes with every passage.
+/// In characters. The title is stored with every passage.
 pub const LONGEST_TITLE: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +32,7 @@ pub struct Upload {
     pub spool: Spool,
 }
 
-/// Bytes of a file: small ones in memory, large ones in a file without a name, gone with the process.
+/// The bytes of an uploaded file: in memory if they are few, or else in an unnamed file that ends with the process.
 pub struct Spool {
     kept: Kept,
     size: u64,
@@ -52,7 +52,7 @@ impl Spool {
         Self { kept: Kept::Memory(Vec::new()), size: 0, limit, hash, finished_hash: String::new() }
     }
 
-    /// Blocks for a moment where the file is large.
+    /// Adds bytes. Blocks for a moment if the file is large.
     pub fn push(&mut self, piece: &[u8], folder: &Path) -> Result<(), UploadError> {
         self.size += piece.len() as u64;
         if self.size > self.limit {
@@ -81,7 +81,7 @@ impl Spool {
         self.size
     }
 
-    /// SHA-256 of a finished one.
+    /// Returns the SHA-256 of a finished spool, in hex.
     pub fn hash(&self) -> &str {
         &self.finished_hash
     }
@@ -115,7 +115,7 @@ fn read_piece(mut file: std::fs::File) -> Option<Piece> {
     }
 }
 
-/// The last part of the path that a browser may have sent, fit for an object's key.
+/// Returns the last part of the path that a browser may have sent, as a part of an object's key.
 pub fn clean_filename(sent: &str) -> String {
     let last = sent.rsplit(['/', '\\']).next().unwrap_or_default();
     let visible: String = last.chars().filter(|character| !character.is_control()).collect();
@@ -126,7 +126,7 @@ pub fn clean_filename(sent: &str) -> String {
     shorten(name, LONGEST_FILENAME)
 }
 
-/// Keeps the extension, which tells what the file is.
+/// Shortens a name, but keeps the extension, which tells what the file is.
 fn shorten(name: &str, longest: usize) -> String {
     if stored_len(name) <= longest {
         return name.to_owned();
@@ -144,12 +144,12 @@ fn shorten(name: &str, longest: usize) -> String {
     kept + extension
 }
 
-/// As part of an object's key, where `%` and `#` take three bytes.
+/// Returns the length as part of an object's key, in which `%` and `#` take three bytes.
 fn stored_len(name: &str) -> usize {
     name.len() + 2 * name.matches(['%', '#']).count()
 }
 
-/// A JSON object whose values are strings, or scalars that become strings.
+/// Parses a JSON object whose values are strings, or other scalars that become strings.
 pub fn parse_metadata(text: &str) -> Result<Metadata, UploadError> {
     let invalid = |message: String| Err(UploadError::Invalid(message));
     if text.trim().is_empty() {

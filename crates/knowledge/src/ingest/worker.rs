@@ -1,10 +1,10 @@
 //! The jobs of the knowledge service: documents to index, files to discard, removed users' documents to delete.
 
-use super::pipeline::{Fault, index};
-use super::{Ingest, JOB};
-use crate::documents::topic;
-use crate::removal::{self, DISCARD, PURGE};
-use crate::tables;
+use super::Ingest;
+use super::pipeline::{IndexingError, index};
+use crate::jobs::{DISCARD, DiscardPayload, INGEST, IngestPayload, PURGE, PurgePayload, payload};
+use crate::records::documents_topic;
+use crate::{removal, tables};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use store::jobs::{self, Handler, Job, JobError, Worker};
 use store::{StoreError, Tx};
 use tokio_util::sync::CancellationToken;
 
-/// Documents in work at a time. Most wait for the encoder, which is the faster the more it is given.
+/// Documents that are indexed at the same time. Most of them wait for the encoder, which is faster in large batches.
 const CONCURRENCY: usize = 16;
-/// What has failed so often is not tried again. Killed processes do not count.
+/// A document that has failed so often is not retried. Killed processes do not count.
 const MOST_FAILURES: i64 = 10;
 
 pub fn worker(ingest: Ingest, lease: Duration) -> Worker {
     let db = ingest.db.clone();
     // Without an encoder, documents are left to a process that has one.
     let has_encoder = ingest.engine.as_ref().is_some_and(|engine| engine.encoder().is_some());
-    let kinds: &[&str] = if has_encoder { &[JOB, DISCARD, PURGE] } else { &[DISCARD, PURGE] };
+    let kinds: &[&str] = if has_encoder { &[INGEST, DISCARD, PURGE] } else { &[DISCARD, PURGE] };
     let worker = Worker::new(db, kinds, Arc::new(ingest));
     Worker { concurrency: CONCURRENCY, lease, ..worker }
 }
@@ -31,7 +31,7 @@ impl Handler for Ingest {
         Box::pin(async move {
             match job.kind.as_str() {
                 DISCARD => self.discard(&job).await,
-                PURGE => removal::purge(&self.db, &job, text(&job, "userId")).await,
+                PURGE => removal::purge(&self.db, &job, &payload::<PurgePayload>(&job)?.user_id).await,
                 _ => self.index(&job, &stop).await,
             }
         })
@@ -39,12 +39,12 @@ impl Handler for Ingest {
 
     fn given_up<'a>(&'a self, tx: &'a mut Tx, job: &'a Job) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            match job.kind.as_str() {
-                DISCARD | PURGE => Ok(()),
-                _ => {
-                    // What went wrong inside is in the log, and not for everybody.
+            match (job.kind.as_str(), payload::<IngestPayload>(job)) {
+                (DISCARD | PURGE, _) | (_, Err(_)) => Ok(()),
+                (_, Ok(indexed)) => {
+                    // The cause is in the log: it may tell of the inside of the service.
                     let why = format!("indexing failed inside: the log has it under job {}", job.id);
-                    set_error(tx, job, &why, true).await
+                    set_error(tx, job, &indexed, &why, true).await
                 }
             }
         })
@@ -53,31 +53,32 @@ impl Handler for Ingest {
 
 impl Ingest {
     async fn index(&self, job: &Job, stop: &CancellationToken) -> Result<(), JobError> {
-        let Some(document) = tables::documents::get(&self.db, text(job, "documentId")).await? else {
+        let indexed: IngestPayload = payload(job)?;
+        let Some(document) = tables::documents::get(&self.db, &indexed.document_id).await? else {
             return self.complete(job).await;
         };
         match index(self, &document, job, stop).await {
             Ok(()) => Ok(()),
-            Err(Fault::File(why)) => {
+            Err(IndexingError::File(why)) => {
                 let mut tx = self.db.begin().await?;
-                set_error(&mut tx, job, &why, false).await?;
+                set_error(&mut tx, job, &indexed, &why, false).await?;
                 jobs::complete(&mut tx, job).await?;
                 Ok(tx.commit().await?)
             }
-            Err(Fault::Outage(why)) => Err(JobError::retry(why)),
-            Err(Fault::Ours(why)) => match self.count_failure(&document.id).await? {
+            Err(IndexingError::Outage(why)) => Err(JobError::retry(why)),
+            Err(IndexingError::Ours(why)) => match self.count_failure(&document.id).await? {
                 1..MOST_FAILURES => Err(JobError::retry(why)),
                 _ => Err(JobError::never(why)),
             },
-            Err(Fault::Stopped) => Err(JobError::never("nobody wants it any more")),
+            Err(IndexingError::Stopped) => Err(JobError::never("the document was deleted")),
         }
     }
 
     /// Removes a file that no document has.
     async fn discard(&self, job: &Job) -> Result<(), JobError> {
-        let (user_id, object_key) = (text(job, "userId"), text(job, "objectKey"));
-        if !tables::documents::has_object(&self.db, user_id, object_key).await? {
-            let deleted = self.blobs.delete(object_key).await;
+        let DiscardPayload { user_id, object_key } = payload(job)?;
+        if !tables::documents::has_object(&self.db, &user_id, &object_key).await? {
+            let deleted = self.blobs.delete(&object_key).await;
             deleted.map_err(|error| JobError::retry(error.to_string()))?;
         }
         self.complete(job).await
@@ -97,14 +98,16 @@ impl Ingest {
     }
 }
 
-async fn set_error(tx: &mut Tx, job: &Job, why: &str, is_ours: bool) -> Result<(), StoreError> {
-    let user_id = text(job, "userId");
+async fn set_error(
+    tx: &mut Tx,
+    job: &Job,
+    indexed: &IngestPayload,
+    why: &str,
+    is_ours: bool,
+) -> Result<(), StoreError> {
+    let IngestPayload { document_id, user_id } = indexed;
     let Some(revision) = tables::users::next_revision(tx, user_id).await? else { return Ok(()) };
-    tables::documents::set_error(tx, text(job, "documentId"), job.id, why, is_ours, revision).await?;
-    tx.wake(&topic(user_id));
+    tables::documents::set_error(tx, document_id, job.id, why, is_ours, revision).await?;
+    tx.wake(&documents_topic(user_id));
     Ok(())
-}
-
-fn text<'a>(job: &'a Job, name: &str) -> &'a str {
-    job.payload[name].as_str().unwrap_or_default()
 }

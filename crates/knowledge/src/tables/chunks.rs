@@ -1,17 +1,17 @@
 //! Chunks: the passages of a document with their vectors and mentions.
 
-use crate::documents::{Chunk, Mention};
+use crate::records::{Chunk, Mention};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
 /// In one statement, which has a limit on its length.
-const SHOWN_AT_ONCE: usize = 50;
+const FOUND_AT_ONCE: usize = 50;
 const ROWS_AT_ONCE: usize = 32;
 
 const COLUMNS: &str = "position, text, headings, page, start, vector, mentions";
 
-/// In place of those that the document had.
+/// Replaces the chunks of a document.
 pub async fn replace(tx: &mut Tx, document_id: &str, chunks: &[Chunk]) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM chunks WHERE document_id = $1").bind(document_id).execute(tx.conn()).await?;
     for chunks in chunks.chunks(ROWS_AT_ONCE) {
@@ -45,8 +45,8 @@ pub struct Changed {
     pub revision: i64,
 }
 
-/// The user's documents whose chunks have changed since a revision, in the order of their changes. No two have the
-/// same revision: the last one says where to go on.
+/// Returns the user's documents whose chunks have changed since a revision, in the order of their changes. No two have
+/// the same revision, so the last one is the cursor for the next page.
 pub async fn changed_since(
     db: &Db,
     user_id: &str,
@@ -69,7 +69,7 @@ pub async fn changed_since(
     changed.collect()
 }
 
-/// How many chunks the documents have that [`changed_since`] lists.
+/// Counts the chunks of the documents that [`changed_since`] returns.
 pub async fn count_changed_since(db: &Db, user_id: &str, revision: i64) -> Result<i64, StoreError> {
     // A sum of BIGINT is NUMERIC in PostgreSQL, which the driver cannot read.
     let select = "SELECT CAST(COALESCE(SUM(chunk_count), 0) AS BIGINT) FROM documents
@@ -114,7 +114,7 @@ pub struct PageRow<T> {
     pub chunk: T,
 }
 
-/// At most `limit` chunks of these documents from a position on, by document and position.
+/// Reads at most `limit` chunks of these documents from a position on, ordered by document and position.
 pub async fn page<T: FromChunk>(
     db: &Db,
     documents: &[&str],
@@ -132,7 +132,7 @@ pub async fn page<T: FromChunk>(
     let query = sqlx::query(select).bind(from).bind(limit);
     let query = documents.iter().fold(query, |query, id| query.bind(*id));
     let rows = query.fetch_all(db.bulk()).await?;
-    // Parsing a page takes longer than other tasks of this thread should wait.
+    // Parsing a page takes too long for a thread that runs async tasks.
     let parsing = tokio::task::spawn_blocking(move || rows.iter().map(page_row).collect());
     parsing.await.map_err(|_| StoreError::Stopping)?
 }
@@ -150,7 +150,8 @@ pub async fn delete_some(tx: &mut Tx, document_id: &str, limit: i64) -> Result<i
     Ok(i64::try_from(query.execute(tx.conn()).await?.rows_affected()).unwrap_or(i64::MAX))
 }
 
-/// In their order; empty where the document is gone. One statement, so never a mixture of old and new.
+/// Reads all chunks of a document in their order; none if it was deleted. One statement, so never a mixture of old and
+/// new chunks.
 pub async fn of_document(db: &Db, document_id: &str) -> Result<Vec<Chunk>, StoreError> {
     let select =
         AssertSqlSafe(format!("SELECT {COLUMNS} FROM chunks WHERE document_id = $1 ORDER BY position"));
@@ -158,8 +159,8 @@ pub async fn of_document(db: &Db, document_id: &str) -> Result<Vec<Chunk>, Store
     rows.iter().map(|row| chunk_of(document_id, row)).collect()
 }
 
-/// A chunk as a result shows it.
-pub struct Shown {
+/// A chunk with what a search result needs of it and of its document.
+pub struct FoundChunk {
     pub document_id: String,
     pub document_title: String,
     pub position: i64,
@@ -169,32 +170,32 @@ pub struct Shown {
     pub start: i64,
 }
 
-/// Chunks by document and position, in no order. Those that are gone are left out.
-pub async fn shown(db: &Db, places: &[(&str, i64)]) -> Result<Vec<Shown>, StoreError> {
-    let mut shown = Vec::with_capacity(places.len());
-    for places in places.chunks(SHOWN_AT_ONCE) {
-        let place =
+/// Reads chunks by document and position, in no order. Those that are gone are left out.
+pub async fn find(db: &Db, positions: &[(&str, i64)]) -> Result<Vec<FoundChunk>, StoreError> {
+    let mut found = Vec::with_capacity(positions.len());
+    for positions in positions.chunks(FOUND_AT_ONCE) {
+        let condition =
             |index: usize| format!("(document_id = ${} AND position = ${})", 2 * index + 1, 2 * index + 2);
-        let wanted: Vec<String> = (0..places.len()).map(place).collect();
+        let wanted: Vec<String> = (0..positions.len()).map(condition).collect();
         let select = AssertSqlSafe(format!(
             "SELECT document_id, title, position, text, headings, page, start FROM chunks
              JOIN documents ON documents.id = chunks.document_id WHERE {}",
             wanted.join(" OR ")
         ));
         let mut query = sqlx::query(select);
-        for (document_id, position) in places {
+        for (document_id, position) in positions {
             query = query.bind(*document_id).bind(*position);
         }
         for row in query.fetch_all(db.read()).await? {
-            shown.push(shown_of(&row)?);
+            found.push(found_chunk_of(&row)?);
         }
     }
-    Ok(shown)
+    Ok(found)
 }
 
-fn shown_of(row: &AnyRow) -> Result<Shown, StoreError> {
+fn found_chunk_of(row: &AnyRow) -> Result<FoundChunk, StoreError> {
     let document_id: String = row.try_get(0)?;
-    Ok(Shown {
+    Ok(FoundChunk {
         document_title: row.try_get(1)?,
         position: row.try_get(2)?,
         text: row.try_get(3)?,

@@ -4,7 +4,7 @@ mod pages;
 
 pub use pages::{Rows, count_by_status, page};
 
-use crate::documents::{Document, Metadata, Status};
+use crate::records::{Document, Metadata, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
@@ -34,7 +34,7 @@ pub async fn get(db: &Db, id: &str) -> Result<Option<Document>, StoreError> {
     row.as_ref().map(document_of).transpose()
 }
 
-/// Newest first.
+/// Returns all documents of a user, the newest first.
 pub async fn of_user(db: &Db, user_id: &str) -> Result<Vec<Document>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM documents WHERE user_id = $1 ORDER BY uploaded_at DESC, id DESC"
@@ -42,7 +42,7 @@ pub async fn of_user(db: &Db, user_id: &str) -> Result<Vec<Document>, StoreError
     sqlx::query(select).bind(user_id).fetch_all(db.read()).await?.iter().map(document_of).collect()
 }
 
-/// Those that have changed since a revision, in the order of their changes.
+/// Returns the documents that have changed since a revision, in the order of their changes.
 pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<Document>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND revision > $2 ORDER BY revision"
@@ -51,13 +51,13 @@ pub async fn changed_since(db: &Db, user_id: &str, revision: i64) -> Result<Vec<
     rows.iter().map(document_of).collect()
 }
 
-/// All of them, to see which are gone.
+/// Returns the ids of all documents of a user.
 pub async fn ids_of_user(db: &Db, user_id: &str) -> Result<Vec<String>, StoreError> {
     let rows = sqlx::query("SELECT id FROM documents WHERE user_id = $1").bind(user_id);
     rows.fetch_all(db.bulk()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// The revision at which the user's chunks last changed, or one of them went.
+/// Returns the revision at which the user's chunks last changed, or a document was removed.
 pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     let select =
         "SELECT removal, COALESCE((SELECT MAX(indexed_revision) FROM documents WHERE user_id = $1), 0)
@@ -66,7 +66,7 @@ pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
 
-/// How many of these ids, which differ from each other, are the user's documents.
+/// Counts which of these ids, no two of them equal, are documents of the user.
 pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize, StoreError> {
     let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
     let select = AssertSqlSafe(format!(
@@ -78,14 +78,14 @@ pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-/// How many the user waits for already.
+/// Counts the documents of a user that are being processed.
 pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreError> {
     let count = "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND status = 'processing'";
     Ok(sqlx::query(count).bind(user_id).fetch_one(tx.conn()).await?.try_get(0)?)
 }
 
-/// The first document of a user with this content that is indexed, or will be. Within a transaction that has locked
-/// the user, no other can come.
+/// Finds the oldest document of a user with this content that is indexed, or will be. In a transaction that has locked
+/// the user, no other can be added.
 pub async fn original<'c>(
     connection: impl sqlx::AnyExecutor<'c>,
     user_id: &str,
@@ -99,7 +99,7 @@ pub async fn original<'c>(
     row.as_ref().map(document_of).transpose()
 }
 
-/// Another document of the same user, of the same content and title, with vectors of this encoder.
+/// Finds another document of the same user with the same content and title, and with vectors of this encoder.
 pub async fn twin(
     db: &Db,
     document: &Document,
@@ -114,7 +114,7 @@ pub async fn twin(
     row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
 
-/// Where `job` still works on it.
+/// Sets the progress if `job` still works on the document.
 pub async fn set_progress(
     tx: &mut Tx,
     id: &str,
@@ -129,14 +129,14 @@ pub async fn set_progress(
     Ok(())
 }
 
-/// How often it has failed since it was last put to work.
+/// Counts a failure; returns how many there were since the document was last submitted.
 pub async fn count_failure(tx: &mut Tx, id: &str) -> Result<i64, StoreError> {
     let update = "UPDATE documents SET failures = failures + 1 WHERE id = $1 RETURNING failures";
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.map_or(Ok(0), |row| Ok(row.try_get(0)?))
 }
 
-/// From the start again, by another job. False where one works on it, or where it is gone.
+/// Starts the processing of a document again, with another job. Returns false if one works on it, or if it was deleted.
 pub async fn set_processing(tx: &mut Tx, id: &str, job: i64, revision: i64) -> Result<bool, StoreError> {
     let update =
         "UPDATE documents SET status = 'processing', progress = 0, failures = 0, error = NULL, job_id = $2,
@@ -154,7 +154,7 @@ pub struct Indexed<'a> {
     pub revision: i64,
 }
 
-/// False where the document is gone or another job has it.
+/// Returns false if the document was deleted, or another job works on it.
 pub async fn set_indexed(tx: &mut Tx, id: &str, job: i64, indexed: &Indexed<'_>) -> Result<bool, StoreError> {
     let update =
         "UPDATE documents SET status = 'indexed', progress = 100, error = NULL, title = $3, chunk_count = $4,
@@ -165,7 +165,7 @@ pub async fn set_indexed(tx: &mut Tx, id: &str, job: i64, indexed: &Indexed<'_>)
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
-/// What went wrong, and whether the fault was ours rather than the file's.
+/// Sets why a document could not be indexed; `is_ours` if the service failed, rather than the file being unreadable.
 pub async fn set_error(
     tx: &mut Tx,
     id: &str,
@@ -183,36 +183,41 @@ pub async fn set_error(
 }
 
 /// A document that is to be deleted.
-pub struct Doomed {
+pub struct DocumentToDelete {
     pub id: String,
     pub object_key: String,
     pub job_id: Option<i64>,
     pub chunk_count: i64,
 }
 
-const DOOMED_COLUMNS: &str = "id, object_key, job_id, chunk_count";
+const TO_DELETE_COLUMNS: &str = "id, object_key, job_id, chunk_count";
 
-/// A document of this user, where its status is one of these.
-pub async fn find_doomed(
+/// Finds a document of this user with one of these statuses.
+pub async fn find_to_delete(
     tx: &mut Tx,
     user_id: &str,
     id: &str,
     statuses: &[Status],
-) -> Result<Option<Doomed>, StoreError> {
+) -> Result<Option<DocumentToDelete>, StoreError> {
     let names: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.as_str())).collect();
     let select = AssertSqlSafe(format!(
-        "SELECT {DOOMED_COLUMNS} FROM documents WHERE id = $1 AND user_id = $2 AND status IN ({})",
+        "SELECT {TO_DELETE_COLUMNS} FROM documents WHERE id = $1 AND user_id = $2 AND status IN ({})",
         names.join(", ")
     ));
     let row = sqlx::query(select).bind(id).bind(user_id).fetch_optional(tx.conn()).await?;
-    row.as_ref().map(doomed_of).transpose()
+    row.as_ref().map(to_delete_of).transpose()
 }
 
-/// Some documents of a user, in no order.
-pub async fn some_doomed(tx: &mut Tx, user_id: &str, limit: i64) -> Result<Vec<Doomed>, StoreError> {
-    let select = AssertSqlSafe(format!("SELECT {DOOMED_COLUMNS} FROM documents WHERE user_id = $1 LIMIT $2"));
+/// Returns some documents of a user, in no order.
+pub async fn some_to_delete(
+    tx: &mut Tx,
+    user_id: &str,
+    limit: i64,
+) -> Result<Vec<DocumentToDelete>, StoreError> {
+    let select =
+        AssertSqlSafe(format!("SELECT {TO_DELETE_COLUMNS} FROM documents WHERE user_id = $1 LIMIT $2"));
     let rows = sqlx::query(select).bind(user_id).bind(limit).fetch_all(tx.conn()).await?;
-    rows.iter().map(doomed_of).collect()
+    rows.iter().map(to_delete_of).collect()
 }
 
 /// Gives a document to another user, without its file and its job.
@@ -228,7 +233,7 @@ pub async fn set_chunk_count(tx: &mut Tx, id: &str, chunk_count: i64) -> Result<
     Ok(())
 }
 
-/// With its chunks.
+/// Deletes a document with its chunks.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM documents WHERE id = $1").bind(id).execute(tx.conn()).await?;
     Ok(())
@@ -240,8 +245,8 @@ pub async fn has_object(db: &Db, user_id: &str, object_key: &str) -> Result<bool
     Ok(row.is_some())
 }
 
-fn doomed_of(row: &AnyRow) -> Result<Doomed, StoreError> {
-    Ok(Doomed {
+fn to_delete_of(row: &AnyRow) -> Result<DocumentToDelete, StoreError> {
+    Ok(DocumentToDelete {
         id: row.try_get(0)?,
         object_key: row.try_get(1)?,
         job_id: row.try_get(2)?,

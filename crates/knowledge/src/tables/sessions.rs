@@ -1,7 +1,7 @@
 //! Sessions, by the hash of their token.
 
 use super::users;
-use crate::accounts::User;
+use crate::records::User;
 use sqlx::AssertSqlSafe;
 use store::{Db, StoreError, Tx};
 
@@ -11,7 +11,7 @@ pub async fn insert(tx: &mut Tx, token_hash: &str, user_id: &str, expires_at: i6
     Ok(())
 }
 
-/// The user whose session this is, while it lasts.
+/// Finds the user of a session that has not expired.
 pub async fn user(db: &Db, token_hash: &str, now: i64) -> Result<Option<User>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {} FROM sessions JOIN users ON users.id = sessions.user_id

@@ -1,6 +1,6 @@
 //! Users and the names that they sign in with.
 
-use crate::accounts::User;
+use crate::records::User;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
@@ -8,7 +8,7 @@ use store::{Db, StoreError, Tx};
 const COLUMNS: &str = "users.id, users.username, users.email, users.name, users.is_admin, users.goals, \
                        users.goals_summary, users.created_at, users.last_login, users.record_generation";
 
-/// What a user measures beside the goals.
+/// About how many bytes a user has in a response, without the goals.
 const OTHER_BYTES: usize = 2_000;
 
 pub async fn insert(tx: &mut Tx, user: &User) -> Result<(), StoreError> {
@@ -22,7 +22,7 @@ pub async fn insert(tx: &mut Tx, user: &User) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// False where somebody has the name already.
+/// Returns false if a user has the name already.
 pub async fn insert_login_name(
     tx: &mut Tx,
     name: &str,
@@ -47,7 +47,7 @@ pub async fn verifier_in(tx: &mut Tx, name: &str) -> Result<Option<String>, Stor
     row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
 
-/// The user with this login name, and the name's verifier.
+/// Finds the user with this login name, and the name's verifier.
 pub async fn find_by_login_name(db: &Db, name: &str) -> Result<Option<(User, String)>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {COLUMNS}, login_names.verifier FROM login_names
@@ -63,12 +63,12 @@ pub async fn get(db: &Db, id: &str) -> Result<Option<User>, StoreError> {
     row.as_ref().map(user_of).transpose()
 }
 
-/// The oldest first: those who came after the user `after`.
+/// Returns users, the oldest first, that were created after the user `after`.
 pub async fn page(db: &Db, after: Option<&str>, limit: usize) -> Result<Vec<User>, StoreError> {
     select_page(db, COLUMNS, after, limit).await?.iter().map(user_of).collect()
 }
 
-/// What each user of [`page`] measures, about.
+/// Returns about how many bytes each user of [`page`] has in a response.
 pub async fn sizes(db: &Db, after: Option<&str>, limit: usize) -> Result<Vec<usize>, StoreError> {
     let rows = select_page(db, "CAST(octet_length(goals) AS BIGINT)", after, limit).await?;
     rows.iter().map(|row| Ok(row.try_get::<i64, _>(0)? as usize + OTHER_BYTES)).collect()
@@ -110,8 +110,8 @@ pub async fn set_record_generation(tx: &mut Tx, id: &str, generation: &str) -> R
     Ok(())
 }
 
-/// An administrator, and whether they can sign in here.
-pub struct Administrator {
+/// The account of an administrator, and whether its password opens this service.
+pub struct AdminAccount {
     pub username: String,
     pub has_password: bool,
 }
@@ -120,22 +120,22 @@ const SELECT_ADMINISTRATORS: &str = "SELECT username,
         (SELECT COUNT(*) FROM login_names WHERE user_id = users.id AND verifier <> '')
     FROM users WHERE is_admin = 1";
 
-pub async fn administrators(db: &Db) -> Result<Vec<Administrator>, StoreError> {
+pub async fn administrators(db: &Db) -> Result<Vec<AdminAccount>, StoreError> {
     administrators_of(&sqlx::query(SELECT_ADMINISTRATORS).fetch_all(db.read()).await?)
 }
 
-pub async fn administrators_in(tx: &mut Tx) -> Result<Vec<Administrator>, StoreError> {
+pub async fn administrators_in(tx: &mut Tx) -> Result<Vec<AdminAccount>, StoreError> {
     administrators_of(&sqlx::query(SELECT_ADMINISTRATORS).fetch_all(tx.conn()).await?)
 }
 
-fn administrators_of(rows: &[AnyRow]) -> Result<Vec<Administrator>, StoreError> {
+fn administrators_of(rows: &[AnyRow]) -> Result<Vec<AdminAccount>, StoreError> {
     let administrators = rows.iter().map(|row| {
-        Ok(Administrator { username: row.try_get(0)?, has_password: row.try_get::<i64, _>(1)? > 0 })
+        Ok(AdminAccount { username: row.try_get(0)?, has_password: row.try_get::<i64, _>(1)? > 0 })
     });
     administrators.collect()
 }
 
-/// Locked to the end of `tx`, as it is then.
+/// Locks a user until the end of `tx`, and returns it.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<User>, StoreError> {
     let update = AssertSqlSafe(format!(
         "UPDATE users SET revision = revision WHERE id = $1 AND removed = 0
@@ -145,8 +145,8 @@ pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<User>, StoreError> {
     row.as_ref().map(user_of).transpose()
 }
 
-/// Makes a user invisible: who it was is erased, and its names and sessions are deleted. Its documents are still there.
-/// False where there is no such user.
+/// Makes a user invisible: personal data is erased, names and sessions are deleted. The documents stay. Returns false if
+/// there is no such user.
 pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     let update =
         "UPDATE users SET removed = 1, username = '', email = '', name = '', is_admin = 0, goals = '',
@@ -161,7 +161,7 @@ pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// A removed user that never was, to own a document that is being deleted.
+/// Inserts a removed user, to own a document that is being deleted.
 pub async fn insert_removed(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,
             removed)
@@ -176,14 +176,15 @@ pub async fn delete_removed(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Locked to the end of `tx`, so that revisions become visible in their order. None where the user is gone.
+/// Raises the revision of a user, and locks the user until the end of `tx` so that revisions become visible in their
+/// order. Returns none if the user was removed.
 pub async fn next_revision(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreError> {
     let update = "UPDATE users SET revision = revision + 1 WHERE id = $1 AND removed = 0 RETURNING revision";
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
 
-/// As [`next_revision`], for a change by which a document goes.
+/// Does the same for a change that removes a document.
 pub async fn next_removal(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     let update = "UPDATE users SET revision = revision + 1, removal = revision + 1 WHERE id = $1";
     sqlx::query(update).bind(id).execute(tx.conn()).await?;
@@ -196,7 +197,7 @@ pub struct Revisions {
     pub removal: i64,
 }
 
-/// Zero where the user is gone.
+/// Returns zeros if the user was removed.
 pub async fn revisions(db: &Db, id: &str) -> Result<Revisions, StoreError> {
     let select = "SELECT revision, removal FROM users WHERE id = $1 AND removed = 0";
     let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;

@@ -7,7 +7,7 @@ use super::{open, owner, records};
 use crate::config::Config;
 use anyhow::{Context, Result, ensure};
 use futures_util::StreamExt;
-use knowledge::{Answer, Ask, Knowledge, Spoken, Spool, Status, Upload, User, cited};
+use knowledge::{Answer, AnswerPart, Ask, Knowledge, Spool, Status, Upload, User, cited};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -77,10 +77,10 @@ async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) 
 
 /// Asks a question. Returns the answer and the texts of its sources.
 async fn ask(knowledge: &Knowledge, owner: &User, question: &str) -> Result<(String, Vec<String>)> {
-    let Answer { sources, mut spoken, .. } = knowledge.chat(owner, Ask::new(question)).await?;
+    let Answer { sources, mut parts, .. } = knowledge.chat(owner, Ask::new(question)).await?;
     let mut answer = String::new();
-    while let Some(said) = spoken.next().await {
-        if let Spoken::Text(piece) = said? {
+    while let Some(part) = parts.next().await {
+        if let AnswerPart::Text(piece) = part? {
             answer.push_str(&piece);
         }
     }

@@ -1,185 +1,251 @@
-//! What the tools are called, what they are for, and what they take and give: read by models to choose from.
+//! The tools: their names, what they are for, what they take and what they return. Models read this to choose from.
 
-use crate::chat::{Agent, DEFAULT_SOURCES};
-use crate::documents::Status;
-use crate::http::scope::MOST_DOCUMENTS;
-use crate::http::search::DEFAULT_RESULTS;
-use crate::listing::MOST_LISTED;
-use crate::search::MOST_RESULTS;
-use rmcp::model::{Tool, ToolAnnotations};
-use serde_json::{Map, Value, json};
+use crate::chat::{Agent, NumberedSource};
+use crate::http::documents::ListLimit;
+use crate::http::fields::{NodeType, SearchMode};
+use crate::http::scope::DocumentIds;
+use crate::http::search::{SearchAnswer, TopK};
+use crate::records::{Cursor, Status};
+use kit::fields::{AnyText, Whole};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::LazyLock;
+use utoipa::ToSchema;
 
 pub const SEARCH: &str = "search";
 pub const GRAPH_NEIGHBORS: &str = "graph_neighbors";
 pub const LIST_DOCUMENTS: &str = "list_documents";
 pub const ASK: &str = "ask";
 
-pub const DEFAULT_NEIGHBOURS: usize = 20;
-pub const MOST_NEIGHBOURS: usize = 200;
-
 pub const INSTRUCTIONS: &str = "The user's own library of documents. `search` finds passages, `ask` answers a question \
     from them with citations, `graph_neighbors` shows what a name or concept is connected to, `list_documents` says \
     what there is.";
 
-pub fn tools() -> Vec<Tool> {
-    vec![search(), graph_neighbors(), list_documents(), ask()]
+pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+    vec![
+        tool::<SearchArguments, SearchAnswer>(
+            SEARCH,
+            "Search documents",
+            "Finds the passages of the user's documents that bear on a question, by meaning, by words and over \
+             connected names. Each comes with its text, its document, and a score between 0 and 1.",
+        ),
+        tool::<NeighborsArguments, Neighbors>(
+            GRAPH_NEIGHBORS,
+            "Neighbours in the graph",
+            "Shows what a person, place, organization or concept is connected to in the user's documents, and how \
+             strongly (between 0 and 1), with the documents that name it.",
+        ),
+        tool::<ListArguments, ListedDocuments>(
+            LIST_DOCUMENTS,
+            "List documents",
+            "Lists the user's documents, newest first: id, title, status, number of passages, and when each was \
+             uploaded, in milliseconds since 1970.",
+        ),
+        tool::<AskArguments, ToolAnswer>(
+            ASK,
+            "Ask the documents",
+            "Answers a question from the user's documents, citing them as [1], [2], and gives the sources by these \
+             numbers. Says so if the documents have nothing about it. Counts as a chat request.",
+        ),
+    ]
+});
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchArguments {
+    /// The question, or what to look for
+    #[schema(value_type = String)]
+    pub query: AnyText,
+    /// How many passages at most; 5 if absent
+    #[schema(inline, nullable = false)]
+    pub top_k: Option<TopK>,
+    /// By meaning (dense), by words (lexical), both (hybrid), or both and over connected names (graph, also if absent)
+    #[schema(inline, nullable = false)]
+    pub mode: Option<SearchMode>,
+    /// Only in the document with this id
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub document_id: Option<AnyText>,
+    /// Only in the documents with these ids
+    #[schema(inline, nullable = false)]
+    pub document_ids: Option<DocumentIds>,
+    /// Only documents of this category
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub category: Option<AnyText>,
+    /// Only documents that have all of these tags
+    #[schema(nullable = false)]
+    pub tags: Option<Vec<String>>,
 }
 
-fn search() -> Tool {
-    tool(
-        SEARCH,
-        "Search documents",
-        "Finds the passages of the user's documents that bear on a question, by meaning, by words and over connected \
-         names. Each comes with its text, its document, and a score between 0 and 1.",
-        json!({
-            "query": { "type": "string", "description": "The question, or what to look for" },
-            "topK": whole("How many passages at most", DEFAULT_RESULTS, MOST_RESULTS),
-            "mode": {
-                "type": "string",
-                "enum": ["graph", "hybrid", "dense", "lexical"],
-                "default": "graph",
-                "description": "By meaning (dense), by words (lexical), both (hybrid), or both and over connected names \
-                                (graph)",
-            },
-            "documentId": { "type": "string", "description": "Only in the document with this id" },
-            "documentIds": document_ids("Only in the documents with these ids"),
-            "category": category(),
-            "tags": tags(),
-        }),
-        &["query"],
-        json!({ "results": list("Passages, the best first") }),
-        &["results"],
-    )
+#[derive(Deserialize, ToSchema)]
+pub struct NeighborsArguments {
+    /// A node's id, or the name of what is meant
+    #[schema(value_type = String)]
+    pub node: AnyText,
+    /// How many neighbours at most; 20 if absent
+    #[schema(inline, nullable = false)]
+    pub limit: Option<Whole<1, 200>>,
 }
 
-fn graph_neighbors() -> Tool {
-    tool(
-        GRAPH_NEIGHBORS,
-        "Neighbours in the graph",
-        "Shows what a person, place, organization or concept is connected to in the user's documents, and how strongly \
-         (between 0 and 1), with the documents that name it.",
-        json!({
-            "node": { "type": "string", "description": "A node's id, or the name of what is meant" },
-            "limit": whole("How many neighbours at most", DEFAULT_NEIGHBOURS, MOST_NEIGHBOURS),
-        }),
-        &["node"],
-        json!({
-            "node": { "type": "object", "description": "The node that was found" },
-            "neighbors": list("What it is connected to, the strongest first"),
-        }),
-        &["node", "neighbors"],
-    )
+#[derive(Deserialize, ToSchema)]
+pub struct ListArguments {
+    /// Only documents of this status
+    #[schema(inline, nullable = false)]
+    pub status: Option<Status>,
+    /// Only documents with this in their title
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub title: Option<AnyText>,
+    /// Only documents of this category
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub category: Option<AnyText>,
+    /// Only documents that have all of these tags
+    #[schema(nullable = false)]
+    pub tags: Option<Vec<String>>,
+    /// How many documents at most; 1000 if absent
+    #[schema(inline, nullable = false)]
+    pub limit: Option<ListLimit>,
+    /// The `next` of the list that this one continues
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub after: Option<Cursor>,
 }
 
-fn list_documents() -> Tool {
-    tool(
-        LIST_DOCUMENTS,
-        "List documents",
-        "Lists the user's documents, newest first: id, title, status, number of passages, and when each was uploaded, \
-         in milliseconds since 1970.",
-        json!({
-            "status": {
-                "type": "string",
-                "enum": Status::ALL.map(Status::as_str),
-                "description": "Only documents of this status",
-            },
-            "title": { "type": "string", "description": "Only documents with this in their title" },
-            "category": category(),
-            "tags": tags(),
-            "limit": whole("How many documents at most", MOST_LISTED, MOST_LISTED),
-            "after": { "type": "string", "description": "The `next` of the list that this one continues" },
-        }),
-        &[],
-        json!({
-            "documents": list("The documents, newest first"),
-            "next": { "type": ["string", "null"], "description": "Where the list goes on; null at its end" },
-        }),
-        &["documents"],
-    )
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AskArguments {
+    /// The question
+    #[schema(value_type = String)]
+    pub question: AnyText,
+    /// Who answers: each agent looks at the sources in its own way; `rag-chat` if absent
+    #[schema(inline, nullable = false)]
+    pub agent_type: Option<Agent>,
+    /// Answer from the document with this id only
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub document_id: Option<AnyText>,
+    /// Answer from the documents with these ids only
+    #[schema(inline, nullable = false)]
+    pub document_ids: Option<DocumentIds>,
+    /// How many sources at most; 5 if absent
+    #[schema(inline, nullable = false)]
+    pub top_k: Option<TopK>,
 }
 
-fn ask() -> Tool {
-    tool(
-        ASK,
-        "Ask the documents",
-        "Answers a question from the user's documents, citing them as [1], [2], and gives the sources by these numbers. \
-         Says so where the documents have nothing about it. Counts as a chat request.",
-        json!({
-            "question": { "type": "string", "description": "The question" },
-            "agentType": {
-                "type": "string",
-                "enum": Agent::ALL.map(Agent::name),
-                "default": Agent::default().name(),
-                "description": "Who answers: each agent looks at the sources in its own way",
-            },
-            "documentId": { "type": "string", "description": "Answer from the document with this id only" },
-            "documentIds": document_ids("Answer from the documents with these ids only"),
-            "topK": whole("How many sources at most", DEFAULT_SOURCES, MOST_RESULTS),
-        }),
-        &["question"],
-        json!({
-            "answer": { "type": "string" },
-            "sources": list("The sources, each with its `number`"),
-            "provider": { "type": "string" },
-            "model": { "type": "string" },
-        }),
-        &["answer", "sources"],
-    )
+#[derive(Serialize, ToSchema)]
+pub struct Neighbors {
+    /// The node that was found
+    pub node: Neighbor,
+    /// What it is connected to, the strongest first
+    pub neighbors: Vec<Neighbor>,
 }
 
-fn tool(
+/// A node of the graph
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Neighbor {
+    pub id: String,
+    pub label: String,
+    #[serde(rename = "type")]
+    pub kind: NodeType,
+    /// Of the connection; of the node that was found, its own
+    pub strength: f64,
+    /// Some of the documents that name it
+    pub document_ids: Vec<String>,
+    /// How many documents name it
+    pub document_count: usize,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ListedDocuments {
+    /// The documents, newest first
+    pub documents: Vec<ListedDocument>,
+    /// Where the list goes on; null at its end
+    pub next: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedDocument {
+    pub id: String,
+    pub title: String,
+    pub status: Status,
+    /// How many passages it has
+    pub chunk_count: i64,
+    /// In milliseconds since 1970
+    pub uploaded_at: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ToolAnswer {
+    pub answer: String,
+    /// The sources, each with its `number`
+    pub sources: Vec<NumberedSource>,
+    pub provider: &'static str,
+    pub model: String,
+}
+
+fn tool<Arguments: ToSchema, Output: ToSchema>(
     name: &'static str,
     title: &str,
     description: &'static str,
-    takes: Value,
-    required: &[&str],
-    gives: Value,
-    always: &[&str],
 ) -> Tool {
-    let mut tool = Tool::new(name, description, object(takes, required));
+    let mut tool = Tool::new(name, description, schema_of::<Arguments>());
     tool.title = Some(title.to_owned());
-    tool.output_schema = Some(object(gives, always).into());
+    tool.output_schema = Some(schema_of::<Output>().into());
     tool.annotations = Some(ToolAnnotations::new().read_only(true).open_world(false));
     tool
 }
 
-fn object(properties: Value, required: &[&str]) -> Map<String, Value> {
-    let parts = [("type", json!("object")), ("properties", properties), ("required", json!(required))];
-    parts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+/// Returns the JSON schema of a type, with those that it refers to as `$defs`.
+fn schema_of<T: ToSchema>() -> JsonObject {
+    let mut referred = Vec::new();
+    T::schemas(&mut referred);
+    let mut schema = serde_json::to_value(T::schema()).unwrap_or_default();
+    let definitions = referred.into_iter().map(|(name, schema)| (name, serde_json::to_value(schema)));
+    let definitions: JsonObject =
+        definitions.filter_map(|(name, schema)| Some((name, schema.ok()?))).collect();
+    if let Value::Object(schema) = &mut schema
+        && !definitions.is_empty()
+    {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    let text = schema.to_string().replace("#/components/schemas/", "#/$defs/");
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
-fn whole(description: &str, default: usize, most: usize) -> Value {
-    json!({
-        "type": "integer",
-        "minimum": 1,
-        "maximum": most,
-        "default": default,
-        "description": description,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
 
-fn document_ids(description: &str) -> Value {
-    json!({
-        "type": "array",
-        "items": { "type": "string" },
-        "minItems": 1,
-        "maxItems": MOST_DOCUMENTS,
-        "description": description,
-    })
-}
-
-fn category() -> Value {
-    json!({ "type": "string", "description": "Only documents of this category" })
-}
-
-fn tags() -> Value {
-    json!({
-        "type": "array",
-        "items": { "type": "string" },
-        "description": "Only documents that have all of these tags",
-    })
-}
-
-fn list(description: &str) -> Value {
-    json!({ "type": "array", "items": { "type": "object" }, "description": description })
+    #[test]
+    fn schemas_say_what_is_required_and_refer_to_nothing_outside() {
+        for tool in TOOLS.iter() {
+            for schema in [&tool.input_schema, tool.output_schema.as_ref().unwrap()] {
+                let text = serde_json::to_string(schema).unwrap();
+                assert_eq!(schema["type"], "object", "{text}");
+                let references = text.split("\"$ref\":\"#/$defs/").skip(1);
+                for name in references.map(|rest| rest.split('"').next().unwrap()) {
+                    assert!(schema["$defs"].get(name).is_some(), "{name} in {text}");
+                }
+                assert_eq!(
+                    text.matches("$ref").count(),
+                    text.matches("\"$ref\":\"#/$defs/").count(),
+                    "{text}"
+                );
+            }
+        }
+        let search = &TOOLS[0].input_schema;
+        assert_eq!(search["required"], json!(["query"]));
+        assert_eq!(
+            search["properties"]["topK"],
+            json!({
+                "type": "integer", "minimum": 1, "maximum": 100,
+                "description": "How many passages at most; 5 if absent",
+            })
+        );
+        assert_eq!(
+            search["properties"]["mode"]["enum"],
+            json!(["dense", "lexical", "hybrid", "graph"]),
+            "{search:?}"
+        );
+    }
 }

@@ -1,35 +1,38 @@
-//! The tools, each as its caller. A wrong argument is the tool's error, in words that a model can mend it by.
+//! The tools, each called as its user. A wrong argument is the tool's error, in words by which a model can correct it.
 
 use super::catalog::{
-    self, ASK, DEFAULT_NEIGHBOURS, GRAPH_NEIGHBORS, INSTRUCTIONS, LIST_DOCUMENTS, MOST_NEIGHBOURS, SEARCH,
+    ASK, AskArguments, GRAPH_NEIGHBORS, INSTRUCTIONS, LIST_DOCUMENTS, ListArguments, ListedDocument,
+    ListedDocuments, Neighbor, Neighbors, NeighborsArguments, SEARCH, SearchArguments, TOOLS, ToolAnswer,
 };
-use crate::accounts::User;
-use crate::chat::{Agent, Ask, Source};
-use crate::documents::{Document, Status};
+use crate::chat::{Ask, ShownSource, Source};
 use crate::http::App;
-use crate::http::chat::{collect, refuse_long};
-use crate::http::error::Failure;
-use crate::http::limit::Counted;
-use crate::http::scope::{document_ids, require_owned};
-use crate::http::search::{self, DEFAULT_RESULTS};
-use crate::listing::{Listing, MOST_LISTED, Order};
-use crate::search::{Filters, MOST_RESULTS, Question};
+use crate::http::chat::collect;
+use crate::http::documents::most_listed;
+use crate::http::fields::{check_question, filled};
+use crate::http::limit::CountedQuestion;
+use crate::http::scope::{named_documents, require_owned};
+use crate::http::search::{SearchAnswer, default_results};
+use crate::listing::Listing;
+use crate::records::{Document, Order, User};
+use crate::search::{Filters, Question, SearchResult};
 use graph::Node;
 use kit::error::ApiError;
-use kit::fields::{given, text, whole};
+use kit::fields::{AnyText, Whole};
+use kit::request::from_fields;
 use kit::unknown_fields::{Names, UnknownFields};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// Documents that are listed with a node: a word that all of them have would list them all.
 const MOST_DOCUMENT_IDS: usize = 100;
-
-type Arguments = Map<String, Value>;
+const DEFAULT_NEIGHBORS: usize = 20;
 
 #[derive(Clone)]
 pub struct Tools {
@@ -38,10 +41,16 @@ pub struct Tools {
     unknown: Option<UnknownFields>,
 }
 
-/// What a tool gives: for programs, and in words.
-struct Given {
+/// What a tool returns: for programs, and as text.
+struct ToolOutput {
     content: Value,
-    words: String,
+    text: String,
+}
+
+impl ToolOutput {
+    fn new(content: impl Serialize, text: String) -> Result<Self, ApiError> {
+        Ok(Self { content: serde_json::to_value(content).map_err(ApiError::internal)?, text })
+    }
 }
 
 impl ServerHandler for Tools {
@@ -56,11 +65,11 @@ impl ServerHandler for Tools {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(catalog::tools()))
+        Ok(ListToolsResult::with_all_items(TOOLS.clone()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        catalog::tools().into_iter().find(|tool| tool.name == name)
+        TOOLS.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -71,8 +80,8 @@ impl ServerHandler for Tools {
         let arguments = request.arguments.unwrap_or_default();
         self.note_unknown(&request.name, &arguments);
         let called = tokio::select! {
-            called = self.call(&request.name, &arguments) => called,
-            // Whoever has gone away needs no answer.
+            called = self.call(&request.name, arguments) => called,
+            // The client has left and needs no answer.
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
         };
         let Some(called) = called else {
@@ -83,14 +92,14 @@ impl ServerHandler for Tools {
     }
 }
 
-fn result(called: Result<Given, Failure>) -> CallToolResult {
+fn result(called: Result<ToolOutput, ApiError>) -> CallToolResult {
     match called {
-        Ok(Given { content, words }) => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(words)]);
+        Ok(ToolOutput { content, text }) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(content);
             result
         }
-        Err(Failure(error)) => CallToolResult::error(vec![ContentBlock::text(error.message())]),
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message())]),
     }
 }
 
@@ -99,16 +108,16 @@ impl Tools {
         Self { app, user, unknown }
     }
 
-    /// Arguments that the tool does not take.
-    fn note_unknown(&self, name: &str, arguments: &Arguments) {
+    /// Notes the arguments that the tool does not take.
+    fn note_unknown(&self, name: &str, arguments: &JsonObject) {
         if let (Some(unknown), Some(tool)) = (&self.unknown, self.get_tool(name)) {
             let taken = Names::of_schema(&Value::Object(tool.input_schema.as_ref().clone()));
             unknown.compare(arguments, &taken, "");
         }
     }
 
-    /// None where there is no such tool.
-    async fn call(&self, name: &str, arguments: &Arguments) -> Option<Result<Given, Failure>> {
+    /// Returns none if there is no such tool.
+    async fn call(&self, name: &str, arguments: JsonObject) -> Option<Result<ToolOutput, ApiError>> {
         Some(match name {
             SEARCH => self.search(arguments).await,
             GRAPH_NEIGHBORS => self.graph_neighbors(arguments).await,
@@ -118,47 +127,46 @@ impl Tools {
         })
     }
 
-    async fn search(&self, arguments: &Arguments) -> Result<Given, Failure> {
+    async fn search(&self, arguments: JsonObject) -> Result<ToolOutput, ApiError> {
+        let arguments: SearchArguments = read(arguments)?;
+        let document_ids = named_documents(arguments.document_id, arguments.document_ids)?;
         let question = Question {
-            text: required(arguments, "query")?.to_owned(),
-            mode: search::mode(text(arguments, "mode")?)?,
-            limit: whole(arguments, "topK", "topK", MOST_RESULTS)?.unwrap_or(DEFAULT_RESULTS),
-            filters: Filters { document_ids: document_ids(arguments)?, ..described(arguments)? },
+            text: filled("query", arguments.query.0.trim())?.to_owned(),
+            mode: arguments.mode.unwrap_or_default().into(),
+            limit: arguments.top_k.unwrap_or_else(default_results).size(),
+            filters: Filters { document_ids, ..metadata_filters(arguments.category, arguments.tags) },
         };
-        let content = search::found(&self.app, &self.user.id, question).await?;
-        let results = content["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let passages: Vec<String> = results.iter().enumerate().map(passage).collect();
-        let words = if passages.is_empty() { "Nothing was found.".to_owned() } else { passages.join("\n\n") };
-        Ok(Given { words, content })
+        let found = self.app.search.ask(&self.user.id, question).await?;
+        let passages: Vec<String> = found.results.iter().enumerate().map(passage).collect();
+        let text = if passages.is_empty() { "Nothing was found.".to_owned() } else { passages.join("\n\n") };
+        ToolOutput::new(SearchAnswer::from(found), text)
     }
 
-    async fn graph_neighbors(&self, arguments: &Arguments) -> Result<Given, Failure> {
-        let name = required(arguments, "node")?;
-        let limit = whole(arguments, "limit", "limit", MOST_NEIGHBOURS)?.unwrap_or(DEFAULT_NEIGHBOURS);
+    async fn graph_neighbors(&self, arguments: JsonObject) -> Result<ToolOutput, ApiError> {
+        let arguments: NeighborsArguments = read(arguments)?;
+        let name = filled("node", arguments.node.0.trim())?;
         let graph = self.app.indexes.graph(&self.user.id).await?.graph;
         let unknown =
             || ApiError::not_found(format!("no `node` `{name}` in the graph: no document names it"));
         let node = graph.find_named(name).ok_or_else(unknown)?;
         let mut near = graph.neighbours(&node.id);
-        near.truncate(limit);
+        near.truncate(arguments.limit.map_or(DEFAULT_NEIGHBORS, Whole::size));
         let lines: Vec<String> =
             near.iter().map(|(strength, node)| format!("- {} ({strength:.2})", node.label)).collect();
-        let neighbors: Vec<Value> = near.iter().map(|(strength, node)| shown(node, *strength)).collect();
-        Ok(Given {
-            words: format!("{} is connected to:\n{}", node.label, lines.join("\n")),
-            content: json!({ "node": shown(node, node.strength), "neighbors": neighbors }),
-        })
+        let text = format!("{} is connected to:\n{}", node.label, lines.join("\n"));
+        let neighbors = near.iter().map(|(strength, node)| neighbor(node, *strength)).collect();
+        ToolOutput::new(Neighbors { node: neighbor(node, node.strength), neighbors }, text)
     }
 
-    async fn list_documents(&self, arguments: &Arguments) -> Result<Given, Failure> {
-        let wrong = |()| ApiError::invalid("`after` is not the `next` of a list before");
+    async fn list_documents(&self, arguments: JsonObject) -> Result<ToolOutput, ApiError> {
+        let arguments: ListArguments = read(arguments)?;
         let listing = Listing {
-            status: text(arguments, "status")?.map(Status::named).transpose().map_err(ApiError::invalid)?,
-            filters: described(arguments)?,
-            title: text(arguments, "title")?.map(str::to_owned),
+            status: arguments.status,
+            filters: metadata_filters(arguments.category, arguments.tags),
+            title: arguments.title.map(|title| title.0),
             order: Order::Newest,
-            after: text(arguments, "after")?.map(|text| text.parse().map_err(wrong)).transpose()?,
-            limit: whole(arguments, "limit", "limit", MOST_LISTED)?.unwrap_or(MOST_LISTED),
+            after: arguments.after,
+            limit: arguments.limit.unwrap_or_else(most_listed).size(),
         };
         let page = listing.page(&self.app.db, &self.user.id).await?;
         let next = page.next.map(|cursor| cursor.to_string());
@@ -169,80 +177,72 @@ impl Tools {
         lines.extend(
             next.as_ref().map(|next| format!("There are more: list again with `after` set to {next}.")),
         );
-        let listed: Vec<Value> = page.documents.iter().map(listed).collect();
-        Ok(Given { words: lines.join("\n"), content: json!({ "documents": listed, "next": next }) })
+        let documents = page.documents.into_iter().map(ListedDocument::from).collect();
+        ToolOutput::new(ListedDocuments { documents, next }, lines.join("\n"))
     }
 
-    async fn ask(&self, arguments: &Arguments) -> Result<Given, Failure> {
-        let counted = Counted::question(&self.app, &self.user.id).await?;
+    async fn ask(&self, arguments: JsonObject) -> Result<ToolOutput, ApiError> {
+        let counted = CountedQuestion::count(&self.app, &self.user.id).await?;
         if let Some(excess) = counted.excess(&self.app) {
             let message = format!("rate limit exceeded: {}", excess.message);
-            return Err(ApiError::too_many_requests(message, excess.wait).into());
+            return Err(ApiError::too_many_requests(message, excess.wait));
         }
-        let question = required(arguments, "question")?;
-        refuse_long("question", question)?;
+        let arguments: AskArguments = read(arguments)?;
+        let question = filled("question", arguments.question.0.trim())?;
+        check_question("question", question)?;
         let mut ask = Ask::new(question);
-        if let Some(name) = text(arguments, "agentType")? {
-            ask.agent = Agent::named(name).map_err(|error| ApiError::invalid(error.to_string()))?;
-        }
-        ask.document_ids = document_ids(arguments)?;
+        ask.agent = arguments.agent_type.unwrap_or_default();
+        ask.document_ids = named_documents(arguments.document_id, arguments.document_ids)?;
         require_owned(&self.app, &self.user.id, &ask.document_ids).await?;
-        ask.top_k = whole(arguments, "topK", "topK", MOST_RESULTS)?.unwrap_or(ask.top_k);
+        ask.top_k = arguments.top_k.map_or(ask.top_k, Whole::size);
         let answer = self.app.chats.answer(&self.user.id, ask).await?;
-        let (sources, provider, model) =
-            (Source::numbered(&answer.sources), answer.provider, answer.model.clone());
-        let (text, _) = collect(answer).await?;
-        let titles: Vec<String> = sources.iter().map(title).collect();
-        let words = match titles.is_empty() {
-            true => text.clone(),
-            false => format!("{text}\n\nSources:\n{}", titles.join("\n")),
+        let sources = answer.sources.clone();
+        let (provider, model) = (answer.provider, answer.model.clone());
+        let (answer, _) = collect(answer).await?;
+        let titles: Vec<String> = sources.iter().enumerate().map(title).collect();
+        let text = match titles.is_empty() {
+            true => answer.clone(),
+            false => format!("{answer}\n\nSources:\n{}", titles.join("\n")),
         };
-        let content = json!({ "answer": text, "sources": sources, "provider": provider, "model": model });
-        Ok(Given { words, content })
+        ToolOutput::new(ToolAnswer { answer, sources: Source::numbered(&sources), provider, model }, text)
     }
 }
 
-fn required<'a>(arguments: &'a Arguments, name: &str) -> Result<&'a str, ApiError> {
-    let found = text(arguments, name)?.map(str::trim).filter(|text| !text.is_empty());
-    found.ok_or_else(|| ApiError::invalid(format!("`{name}` is missing: a string that is not empty")))
+fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ApiError> {
+    Ok(from_fields(Value::Object(arguments))?)
 }
 
-fn described(arguments: &Arguments) -> Result<Filters, ApiError> {
-    let category = text(arguments, "category")?.map(str::to_owned);
-    Ok(Filters { document_ids: Vec::new(), category, tags: tags(arguments)? })
+fn metadata_filters(category: Option<AnyText>, tags: Option<Vec<String>>) -> Filters {
+    let tags = tags.unwrap_or_default().into_iter().map(|tag| tag.trim().to_owned());
+    let tags = tags.filter(|tag| !tag.is_empty()).collect();
+    Filters { document_ids: Vec::new(), category: category.map(|category| category.0), tags }
 }
 
-fn tags(arguments: &Arguments) -> Result<Vec<String>, ApiError> {
-    let Some(value) = given(arguments, "tags") else { return Ok(Vec::new()) };
-    let tags = value.as_array().and_then(|tags| tags.iter().map(|tag| tag.as_str()).collect());
-    let tags: Vec<&str> = tags.ok_or_else(|| ApiError::invalid("`tags` is not an array of strings"))?;
-    Ok(tags.into_iter().map(|tag| tag.trim().to_owned()).filter(|tag| !tag.is_empty()).collect())
+fn passage((index, result): (usize, &SearchResult)) -> String {
+    format!("{}. {}\n{}", index + 1, document_of(result), result.text)
 }
 
-fn passage((place, result): (usize, &Value)) -> String {
-    let text = result["text"].as_str().unwrap_or_default();
-    format!("{}. {}\n{text}", place + 1, document_of(result))
+fn title((index, source): (usize, &Source)) -> String {
+    let document = match &source.shown {
+        ShownSource::Found(result) => document_of(result),
+        ShownSource::Given(_) => source.title.clone(),
+    };
+    format!("[{}] {document}", index + 1)
 }
 
-fn title(source: &Value) -> String {
-    format!("[{}] {}", source["number"], document_of(source))
+fn document_of(result: &SearchResult) -> String {
+    format!("{} (document {})", result.metadata.document_title, result.document_id)
 }
 
-fn document_of(result: &Value) -> String {
-    let title = result["metadata"]["documentTitle"].as_str().unwrap_or_default();
-    let id = result["documentId"].as_str().unwrap_or_default();
-    format!("{title} (document {id})")
-}
-
-fn shown(node: &Node, strength: f32) -> Value {
-    json!({
-        "id": node.id,
-        "label": node.label,
-        "type": node.kind.as_str(),
-        "strength": strength,
-        "documentIds": node.documents.iter().take(MOST_DOCUMENT_IDS).map(|id| &**id).collect::<Vec<&str>>(),
-        "documentCount": node.documents.len(),
-    })
+fn neighbor(node: &Node, strength: f32) -> Neighbor {
+    Neighbor {
+        id: node.id.clone(),
+        label: node.label.clone(),
+        kind: node.kind.into(),
+        strength: strength.into(),
+        document_ids: node.documents.iter().take(MOST_DOCUMENT_IDS).map(|id| id.to_string()).collect(),
+        document_count: node.documents.len(),
+    }
 }
 
 fn line(document: &Document) -> String {
@@ -250,12 +250,14 @@ fn line(document: &Document) -> String {
     format!("- {title} (document {id}): {}, {chunk_count} passages", document.status.as_str())
 }
 
-fn listed(document: &Document) -> Value {
-    json!({
-        "id": document.id,
-        "title": document.title,
-        "status": document.status.as_str(),
-        "chunkCount": document.chunk_count,
-        "uploadedAt": document.uploaded_at,
-    })
+impl From<Document> for ListedDocument {
+    fn from(document: Document) -> Self {
+        Self {
+            id: document.id,
+            title: document.title,
+            status: document.status,
+            chunk_count: document.chunk_count,
+            uploaded_at: document.uploaded_at,
+        }
+    }
 }

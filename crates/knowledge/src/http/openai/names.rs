@@ -1,20 +1,20 @@
-//! What a model's name means: `stoa/…` answers from documents, `{provider}/{model}` does not.
+//! What the name of a model means: `stoa/…` answers from documents, `{provider}/{model}` does not.
 
 use crate::chat::{Agent, Chats};
 use llm::{EDGE_AI, Model, Providers, canonical};
 
 const GROUNDED: &str = "stoa";
 
-pub struct Named {
-    /// Who answers from the documents; none where nothing is retrieved.
+pub struct NamedModel {
+    /// The agent that answers from the documents; none if nothing is retrieved.
     pub agent: Option<Agent>,
     pub model: Model,
-    /// As the name has it, in our own words for it.
+    /// The provider that the name asks for.
     provider: &'static str,
 }
 
-impl Named {
-    /// None where there is no such model. A vendor's own names, with slashes and colons in them, are left to the vendor.
+impl NamedModel {
+    /// Returns none if there is no such model. A vendor's own names may have slashes and colons.
     pub fn parse(name: &str, chats: &Chats) -> Option<Self> {
         let (agent, rest) = match name.split_once('/') {
             Some((GROUNDED, rest)) => (Some(Agent::default()), rest),
@@ -22,7 +22,7 @@ impl Named {
             _ => (None, name),
         };
         if agent.is_some()
-            && let Ok(agent) = Agent::named(rest)
+            && let Some(agent) = Agent::find(rest)
         {
             return Some(Self::by_default(agent, chats));
         }
@@ -44,13 +44,13 @@ impl Named {
         Self { agent: Some(agent), provider: model.provider(), model }
     }
 
-    /// The provider that the name asks for, where that is the one that answers.
+    /// Returns the provider that the name asks for, if it is the one that answers.
     pub fn owner(&self) -> Option<&'static str> {
         (self.model.provider() == self.provider).then_some(self.provider)
     }
 }
 
-/// Every name worth choosing from, and whose model it is: each provider's with and without documents, and the agents.
+/// Returns all names with their owners: each provider's models, with and without documents, and the agents.
 pub fn all(providers: &Providers) -> Vec<(String, &'static str)> {
     let models = providers.all();
     let of_model = |model: &Model| {
@@ -65,7 +65,7 @@ fn of(provider: &str, model: &str) -> String {
     format!("{provider}/{model}")
 }
 
-/// The name of what answered.
+/// Returns the name of what answered.
 pub fn answered(retrieves: bool, provider: &str, model: &str) -> String {
     let id = of(provider, model);
     if retrieves { format!("{GROUNDED}/{id}") } else { id }

@@ -1,15 +1,15 @@
 //! A user's documents in the order of their uploads, a bounded number of rows at a time.
 
 use super::{COLUMNS, document_of};
-use crate::documents::{Document, Status};
-use crate::listing::{Cursor, Order};
+use crate::records::{Cursor, Document, Order, Status};
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError};
 
+/// Which rows to read.
 pub struct Rows<'a> {
     pub status: Option<Status>,
     pub order: Order,
-    /// Where the rows before ended.
+    /// The last row of the page before.
     pub after: Option<&'a Cursor>,
     pub limit: usize,
 }
@@ -34,7 +34,7 @@ pub async fn page(db: &Db, user_id: &str, rows: Rows<'_>) -> Result<Vec<Document
     query.fetch_all(db.read()).await?.iter().map(document_of).collect()
 }
 
-/// In the order of [`Status::ALL`].
+/// Counts the documents of a user, in the order of [`Status::ALL`].
 pub async fn count_by_status(db: &Db, user_id: &str) -> Result<[i64; 3], StoreError> {
     let select = "SELECT status, COUNT(*) FROM documents WHERE user_id = $1 GROUP BY status";
     let rows = sqlx::query(select).bind(user_id).fetch_all(db.read()).await?;

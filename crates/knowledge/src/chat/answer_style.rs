@@ -1,16 +1,17 @@
-//! What each agent looks for, where the model is too small to be told: an answer then is made of the sources' own
-//! sentences, chosen by the agent's cues and laid out in its way.
+//! How each agent answers with a model that is too small to follow a prompt: with sentences of the sources, chosen by the
+//! agent's cues and laid out in its style.
 
 use super::agents::Agent;
 use super::evidence::Sentence;
 use super::source::Source;
 
+/// The way in which an agent chooses and lays out sentences.
 #[derive(Clone, Copy)]
-pub struct Lens {
-    /// Stands above the sentences.
+pub struct AnswerStyle {
+    /// The line above the sentences.
     heading: &'static str,
     layout: Layout,
-    /// Sentences at most.
+    /// The most sentences.
     most: usize,
     /// Words that make a sentence worth more to this agent.
     cues: &'static [&'static str],
@@ -22,30 +23,30 @@ enum Layout {
     Bullets,
     Numbers,
     Boxes,
-    /// Those without a cue, then those with one.
+    /// First the sentences without a cue, then those with one.
     Sides,
 }
 
-/// What a cue adds to a sentence.
+/// What a cue adds to the score of a sentence.
 const CUE: f32 = 0.5;
 const HEDGED: &str = "Left open, or said with a reservation:";
-/// A sentence that is worth less than this part of the best is not shown.
+/// A sentence with less than this share of the best score is not shown.
 const LEAST: f32 = 0.7;
 const LEAST_IN_LISTS: f32 = 0.4;
 
-impl Lens {
+impl AnswerStyle {
     pub fn of(agent: Agent) -> Self {
-        let lens = |heading, layout, most, cues| Self { heading, layout, most, cues };
+        let style = |heading, layout, most, cues| Self { heading, layout, most, cues };
         match agent {
-            Agent::RagChat => lens("", Layout::Lines, 4, &[]),
-            Agent::GraphAnalyst => lens("Where the documents connect them:", Layout::Bullets, 4, &[]),
-            Agent::ExecutiveSummary => lens(
+            Agent::RagChat => style("", Layout::Lines, 4, &[]),
+            Agent::GraphAnalyst => style("Where the documents connect them:", Layout::Bullets, 4, &[]),
+            Agent::ExecutiveSummary => style(
                 "Key points:",
                 Layout::Bullets,
                 4,
                 &["most", "first", "main", "cost", "increase", "total", "percent", "%", "decided", "result"],
             ),
-            Agent::TechnicalAuditor => lens(
+            Agent::TechnicalAuditor => style(
                 "Findings:",
                 Layout::Numbers,
                 5,
@@ -54,7 +55,7 @@ impl Lens {
                     "refused", "without",
                 ],
             ),
-            Agent::FuturePlanner => lens(
+            Agent::FuturePlanner => style(
                 "Next steps that the documents call for:",
                 Layout::Numbers,
                 5,
@@ -63,7 +64,7 @@ impl Lens {
                     "by ",
                 ],
             ),
-            Agent::Coordinator => lens(
+            Agent::Coordinator => style(
                 "To be done, and who or what it concerns:",
                 Layout::Boxes,
                 5,
@@ -80,7 +81,7 @@ impl Lens {
                     "by ",
                 ],
             ),
-            Agent::Critic => lens(
+            Agent::Critic => style(
                 "Borne out:",
                 Layout::Sides,
                 6,
@@ -92,17 +93,17 @@ impl Lens {
         }
     }
 
-    /// What a sentence is worth to this agent beyond what it has to do with the question.
+    /// Returns what the agent's cues add to the score of a sentence.
     pub fn bonus(&self, text: &str) -> f32 {
         if self.has_cue(text) { CUE } else { 0.0 }
     }
 
-    /// The sentences that this agent would show, best first.
+    /// Chooses the sentences that this agent shows, the best first.
     pub fn choose<'a>(&self, evidence: &'a [Sentence]) -> Vec<&'a Sentence> {
         let mut ranked: Vec<&Sentence> = evidence.iter().collect();
         ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
         let best = ranked.first().map_or(0.0, |best| best.score);
-        // Of sentences that all have little to do with the question, one is shown.
+        // At least one is shown, even if all have little to do with the question.
         let least = best.abs() * if self.cues.is_empty() { LEAST } else { LEAST_IN_LISTS };
         let mut chosen: Vec<&Sentence> = ranked.into_iter().take(self.most).collect();
         let worthy = chosen.iter().take_while(|sentence| sentence.score >= least).count();
@@ -110,7 +111,7 @@ impl Lens {
         chosen
     }
 
-    /// The sentences with their citations, in the agent's layout.
+    /// Returns the sentences with their citations, in the agent's layout.
     pub fn lay_out(&self, sources: &[Source], chosen: &[&Sentence], connections: &[String]) -> String {
         let mut lines = Vec::new();
         if !connections.is_empty() {

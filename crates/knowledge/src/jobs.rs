@@ -1,0 +1,46 @@
+//! The jobs of the service: their kinds, and what each carries from the transaction that enqueues it to the worker.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use store::jobs::{Job, JobError, NewJob};
+
+/// Indexes a document.
+pub const INGEST: &str = "ingest";
+/// Removes an object that no document has. Enqueued in the transaction that leaves it without one.
+pub const DISCARD: &str = "discard";
+/// Deletes what a removed user owns, and then the user.
+pub const PURGE: &str = "purge";
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestPayload {
+    pub document_id: String,
+    pub user_id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscardPayload {
+    pub user_id: String,
+    pub object_key: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgePayload {
+    pub user_id: String,
+}
+
+pub fn new_job(kind: &str, payload: impl Serialize) -> NewJob {
+    NewJob::new(kind, serde_json::to_value(payload).unwrap_or_default())
+}
+
+/// Makes a job that is retried until it succeeds.
+pub fn retried_job(kind: &str, payload: impl Serialize) -> NewJob {
+    NewJob::retried_forever(kind, serde_json::to_value(payload).unwrap_or_default())
+}
+
+/// Reads what a job carries. A job that cannot be read never can.
+pub fn payload<T: DeserializeOwned>(job: &Job) -> Result<T, JobError> {
+    T::deserialize(&job.payload).map_err(|error| JobError::never(format!("the job's payload: {error}")))
+}
