@@ -161,13 +161,16 @@ fn compare(document: &Value, answer: &Answer, path: &str) -> Result<(), String> 
     validate(document, &content["schema"], &body, "body")
 }
 
-/// The item of the path that fits, one with a name before one with a parameter. A parameter at the end may have slashes
-/// if nothing else fits.
+/// Returns the item of the path that fits, one with a name before one with a parameter. A parameter at the end may have
+/// slashes if nothing else fits, and `{rest}` may be empty.
 pub fn find_path<'a>(document: &'a Value, path: &str) -> Option<&'a Value> {
     let given: Vec<&str> = path.split('/').collect();
     let is_parameter = |part: &&str| part.starts_with('{');
     let key = |template: &str| {
         let parts: Vec<&str> = template.split('/').collect();
+        if template.strip_suffix("/{rest}") == Some(path) {
+            return Some((true, 1));
+        }
         let fits = given.len() >= parts.len()
             && parts.iter().zip(&given).all(|(part, given)| part == given || is_parameter(part));
         let has_slashes = given.len() > parts.len();

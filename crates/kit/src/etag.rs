@@ -39,7 +39,7 @@ impl ETag {
 }
 
 /// The versions that a change is meant for.
-#[derive(Debug, IntoParams)]
+#[derive(Debug, Default, IntoParams)]
 #[into_params(parameter_in = Header)]
 pub struct IfMatch {
     /// The `ETag` of the version that is to be changed. If there is another one by now, nothing is changed.

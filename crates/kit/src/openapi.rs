@@ -123,6 +123,9 @@ pub fn complete_with<E: ErrorExample>(mut openapi: OpenApi, description: &Descri
     // In a route table, `{*id}` is a parameter that may have slashes.
     let paths = std::mem::take(&mut openapi.paths.paths).into_iter();
     openapi.paths.paths = paths.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    // The parameter for the rest of a path has a star in the route table, which OpenAPI does not know.
+    let paths = std::mem::take(&mut openapi.paths.paths).into_iter();
+    openapi.paths.paths = paths.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     for (path, item) in &mut openapi.paths.paths {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(operation_id(method, path));

@@ -20,12 +20,11 @@ mod tables;
 
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, NewUser};
-pub use chat::{Agent, Answer, AnswerPart, Ask, ChatFailure, DEFAULT_TEMPERATURE, ModelChoice, cited};
+pub use chat::{Answer, AnswerPart, Ask, ChatFailure, cited};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};
 pub use kit::headers::CookieSecure;
-pub use passwords::login_digest;
 pub use records::{Document, Status, User};
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};

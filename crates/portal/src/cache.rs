@@ -314,3 +314,29 @@ impl Change<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Update;
+    use base::{Clock, Random};
+
+    #[tokio::test]
+    async fn an_entry_that_cannot_be_read_is_left_out_and_can_be_deleted() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("stoa.db").display());
+        let db = Db::open(&url, Clock::fixed(1_794_709_061_250), Random::seeded(1)).await.unwrap();
+        let writer = EntryCache::new(db.clone());
+        let good = writer.create(Update { title: "a".to_owned(), ..Update::default() }.into()).await.unwrap();
+        writer.entries.put("update:bad", &Value::Bool(true), Expect::Any).await.unwrap();
+
+        let reader = EntryCache::new(db);
+        let snapshot = reader.current().await.unwrap();
+        let ids: Vec<&str> = snapshot.of(Kind::Update).iter().map(|cached| cached.id()).collect();
+        assert_eq!(ids, [good.id()]);
+        let patched = reader.patch(Kind::Update, "bad", &Map::new(), &IfMatch::default()).await;
+        assert!(matches!(patched, Err(EntryError::Store(StoreError::Corrupt { .. }))), "{patched:?}");
+        reader.delete(Kind::Update, "bad", &IfMatch::default()).await.unwrap();
+        assert!(reader.entries.get("update:bad").await.unwrap().is_none());
+    }
+}

@@ -11,14 +11,12 @@ mod status;
 mod teams;
 
 use crate::Inner;
-use axum::routing::any;
 use entries::{goals, pages, tasks, tools, updates};
 use kit::health::Health;
 use kit::openapi::{self, Credential, Description};
 use kit::serve::{AxumHandler, Door};
 use std::sync::Arc;
-use utoipa::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 pub type App = Arc<Inner>;
@@ -30,15 +28,10 @@ const DESCRIPTION: Description = Description {
     security: &[Credential::Bearer, Credential::Cookie(sso::SESSION)],
 };
 
-/// What is handed on to the leads service: with any method, at any path below.
-#[derive(OpenApi)]
-#[openapi(paths(leads::forward, leads::forward_below))]
-struct LeadsPaths;
-
 fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(LeadsPaths::openapi())
-        .route("/api/leads", any(leads::forward))
-        .route("/api/leads/{*rest}", any(leads::forward_below))
+    OpenApiRouter::new()
+        .routes(with_any_method(routes!(leads::forward)))
+        .routes(with_any_method(routes!(leads::forward_below)))
         .routes(routes!(updates::list, updates::create))
         .routes(routes!(updates::read, updates::patch, updates::delete))
         .routes(routes!(goals::list, goals::create))
@@ -55,6 +48,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(sso::login))
         .routes(routes!(sso::callback))
         .routes(routes!(sso::logout))
+}
+
+/// Hands requests on with any method, also with one that is not documented.
+fn with_any_method((schemas, paths, methods): UtoipaMethodRouter<App>) -> UtoipaMethodRouter<App> {
+    (schemas, paths, methods.fallback(leads::forward))
 }
 
 pub fn handler(app: App, health: Health, door: Door) -> AxumHandler {

@@ -73,7 +73,7 @@ pub struct Update {
     #[schema(max_length = 500, example = "office")]
     pub category: String,
     #[serde(deserialize_with = "fields::lines")]
-    #[schema(max_items = 100, example = json!(["printers", "third floor"]))]
+    #[schema(max_items = 100, example = tags_example)]
     pub tags: Vec<String>,
     #[serde(deserialize_with = "fields::flag")]
     #[schema(example = false)]
@@ -208,7 +208,7 @@ pub struct Team {
     pub members: Vec<Member>,
     /// The ids of tools and projects.
     #[serde(deserialize_with = "fields::ids")]
-    #[schema(example = json!(["printers"]))]
+    #[schema(example = owns_example)]
     pub owns: Vec<String>,
 }
 
@@ -225,4 +225,12 @@ pub struct Member {
 
 fn members<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Member>, D::Error> {
     fields::read(value, "a list of {name, role}", |value| serde_json::from_value(value).ok())
+}
+
+fn tags_example() -> [&'static str; 2] {
+    ["printers", "third floor"]
+}
+
+fn owns_example() -> [&'static str; 1] {
+    ["printers"]
 }

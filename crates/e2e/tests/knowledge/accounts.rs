@@ -188,11 +188,11 @@ async fn the_gateways_administrator_is_one_here_and_its_guest_is_refused() {
     let admin = KnowledgeClient::admin(&stoa).await;
     let with_key = client.get(stoa.url("/core/api/users")).header("x-api-key", &admin.token);
     assert_eq!(reply(with_key).await.status, 200);
-    // What the gateway says of somebody is worth nothing when somebody else says it.
+    // An identity that the gateway has not signed is refused.
     let url = format!("http://{}/api/users", stoa.knowledge.unwrap());
     for identity in ["admin", token.as_str().unwrap(), ""] {
         let forged = client.get(&url).header("x-gateway-identity", identity);
-        assert_eq!(reply(forged).await.status, 401);
+        assert_eq!(reply(forged).await.status, 403);
     }
 }
 

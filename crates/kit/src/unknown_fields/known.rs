@@ -22,7 +22,7 @@ pub(super) struct Operation {
     query: Vec<String>,
 }
 
-/// The names of an object's fields; any at all where it is open.
+/// The names of an object's fields; any name if it is open.
 #[derive(Debug, Default)]
 pub struct Names {
     is_open: bool,
@@ -34,7 +34,7 @@ impl Names {
         self.is_open || self.fields.contains_key(name)
     }
 
-    /// The names of the object in a field; none where it may have any.
+    /// The names of the object in a field; none if it may have any.
     pub fn within(&self, name: &str) -> Option<&Self> {
         self.fields.get(name).filter(|names| !names.is_open)
     }

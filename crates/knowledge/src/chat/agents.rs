@@ -1,9 +1,8 @@
 //! The kinds of agents, each with its predefined prompt. The prompts are files under `prompts`.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use strum::{EnumString, IntoStaticStr};
+use utoipa::ToSchema;
 
 /// The values of `agentType`.
 #[derive(

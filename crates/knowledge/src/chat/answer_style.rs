@@ -2,7 +2,7 @@
 //! agent's cues and laid out in its style.
 
 use super::agents::Agent;
-use super::evidence::Sentence;
+use super::sentence::Sentence;
 use super::source::Source;
 
 /// The way in which an agent chooses and lays out sentences.

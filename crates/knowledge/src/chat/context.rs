@@ -1,7 +1,7 @@
 //! Builds the prompt and fits it to the model's window: instructions and question whole, then as many sources as fit, the
 //! best first and cut at the ends of sentences, then goals and earlier conversation with what is left.
 
-use super::evidence::Sentence;
+use super::sentence::Sentence;
 use super::source::Source;
 use llm::{Message, Model};
 

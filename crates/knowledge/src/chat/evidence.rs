@@ -5,9 +5,9 @@
 
 use super::agents::Agent;
 use super::answer_style::AnswerStyle;
-use super::citations::uncited;
+use super::sentence::Sentence;
 use super::source::Source;
-use super::units::{is_drawing, is_title, units};
+use super::units::{is_drawing, units};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use words::stem_set;
@@ -35,48 +35,6 @@ const MOST_READ: usize = 16;
 /// The weight of meaning compared with words.
 const MEANING: f32 = 1.5;
 const NEAR_BY_WORDS: f32 = 0.5;
-
-/// A sentence of a source, and how much it says about the question: 0 to about 1.
-#[derive(Clone, Debug)]
-pub struct Sentence {
-    pub source: usize,
-    /// Within the source's text.
-    pub range: Range<usize>,
-    pub score: f32,
-    /// How much it has to do with the question, by words and meaning only.
-    relevance: f32,
-}
-
-impl Sentence {
-    #[cfg(test)]
-    pub fn of(source: usize, range: Range<usize>) -> Self {
-        Self { source, range, score: 1.0, relevance: 1.0 }
-    }
-
-    fn is_near(&mut self, nearness: f32) {
-        self.relevance += MEANING * nearness;
-        self.score += MEANING * nearness;
-    }
-
-    pub fn text<'a>(&self, sources: &'a [Source]) -> &'a str {
-        sources.get(self.source).and_then(|source| source.text.get(self.range.clone())).unwrap_or_default()
-    }
-
-    /// Returns it in one line, without the mark of a list; a title is separated by a colon.
-    pub fn plain(&self, sources: &[Source]) -> String {
-        let one_line = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
-        let text = self.text(sources).trim_start_matches(['-', '*', '•', ' ']);
-        match text.split_once('\n') {
-            Some((title, rest)) if is_title(title) => format!("{}: {}", title.trim(), one_line(rest)),
-            _ => one_line(text),
-        }
-    }
-
-    /// Returns it with its citation, and without citations in the document's own text.
-    pub fn cited(&self, sources: &[Source]) -> String {
-        format!("{} [{}]", uncited(&self.plain(sources)), self.source + 1)
-    }
-}
 
 /// Returns the best sentences by their words; only these are embedded.
 pub fn promising(question: &str, sources: &[Source], style: &AnswerStyle) -> Vec<Sentence> {
@@ -140,14 +98,15 @@ pub fn embedded(sources: &[Source], sentences: &[Sentence]) -> Vec<String> {
 /// Adds how near each sentence is to the question in meaning. Vectors have length 1.
 pub fn weigh(sentences: &mut [Sentence], question: &[f32], vectors: &[Vec<f32>]) {
     for (sentence, vector) in sentences.iter_mut().zip(vectors) {
-        sentence.is_near(question.iter().zip(vector).map(|(one, other)| one * other).sum());
+        let nearness: f32 = question.iter().zip(vector).map(|(one, other)| one * other).sum();
+        sentence.add_relevance(MEANING * nearness);
     }
 }
 
 /// Estimates meaning by shared words, for want of an encoder.
 pub fn weigh_by_words(sentences: &mut [Sentence]) {
     for sentence in sentences {
-        sentence.is_near(NEAR_BY_WORDS * sentence.relevance);
+        sentence.add_relevance(MEANING * NEAR_BY_WORDS * sentence.relevance);
     }
 }
 

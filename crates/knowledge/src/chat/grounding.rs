@@ -2,7 +2,7 @@
 //! ([`is_supported`]; words of the question need no support) and if it says something that the question does not.
 
 use super::citations::cited;
-use super::evidence::Sentence;
+use super::sentence::Sentence;
 use super::source::Source;
 use std::collections::HashSet;
 use words::{is_supported, stem_set, stems};

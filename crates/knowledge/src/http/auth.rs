@@ -3,7 +3,7 @@
 use super::App;
 use super::caller::{COOKIE, Caller, refuse_other_sites, session_tokens};
 use super::fields::filled;
-use super::users::UserView;
+use super::users::{Success, UserView};
 use crate::accounts::SESSION_LASTS;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -50,11 +50,6 @@ pub struct SignedIn {
 pub struct Me {
     success: bool,
     user: UserView,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct Success {
-    pub success: bool,
 }
 
 /// Signs a user in.

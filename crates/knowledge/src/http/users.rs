@@ -1,7 +1,6 @@
 //! Users, for administrators.
 
 use super::App;
-use super::auth::Success;
 use super::caller::Admin;
 use crate::records::User;
 use axum::Json;
@@ -70,6 +69,12 @@ impl From<User> for UserView {
             last_login: user.last_login,
         }
     }
+}
+
+/// The answer to a change that returns nothing else.
+#[derive(Serialize, ToSchema)]
+pub struct Success {
+    pub success: bool,
 }
 
 #[derive(Serialize, ToSchema)]

@@ -56,7 +56,7 @@ pub async fn forward(State(app): State<App>, request: Request) -> Result<Respons
 }
 
 /// Hands a request on to a path of the leads service.
-#[utoipa::path(method(get, post, delete, options), path = "/api/leads/{rest}", security((), ("bearer" = [])),
+#[utoipa::path(method(get, post, delete, options), path = "/api/leads/{*rest}", security((), ("bearer" = [])),
     params(("rest" = String, Path, description = "The rest of the path, which may have slashes.")),
     responses(
         (status = "default", description = "The answer of the leads service."),

