@@ -14,6 +14,7 @@ pub mod oidc;
 pub mod passages;
 pub mod portal_client;
 pub mod postgres;
+pub mod program;
 pub mod raw;
 pub mod s3;
 pub mod schema;

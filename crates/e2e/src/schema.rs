@@ -1,7 +1,7 @@
 //! Holds every answer that a test receives against the OpenAPI document of the service that gave it: undocumented
 //! statuses, types of content and fields are failures.
 
-use crate::stoa::binary;
+use crate::program::binary;
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;

@@ -28,8 +28,6 @@ use utoipa::ToSchema;
 /// How often a process may die while it indexes a document. Files are read in child processes, so it is hardly ever the
 /// file's fault.
 const MOST_DEATHS: i64 = 100;
-/// In case a notification is lost.
-const FALLBACK_POLL: Duration = Duration::from_secs(2);
 /// A file without a document is removed after this time, plus a second for each of so many bytes.
 const STORING_TAKES: Duration = Duration::from_secs(20);
 const SLOWEST_STORE: u64 = 1 << 20;
@@ -231,7 +229,7 @@ impl Ingest {
                 Some(document) if document.status == Status::Processing => {}
                 ended => return Ok(ended),
             }
-            let _ = tokio::time::timeout(FALLBACK_POLL, changed.notified()).await;
+            changed.notified_or_poll().await;
         }
     }
 }

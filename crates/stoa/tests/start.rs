@@ -121,7 +121,7 @@ fn administrators_are_created_and_replaced_from_standard_input() {
 fn a_password_at_a_terminal_is_asked_twice_and_not_shown() {
     let start = Stoa::start();
     let type_in = |typed: &'static str| {
-        let program = e2e::stoa::binary();
+        let program = e2e::program::binary();
         let line = format!("{} admin create ada", program.display());
         let mut command = start.command(&[]);
         let environment: Vec<_> =

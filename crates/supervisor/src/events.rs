@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use store::StoreError;
+use strum::IntoStaticStr;
 use utoipa::ToSchema;
 
 /// An event of a run: `event` is its name, and `data` is JSON.
@@ -117,8 +118,9 @@ pub struct Resumed {
 }
 
 /// What is decided about an artifact that waits for approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum DecisionKind {
     /// The run continues with the artifact.
     Approve,

@@ -39,13 +39,13 @@ use store::{Db, StoreError};
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
 
 pub struct SupervisorSettings {
-    pub workflow: Workflow,
+    pub workflow: Arc<Workflow>,
     /// The model of agents for which neither the run nor the workflow names one.
     pub default_model: DefaultModel,
     /// Characters that a project's seed may have.
     pub seed_characters: usize,
     pub guests: Guests,
-    pub guest_limits: GuestLimits,
+    pub guest_limits: Arc<GuestLimits>,
     /// A bearer token with which callers are accepted from any address.
     pub token: Option<String>,
     /// How long a run stays with a process that has stopped responding.
@@ -68,7 +68,6 @@ pub struct Supervisor(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub db: Db,
-    pub workflow: Arc<Workflow>,
     pub projects: Projects,
     pub runs: Runs,
     pub tokens: Arc<Tokens>,
@@ -76,50 +75,24 @@ pub(crate) struct Inner {
     pub providers: Arc<Providers>,
     pub knowledge: Option<KnowledgeSearch>,
     pub drain: Drain,
-    pub default_model: DefaultModel,
-    pub seed_characters: usize,
-    pub guests: Guests,
-    pub guest_limits: Arc<GuestLimits>,
-    pub token: Option<String>,
-    pub job_lease: Duration,
+    pub settings: SupervisorSettings,
 }
 
 impl Supervisor {
     pub async fn open(shared: Shared, settings: SupervisorSettings) -> Result<Self, StoreError> {
         let Shared { db, tokens, admins, providers, knowledge, drain } = shared;
-        let SupervisorSettings {
-            workflow,
-            default_model,
-            seed_characters,
-            guests,
-            guest_limits,
-            token,
-            job_lease,
-        } = settings;
         db.migrate(tables::SCOPE, tables::MIGRATIONS).await?;
-        let (workflow, guest_limits) = (Arc::new(workflow), Arc::new(guest_limits));
-        Ok(Self(Arc::new(Inner {
-            projects: Projects::new(db.clone(), workflow.clone(), guest_limits.clone()),
-            runs: Runs::new(db.clone(), workflow.clone(), guest_limits.clone()),
-            db,
-            workflow,
-            tokens,
-            admins,
-            providers,
-            knowledge,
-            drain,
-            default_model,
-            seed_characters,
-            guests,
-            guest_limits,
-            token,
-            job_lease,
-        })))
+        let SupervisorSettings { workflow, guest_limits, .. } = &settings;
+        let projects = Projects::new(db.clone(), workflow.clone(), guest_limits.clone());
+        let runs = Runs::new(db.clone(), workflow.clone(), guest_limits.clone());
+        let inner = Inner { db, projects, runs, tokens, admins, providers, knowledge, drain, settings };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Executes runs until the process is asked to stop.
     pub async fn work(self) {
-        let Inner { db, workflow, providers, default_model, knowledge, job_lease, drain, .. } = &*self.0;
+        let Inner { db, providers, knowledge, drain, settings, .. } = &*self.0;
+        let SupervisorSettings { workflow, default_model, job_lease, .. } = settings;
         let step_runner =
             StepRunner::new(db.clone(), providers.clone(), default_model.clone(), knowledge.clone());
         let worker = executor::worker(db.clone(), workflow.clone(), step_runner, *job_lease);

@@ -6,7 +6,7 @@ use store::StoreError;
 use strum::{EnumString, IntoStaticStr};
 use utoipa::ToSchema;
 
-/// A value that is stored by its name.
+/// A value that is stored under its name in lower case.
 pub trait StoredName: Copy + Into<&'static str> + FromStr {
     fn as_str(self) -> &'static str {
         self.into()

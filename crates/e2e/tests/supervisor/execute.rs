@@ -217,13 +217,13 @@ async fn agents_whose_inputs_are_ready_work_at_the_same_time() {
             "{progress:?}"
         );
     }
-    let place = |name: &str, agent: &str| {
+    let position = |name: &str, agent: &str| {
         events.iter().position(|event| event.name == name && event.data["agent"] == agent)
     };
     assert!(
         ["one", "two", "three"]
             .iter()
-            .all(|agent| place("agent_complete", agent) < place("agent_start", "last"))
+            .all(|agent| position("agent_complete", agent) < position("agent_start", "last"))
     );
 }
 

@@ -110,11 +110,11 @@ pub async fn supervisor(
         drain: process.drain.clone(),
     };
     let settings = SupervisorSettings {
-        workflow,
+        workflow: Arc::new(workflow),
         default_model: config.agents.clone(),
         seed_characters: config.seed_characters,
         guests: config.guests,
-        guest_limits: config.guest_limits.clone(),
+        guest_limits: Arc::new(config.guest_limits.clone()),
         token: config.supervisor_token.clone(),
         job_lease: config.job_lease,
     };

@@ -1,7 +1,8 @@
 //! The place of one test: a models folder, a `python3` that does as the test says, and wheels for its pip.
 
 use e2e::Stoa;
-use e2e::stoa::{Start, binary};
+use e2e::program::binary;
+use e2e::stoa::Start;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

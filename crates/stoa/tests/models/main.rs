@@ -5,7 +5,7 @@
 mod fixture;
 
 use e2e::Stoa;
-use e2e::stoa::binary;
+use e2e::program::binary;
 use fixture::{CONFIG, GGUF, ModelsFixture, TOKENIZER, pulled, within_20_s};
 use std::fs;
 use std::os::unix::fs::symlink;

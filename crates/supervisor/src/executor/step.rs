@@ -26,10 +26,9 @@ use tokio::sync::{Semaphore, mpsc};
 
 /// Answers that the embedded model writes at a time: it is faster the more it writes together, and refuses more.
 const EDGE_CONCURRENCY: usize = 4;
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
 /// Characters of a provider's error message that are kept.
 const LONGEST_MESSAGE: usize = 2_000;
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_PAUSE);
 
 #[derive(Clone)]
 pub struct StepRunner {

@@ -50,7 +50,7 @@ impl Caller {
     /// Refuses a guest if guests may only read.
     pub fn check_may_write(&self, app: &App) -> Result<(), ApiError> {
         match self.guest {
-            Some(_) if app.guests != Guests::Full => {
+            Some(_) if app.settings.guests != Guests::Full => {
                 Err(ApiError::forbidden("guests may only read here: sign in"))
             }
             _ => Ok(()),
@@ -69,7 +69,7 @@ impl FromRequestParts<App> for Caller {
         if let Some(Verified { claims, .. }) =
             find_caller(headers, &app.tokens, &app.tokens, &app.admins).await?
         {
-            check_claims(&claims, Route::Kv, app.guests)?;
+            check_claims(&claims, Route::Kv, app.settings.guests)?;
             let guest = is_guest(&claims).then(|| Guest::at(client(parts)));
             return Ok(Self { claims: Some(claims), guest });
         }
@@ -88,7 +88,9 @@ impl FromRequestParts<App> for Caller {
 
 /// Returns whether a request that did not come through the gateway has `SUPERVISOR_TOKEN`.
 fn has_settings_token(headers: &HeaderMap, app: &App) -> bool {
-    let Some(token) = app.token.as_ref().filter(|_| !headers.contains_key(IDENTITY)) else { return false };
+    let Some(token) = app.settings.token.as_ref().filter(|_| !headers.contains_key(IDENTITY)) else {
+        return false;
+    };
     let given = headers::only(headers, header::AUTHORIZATION).and(bearer(headers)).unwrap_or_default();
     verify_slices_are_equal(token.as_bytes(), given.as_bytes()).is_ok()
 }

@@ -198,8 +198,11 @@ async fn start_or_follow(
 /// Sends the events after `seen`. It never starts a run: a browser's `EventSource` comes back by itself.
 async fn follow(app: &App, project_id: &str, phase: Option<&str>, seen: i64) -> Result<Response, ApiError> {
     find(app, project_id).await?;
-    if let Some(unknown) = phase.filter(|phase| app.workflow.phase(phase).is_none()) {
-        return Err(ApiError::invalid(format!("unknown phase `{unknown}`: one of {}", app.workflow.names())));
+    if let Some(unknown) = phase.filter(|phase| app.settings.workflow.phase(phase).is_none()) {
+        return Err(ApiError::invalid(format!(
+            "unknown phase `{unknown}`: one of {}",
+            app.settings.workflow.names()
+        )));
     }
     let found = events::read(&app.db, &Project::stream(project_id), seen - 1, 1).await?;
     if found.first().is_none_or(|event| event.seq != seen) {

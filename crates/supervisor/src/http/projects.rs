@@ -138,8 +138,8 @@ pub async fn create(
     JsonBody(CreateProject { name: Text(name), product_seed: Text(seed) }): JsonBody<CreateProject>,
 ) -> Result<(StatusCode, Json<NewProject>), ApiError> {
     check_text("name", &name, LONGEST_NAME)?;
-    check_text("product_seed", &seed, app.seed_characters)?;
-    let for_guests = app.guest_limits.seed_characters;
+    check_text("product_seed", &seed, app.settings.seed_characters)?;
+    let for_guests = app.settings.guest_limits.seed_characters;
     if caller.guest.is_some() && seed.chars().count() > for_guests {
         let message = format!("`product_seed` is too long: at most {for_guests} characters for guests");
         return Err(ApiError::invalid(message));

@@ -64,9 +64,9 @@ impl AgentView {
 /// Returns the phases and their agents.
 #[utoipa::path(get, path = "/api/workflow", responses((status = 200, body = WorkflowView)))]
 pub async fn workflow(State(app): State<App>, _: Caller) -> Json<WorkflowView> {
-    let phases = app.workflow.phases.iter().map(|phase| PhaseView {
+    let phases = app.settings.workflow.phases.iter().map(|phase| PhaseView {
         name: phase.name.clone(),
-        agents: phase.agents.iter().map(|agent| AgentView::new(agent, &app.default_model)).collect(),
+        agents: phase.agents.iter().map(|agent| AgentView::new(agent, &app.settings.default_model)).collect(),
     });
     Json(WorkflowView { phases: phases.collect() })
 }

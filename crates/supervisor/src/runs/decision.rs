@@ -34,26 +34,22 @@ pub async fn decide(
     by: &str,
 ) -> Result<Option<String>, RunError> {
     approval.decided_by = Some(by.to_owned());
+    let name: &str = decision.kind().into();
     let mut edited = None;
-    let name = match decision {
-        Decision::Approve => {
-            approval.status = CheckpointStatus::Approved;
-            "approve"
-        }
+    match decision {
+        Decision::Approve => approval.status = CheckpointStatus::Approved,
         Decision::Edit { content } => {
             let id = insert_edited(tx, &approval, content, by).await?;
             approval.status = CheckpointStatus::Edited;
             approval.artifact_id = Some(id.clone());
             edited = Some(id);
-            "edit"
         }
         Decision::Reject { feedback } => {
             // The rejected artifact stays until there is another.
             approval.status = CheckpointStatus::Rejected;
             approval.feedback = Some(feedback);
-            "reject"
         }
-    };
+    }
     if !tables::checkpoints::decide(tx.inner(), &approval).await? {
         return Err(not_waiting(&approval.id));
     }

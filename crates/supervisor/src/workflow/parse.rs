@@ -126,9 +126,9 @@ impl Finder<'_> {
 
     /// Returns the faults in the order of their lines.
     fn into_faults(mut self) -> Faults {
-        self.faults.sort_by_key(|(place, _)| *place);
-        let faults = self.faults.iter().map(|(place, message)| Fault {
-            line: Some(line_at(self.text, *place)),
+        self.faults.sort_by_key(|(offset, _)| *offset);
+        let faults = self.faults.iter().map(|(offset, message)| Fault {
+            line: Some(line_at(self.text, *offset)),
             message: message.clone(),
         });
         Faults { file: "the workflow".to_owned(), all: faults.collect() }

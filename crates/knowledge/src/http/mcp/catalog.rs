@@ -207,8 +207,28 @@ fn schema_of<T: ToSchema>() -> JsonObject {
     {
         schema.insert("$defs".to_owned(), Value::Object(definitions));
     }
+    describe_inline(&mut schema);
     let text = schema.to_string().replace("#/components/schemas/", "#/$defs/");
     serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Moves the descriptions of inlined fields into their schemas. utoipa puts them beside, as a part of `allOf` that would
+/// have to be an object.
+fn describe_inline(schema: &mut Value) {
+    if let Some([Value::Object(field), described]) =
+        schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice)
+        && let Some(description) =
+            described.get("description").filter(|_| described.get("properties").is_none())
+    {
+        let mut field = field.clone();
+        field.insert("description".to_owned(), description.clone());
+        *schema = Value::Object(field);
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(describe_inline),
+        Value::Array(parts) => parts.iter_mut().for_each(describe_inline),
+        _ => {}
+    }
 }
 
 #[cfg(test)]
