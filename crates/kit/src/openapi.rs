@@ -120,9 +120,6 @@ pub fn complete_with<E: ErrorExample>(mut openapi: OpenApi, description: &Descri
     openapi.components = Some(components.build());
     let requirement = |credential: &Credential| SecurityRequirement::new(credential.name(), [""; 0]);
     openapi.security = Some(description.security.iter().map(requirement).collect());
-    // In a route table, `{*id}` is a parameter that may have slashes.
-    let paths = std::mem::take(&mut openapi.paths.paths).into_iter();
-    openapi.paths.paths = paths.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     // The parameter for the rest of a path has a star in the route table, which OpenAPI does not know.
     let paths = std::mem::take(&mut openapi.paths.paths).into_iter();
     openapi.paths.paths = paths.map(|(path, item)| (path.replace("{*", "{"), item)).collect();
