@@ -26,7 +26,7 @@ test-unit:
 
 # Always with the features of the whole workspace: other commands would build the dependencies again.
 test-e2e:
-	@test -n "$(S)" || { echo "name a suite: make test-e2e S=gateway (gateway, knowledge, supervisor, portal, leads, storage)"; exit 2; }
+	@test -n "$(S)" || { echo "name a suite: make test-e2e S=gateway (gateway, knowledge, supervisor, portal, leads, interface, storage)"; exit 2; }
 	scripts/fetch-postgres
 	scripts/fetch-clients
 	cargo build --workspace --bin stoa
