@@ -100,6 +100,11 @@ pub struct Forwarded {
 #[error("the token does not verify")]
 pub struct InvalidToken;
 
+/// A token could not be made, which no input can cause.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct SigningFailed(#[from] jsonwebtoken::errors::Error);
+
 #[derive(Serialize)]
 struct Issued<'a, C> {
     #[serde(flatten)]
@@ -163,17 +168,17 @@ impl Tokens {
         &self.issuer
     }
 
-    pub fn issue(&self, claims: &Claims, ttl: Duration) -> Result<String, jsonwebtoken::errors::Error> {
+    pub fn issue(&self, claims: &Claims, ttl: Duration) -> Result<String, SigningFailed> {
         self.sign(&Header::new(Algorithm::HS256), claims, ttl, None)
     }
 
     /// Issues an identity, which tells a worker who the caller is. It is short-lived, and not accepted as a token.
-    pub fn issue_identity(&self, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
+    pub fn issue_identity(&self, claims: &Claims) -> Result<String, SigningFailed> {
         self.sign(&identity_header(), claims, IDENTITY_TTL, None)
     }
 
     /// Issues an identity for a caller with a token. It also says when the token expires.
-    pub fn introduce(&self, caller: &Verified) -> Result<String, jsonwebtoken::errors::Error> {
+    pub fn introduce(&self, caller: &Verified) -> Result<String, SigningFailed> {
         self.sign(&identity_header(), &caller.claims, IDENTITY_TTL, caller.token_expires)
     }
 
@@ -187,7 +192,7 @@ impl Tokens {
     }
 
     /// Signs what a worker is told about the client of a forwarded request. Valid for as long as an identity.
-    pub fn issue_forwarded(&self, forwarded: &Forwarded) -> Result<String, jsonwebtoken::errors::Error> {
+    pub fn issue_forwarded(&self, forwarded: &Forwarded) -> Result<String, SigningFailed> {
         let header = Header { typ: Some(FORWARDED_TYPE.to_owned()), ..Header::new(Algorithm::HS256) };
         self.sign(&header, forwarded, IDENTITY_TTL, None)
     }
@@ -202,11 +207,11 @@ impl Tokens {
         claims: &C,
         ttl: Duration,
         token_expires: Option<i64>,
-    ) -> Result<String, jsonwebtoken::errors::Error> {
+    ) -> Result<String, SigningFailed> {
         let iat = self.clock.now_ms().div_euclid(1000);
         let exp = iat + ttl.as_secs() as i64;
         let issued = Issued { claims, iss: &self.issuer, aud: &self.audience, iat, exp, token_expires };
-        jsonwebtoken::encode(header, &issued, &self.encoding)
+        Ok(jsonwebtoken::encode(header, &issued, &self.encoding)?)
     }
 
     fn check<C: DeserializeOwned>(

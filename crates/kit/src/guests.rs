@@ -1,4 +1,4 @@
-//! What guests may do. A guest has a token without the scope `admin`, which any client can get.
+//! What guests may do. A guest has a token that any client can get, without the scopes `admin` and `user`.
 
 use crate::error::ApiError;
 use base::token::Claims;
@@ -30,7 +30,7 @@ impl Guests {
 }
 
 pub fn is_guest(claims: &Claims) -> bool {
-    !claims.has_scope("admin")
+    !claims.has_scope("admin") && !claims.has_scope("user")
 }
 
 fn unknown(text: &str) -> String {

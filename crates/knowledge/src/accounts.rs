@@ -4,8 +4,10 @@
 //! `administrators` has what concerns administrators alone.
 
 mod administrators;
+mod gateway_token;
 
 pub use administrators::Administrator;
+pub use gateway_token::{GatewayToken, GatewayTokenSettings};
 
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
 use crate::records::User;
@@ -60,6 +62,8 @@ pub enum AccountError {
     LastAdministrator,
     #[error(transparent)]
     Admins(#[from] AdminsError),
+    #[error("the token cannot be signed")]
+    Unsigned(#[from] base::token::SigningFailed),
     #[error(transparent)]
     Hash(#[from] HashFailed),
     #[error(transparent)]

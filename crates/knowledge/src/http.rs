@@ -47,6 +47,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(auth::logout))
         .routes(routes!(auth::change_password))
         .routes(routes!(auth::me))
+        .routes(routes!(auth::session))
+        .routes(routes!(auth::gateway_token))
         .routes(routes!(signup::signup))
         .routes(routes!(users::list))
         .routes(routes!(users::remove))

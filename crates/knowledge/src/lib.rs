@@ -19,7 +19,7 @@ mod summary;
 mod tables;
 
 pub use crate::http::openapi;
-pub use accounts::{AccountError, Accounts, Administrator, NewUser};
+pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
 pub use chat::{Answer, AnswerPart, Ask, ChatFailure, cited};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;
@@ -53,6 +53,7 @@ pub struct KnowledgeSettings {
     pub chat_requests_per_minute: u32,
     pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
+    pub gateway_tokens: GatewayTokenSettings,
     /// Holds large uploads until they are stored.
     pub spool_folder: PathBuf,
     /// How long a job stays with a worker that has died.

@@ -13,7 +13,7 @@ use base::token::Tokens;
 use base::{Clock, Random};
 use kit::serve::Drain;
 use knowledge::{
-    CookieSecure, Filters, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
+    CookieSecure, Filters, GatewayTokenSettings, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
     Spool, Status, Upload, User,
 };
 use serde_json::Value;
@@ -100,6 +100,7 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         chat_requests_per_minute: config.chat_requests_per_minute,
         chat_model: config.chat_model.clone(),
         cookie_secure: CookieSecure::Auto,
+        gateway_tokens: GatewayTokenSettings { ttl: config.jwt_ttl, environment: config.environment },
         spool_folder: folder.to_owned(),
         job_lease: config.job_lease,
         // No client waits for an answer here.

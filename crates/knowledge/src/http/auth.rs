@@ -1,7 +1,7 @@
 //! Signing in and out, and changing one's password.
 
 use super::App;
-use super::caller::{COOKIE, Caller, refuse_other_sites, session_tokens};
+use super::caller::{COOKIE, Caller, find, refuse_other_sites, session_tokens};
 use super::fields::filled;
 use super::users::{Success, UserView};
 use crate::accounts::SESSION_LASTS;
@@ -11,7 +11,7 @@ use axum::{Extension, Json};
 use http::Method;
 use http::header::{HeaderMap, SET_COOKIE};
 use kit::error::ApiError;
-use kit::headers::is_forwarded_https;
+use kit::headers::{self, is_forwarded_https};
 use kit::request::JsonBody;
 use kit::serve::Arrival;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,27 @@ pub struct SignedIn {
 pub struct Me {
     success: bool,
     user: UserView,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Session {
+    success: bool,
+    user: Option<UserView>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = GatewayToken)]
+pub struct TokenView {
+    success: bool,
+    /// For `Authorization: Bearer` at the gateway: an administrator's for every route, another user's with the rights of a
+    /// guest for every route.
+    #[schema(example = "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ…")]
+    token: String,
+    scopes: Vec<String>,
+    /// In milliseconds since 1970.
+    #[schema(example = 1794825000000i64)]
+    expires_at: i64,
 }
 
 /// Signs a user in.
@@ -93,6 +114,24 @@ pub async fn logout(State(app): State<App>, _: Caller, headers: HeaderMap) -> Re
 #[utoipa::path(get, path = "/api/auth/me", responses((status = 200, body = Me)))]
 pub async fn me(Caller(user): Caller) -> Json<Me> {
     Json(Me { success: true, user: user.into() })
+}
+
+/// Returns the user who is signed in, and null instead of an error if no user is: for pages, which ask before a sign-in.
+#[utoipa::path(get, path = "/api/auth/session", security(()), responses((status = 200, body = Session)))]
+pub async fn session(State(app): State<App>, headers: HeaderMap) -> Result<Json<Session>, ApiError> {
+    let found = find(&app, &headers, headers::cookie(&headers, COOKIE)).await?;
+    Ok(Json(Session { success: true, user: found.map(|(user, _)| user.into()) }))
+}
+
+/// Gives out a gateway token for the user who is signed in, so that the session opens the other services too.
+#[utoipa::path(post, path = "/api/auth/token", responses((status = 200, body = TokenView)))]
+pub async fn gateway_token(
+    State(app): State<App>,
+    Caller(user): Caller,
+) -> Result<Json<TokenView>, ApiError> {
+    let issued = app.accounts.gateway_token(&user, &app.tokens, &app.settings.gateway_tokens).await?;
+    let expires_at = app.clock.now_ms() + issued.lasts.as_millis() as i64;
+    Ok(Json(TokenView { success: true, token: issued.token, scopes: issued.scopes, expires_at }))
 }
 
 /// Changes the caller's password, and ends all of their sessions.

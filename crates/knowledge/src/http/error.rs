@@ -39,7 +39,7 @@ impl From<AccountError> for ApiError {
             AccountError::Throttled { wait } => Self::too_many_requests(message, wait),
             AccountError::NoSuchUser(_) => Self::not_found(message),
             AccountError::Admins(error) => error.into(),
-            AccountError::Hash(_) => Self::internal(message),
+            AccountError::Hash(_) | AccountError::Unsigned(_) => Self::internal(message),
             AccountError::Store(error) => error.into(),
         }
     }

@@ -10,7 +10,7 @@ use gateway::{Gateway, GatewaySettings, TargetUrl};
 use kit::metrics::Metrics;
 use kit::ops;
 use kit::serve::{Door, Handler, Workers};
-use knowledge::{Knowledge, KnowledgeSettings};
+use knowledge::{GatewayTokenSettings, Knowledge, KnowledgeSettings};
 use leads::{Leads, LeadsSettings};
 use llm::Providers;
 use portal::{Peer, Portal};
@@ -83,6 +83,7 @@ pub async fn knowledge(
         chat_requests_per_minute: config.chat_requests_per_minute,
         chat_model: config.chat_model.clone(),
         cookie_secure: config.cookie_secure,
+        gateway_tokens: GatewayTokenSettings { ttl: config.jwt_ttl, environment: config.environment },
         spool_folder: config.data_dir.clone(),
         job_lease: config.job_lease,
         index: config.index.clone(),

@@ -1,0 +1,52 @@
+//! Gateway tokens for users who have signed in here, so that one sign-in opens all services.
+
+use super::{AccountError, Accounts};
+use crate::records::User;
+use base::token::{Claims, Route, Tokens};
+use std::time::Duration;
+
+/// A user may be disabled while their token is valid, so it is short-lived. An administrator's is checked with each
+/// request.
+const USER_TOKEN_LASTS: Duration = Duration::from_secs(10 * 60);
+
+#[derive(Clone, Debug)]
+pub struct GatewayTokenSettings {
+    pub ttl: Duration,
+    pub environment: &'static str,
+}
+
+pub struct GatewayToken {
+    pub token: String,
+    pub scopes: Vec<String>,
+    pub lasts: Duration,
+}
+
+impl Accounts {
+    /// Issues a gateway token for a user: an administrator's opens what `POST /auth/login` opens. Another user's has the
+    /// rights of a guest and the scope `user`, which says that they are known here.
+    pub async fn gateway_token(
+        &self,
+        user: &User,
+        tokens: &Tokens,
+        settings: &GatewayTokenSettings,
+    ) -> Result<GatewayToken, AccountError> {
+        let record = match user.is_admin {
+            true => self.admins.find(&user.username).await?,
+            false => None,
+        };
+        let (project_id, route, scopes, lasts) = match &record {
+            Some(record) => (record.username.clone(), Route::Auth, vec!["admin"], settings.ttl),
+            None => (user.id.clone(), Route::Core, vec!["guest", "user"], settings.ttl.min(USER_TOKEN_LASTS)),
+        };
+        let claims = Claims {
+            project_id,
+            route,
+            scopes: scopes.into_iter().map(str::to_owned).collect(),
+            environment: settings.environment.to_owned(),
+            issued_by: tokens.issuer().to_owned(),
+            generation: record.map(|record| record.generation()),
+        };
+        let token = tokens.issue(&claims, lasts)?;
+        Ok(GatewayToken { token, scopes: claims.scopes, lasts })
+    }
+}

@@ -1,0 +1,125 @@
+/*
+ * Starts the real program with the built page, and Chromium. Every page that a test opens fails it on a console error, a
+ * page error, or a request to another origin.
+ */
+import axe from 'axe-core';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+export const ADMIN = { username: 'admin', password: 'a password for tests' };
+
+export type Program = {
+  /** The page's address, through the gateway. */
+  page: string;
+  gateway: string;
+  stop: () => Promise<void>;
+};
+
+/** Starts `stoa serve` on free ports with an empty data folder. */
+export async function startProgram(settings: Record<string, string> = {}): Promise<Program> {
+  const binary = resolve(process.env.STOA_BIN ?? join(process.env.CARGO_TARGET_DIR ?? '../target', 'debug/stoa'));
+  const data = mkdtempSync(join(tmpdir(), 'stoa-page-'));
+  const listen = Object.fromEntries(
+    ['GATEWAY', 'KNOWLEDGE', 'SUPERVISOR', 'PORTAL', 'LEADS', 'OPS'].map((name) => [`${name}_LISTEN`, '127.0.0.1:0']),
+  );
+  const env = { ...process.env, ...listen, STOA_DATA_DIR: data, ADMIN_PASSWORD: ADMIN.password, ...settings };
+  const child = spawn(binary, ['serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes));
+  const gateway = `http://${await address(join(data, 'listen.json'), child, () => output)}`;
+  const stop = async () => {
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(data, { recursive: true, force: true });
+  };
+  return { page: `${gateway}/kv/`, gateway, stop };
+}
+
+async function address(file: string, child: ChildProcess, output: () => string): Promise<string> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (child.exitCode !== null) throw new Error(`stoa has ended:\n${output()}`);
+    if (existsSync(file)) {
+      const { gateway } = JSON.parse(readFileSync(file, 'utf8'));
+      const ready = await fetch(`http://${gateway}/core/readyz`).catch(() => null);
+      if (ready?.ok) return gateway;
+    }
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error(`stoa does not start:\n${output()}`);
+}
+
+export async function startBrowser(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
+  const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+  return chromium.launch({ executablePath, args });
+}
+
+export type Visit = { page: Page; context: BrowserContext; faults: string[]; close: () => Promise<void> };
+
+/** Opens the page in a browser of its own, and notes what must not happen. `close` fails on it. */
+export async function visit(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions & { signIn?: boolean; hash?: string; allow?: RegExp } = {},
+): Promise<Visit> {
+  const { signIn = true, hash = '#/', allow, ...rest } = options;
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest });
+  const page = await context.newPage();
+  const faults: string[] = [];
+  const note = (fault: string) => !allow?.test(fault) && faults.push(fault);
+  page.on('console', (message) => message.type() === 'error' && note(`console: ${message.text()} ${message.location().url}`));
+  page.on('pageerror', (error) => note(`page: ${error.message}`));
+  const origin = new URL(address).origin;
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url)) note(`request: ${url}`);
+  });
+  if (signIn) await session(context, address);
+  await page.goto(address + hash);
+  if (signIn) await page.waitForSelector('main#main');
+  const close = async () => {
+    await context.close();
+    expect(faults).toEqual([]);
+  };
+  return { page, context, faults, close };
+}
+
+/** Signs a user in without the form. */
+export async function session(context: BrowserContext, address: string, user = ADMIN): Promise<void> {
+  const password = createHash('sha256').update(user.username + user.password).digest('hex');
+  const login = new URL('../core/api/auth/login', address).href;
+  const response = await context.request.post(login, { data: { username: user.username, password } });
+  expect(response.status()).toBe(200);
+}
+
+/** Returns what axe-core finds serious or critical on the page, as short lines. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(() =>
+    // @ts-expect-error axe is defined by the source above.
+    window.axe.run(document, { resultTypes: ['violations'] }),
+  );
+  return found.violations
+    .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }: { id: string; nodes: { html: string }[] }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+}
+
+/** Checks a screen in both themes and both widths: nothing serious for axe-core, no sideways scroll. */
+export async function checkLooks(browser: Browser, address: string, hash: string, ready: (page: Page) => Promise<unknown>): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [1440, 390]) {
+      const { page, close } = await visit(browser, address, { hash, colorScheme, viewport: { width, height: 844 } });
+      await ready(page);
+      expect(await accessibilityFaults(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, `sideways scroll of ${hash} at ${width}`).toBeLessThanOrEqual(0);
+      await close();
+    }
+  }
+}
