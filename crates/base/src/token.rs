@@ -1,7 +1,7 @@
 //! Gateway tokens and gateway identities: only this file issues and verifies them.
 //!
 //! Both are HS256 JWTs under one secret, and so is the description of the client whose request the gateway forwards. They
-//! differ in `typ`, so that an identity, which every worker sees, is not accepted as a token, nor a token as an identity.
+//! differ in `typ`, so that an identity, which every service sees, is not accepted as a token, nor a token as an identity.
 //! Older secrets still verify, so that a secret can be replaced without ending all sessions.
 
 use crate::Clock;
@@ -172,7 +172,7 @@ impl Tokens {
         self.sign(&Header::new(Algorithm::HS256), claims, ttl, None)
     }
 
-    /// Issues an identity, which tells a worker who the caller is. It is short-lived, and not accepted as a token.
+    /// Issues an identity, which tells a service who the caller is. It is short-lived, and not accepted as a token.
     pub fn issue_identity(&self, claims: &Claims) -> Result<String, SigningFailed> {
         self.sign(&identity_header(), claims, IDENTITY_TTL, None)
     }
@@ -191,7 +191,7 @@ impl Tokens {
         self.check(token, |typ| typ == Some(IDENTITY_TYPE))
     }
 
-    /// Signs what a worker is told about the client of a forwarded request. Valid for as long as an identity.
+    /// Signs what a service is told about the client of a forwarded request. Valid for as long as an identity.
     pub fn issue_forwarded(&self, forwarded: &Forwarded) -> Result<String, SigningFailed> {
         let header = Header { typ: Some(FORWARDED_TYPE.to_owned()), ..Header::new(Algorithm::HS256) };
         self.sign(&header, forwarded, IDENTITY_TTL, None)

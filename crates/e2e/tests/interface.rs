@@ -1,4 +1,4 @@
-//! What holds for the interface of every worker: its document is faithful, it is shown as a page, and identities are
+//! What holds for the interface of every service: its document is faithful, it is shown as a page, and identities are
 //! checked alike. That single answers are as documented is seen in every suite (`e2e::schema`).
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
@@ -17,7 +17,7 @@ fn start() -> Stoa {
     Stoa::start().only("gateway,knowledge,supervisor,portal,leads").serve()
 }
 
-fn workers(stoa: &Stoa) -> [(&'static str, SocketAddr); 4] {
+fn services(stoa: &Stoa) -> [(&'static str, SocketAddr); 4] {
     [
         ("knowledge", stoa.knowledge.unwrap()),
         ("supervisor", stoa.supervisor.unwrap()),
@@ -36,7 +36,7 @@ fn example(template: &str) -> String {
 async fn every_documented_operation_is_served_and_no_other() {
     let stoa = start();
     let client = reqwest::Client::new();
-    for (service, address) in workers(&stoa) {
+    for (service, address) in services(&stoa) {
         let document = document(service);
         let templates: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
         assert!(templates.len() > 5, "{service} documents {templates:?}");
@@ -77,7 +77,7 @@ async fn every_operation_says_what_it_does_and_shows_an_example() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_document_is_a_page_that_asks_no_other_origin() {
     let stoa = start();
-    for (service, address) in workers(&stoa) {
+    for (service, address) in services(&stoa) {
         let served = get(format!("http://{address}/openapi.json")).await;
         assert!(served.json() == *document(service), "{service} serves another document");
         for file in ["/docs", "/docs/page.js", "/docs/page.css"] {
@@ -106,7 +106,7 @@ async fn an_identity_that_does_not_verify_is_refused_by_every_service() {
     let client = reqwest::Client::new();
     let paths = ["/api/documents", "/api/projects", "/api/portal/updates", "/api/leads"];
     let good = identity();
-    for ((service, address), path) in workers(&stoa).into_iter().zip(paths) {
+    for ((service, address), path) in services(&stoa).into_iter().zip(paths) {
         let request = || client.get(format!("http://{address}{path}"));
         for bytes in [b"".as_slice(), b"x", b"a.b.c", b"\xff\xfe", &[b'a'; 5_000]] {
             let identity = HeaderValue::from_bytes(bytes).unwrap();

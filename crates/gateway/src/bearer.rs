@@ -41,7 +41,8 @@ impl Bearers {
         Self { tokens, guests, clock, shards: std::array::from_fn(|_| Mutex::default()) }
     }
 
-    /// Checks a caller for one route, in the order of the contract. None is a caller without a token, if none is needed.
+    /// Checks a caller for one route, in this order: token, route, scope, guests. None is a caller without a token, if
+    /// none is needed.
     pub fn authorize(&self, headers: &HeaderMap, route: Route) -> Result<Option<Caller>, GatewayError> {
         let mut sent = headers.get_all(header::AUTHORIZATION).iter();
         let caller = match (sent.next(), sent.next()) {

@@ -3,7 +3,7 @@
 use base::token::Route;
 use std::borrow::Cow;
 
-/// Prefix and route, as the contract lists them.
+/// The prefixes that are forwarded, each with its route.
 pub const PREFIXES: [(&str, Route); 3] = [("build", Route::Build), ("kv", Route::Kv), ("core", Route::Core)];
 
 /// What a path belongs to.

@@ -1,4 +1,4 @@
-//! The error of a worker's HTTP interface: `{error, code, success: false}` with its status.
+//! The error of a service's HTTP interface: `{error, code, success: false}` with its status.
 //!
 //! Domain errors are typed in their own modules and become an [`ApiError`] in one `match` there. The cause of an internal
 //! error is logged here, once, and never sent. The gateway has its own error record, by the contract.

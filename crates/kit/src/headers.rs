@@ -1,4 +1,4 @@
-//! What workers read from a request's headers: credentials, and the page that sends it.
+//! What services read from a request's headers: credentials, and the page that sends it.
 
 use http::header::{self, HeaderMap};
 use http::{HeaderName, Uri};

@@ -102,7 +102,7 @@ impl ErrorExample for ErrorBody {
     }
 }
 
-/// Adds what holds for every operation of a worker.
+/// Adds what holds for every operation of a service with the usual errors.
 pub fn complete(openapi: OpenApi, description: &Description) -> Value {
     complete_with::<ErrorBody>(openapi, description)
 }

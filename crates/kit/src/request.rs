@@ -1,4 +1,4 @@
-//! What workers read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
+//! What services read from a request: a JSON body, the query, a part of the path. Faults come in their error shape.
 
 mod fault;
 mod parameter;

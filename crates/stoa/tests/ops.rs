@@ -1,4 +1,4 @@
-//! The operations listener: health and figures, and nothing of them at the front door.
+//! The operations listener: health and metrics, and nothing of them at the front door.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use e2e::{Stoa, Upstream};

@@ -78,7 +78,7 @@ async fn becomes(stoa: &Stoa, id: &str, status: &str) -> Value {
     }
 }
 
-/// Status and code of an error in the workers' shape.
+/// Status and code of an error in the services' shape.
 fn fault(answer: &Reply) -> (u16, String) {
     let body = answer.json();
     assert_eq!(body["success"], false, "{answer:?}");

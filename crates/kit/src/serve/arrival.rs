@@ -1,4 +1,4 @@
-//! Which client a request comes from if a proxy forwards it: what a worker trusts.
+//! Which client a request comes from if a proxy forwards it: what a service trusts.
 //!
 //! The gateway signs what it says about the client in a header, wherever it runs. Other proxies are trusted only if
 //! `TRUSTED_PROXIES` names them, also on this machine. Headers from others are removed, so that the `X-Forwarded-*` headers
@@ -18,7 +18,7 @@ pub const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for
 pub const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// A signed header is sent during the first half of its validity, so that a worker has the other half to read it.
+/// A signed header is sent during the first half of its validity, so that a service has the other half to read it.
 const USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
 
 /// Returns the client's own request as the headers describe it. They must have passed a [`Door`] or come from a trusted
@@ -38,7 +38,7 @@ pub fn sign_forwarded(forwarded: &Forwarded, tokens: &Tokens) -> Option<HeaderVa
 pub struct SignedForwarded(Mutex<Option<(Forwarded, HeaderValue, i64)>>);
 
 impl SignedForwarded {
-    /// Returns `forwarded`, signed for a worker.
+    /// Returns `forwarded`, signed for a service.
     pub fn get(&self, forwarded: Forwarded, tokens: &Tokens, now: i64) -> Option<HeaderValue> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((signed, header, made)) = &*last
@@ -53,14 +53,14 @@ impl SignedForwarded {
     }
 }
 
-/// The check of forwarding headers at a worker: which proxies it trusts. None by default.
+/// The check of forwarding headers at a service: which proxies it trusts. None by default.
 #[derive(Clone, Default)]
 pub struct Door {
     proxies: TrustedProxies,
     tokens: Option<Arc<Tokens>>,
 }
 
-/// How a request has arrived. It is an extension of every request that a worker handles.
+/// How a request has arrived. It is an extension of every request that a service handles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The nearest address that is not a trusted proxy.

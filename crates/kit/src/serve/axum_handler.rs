@@ -1,4 +1,4 @@
-//! An axum router as a [`Handler`], as the workers use it. Errors have the workers' format.
+//! An axum router as a [`Handler`], as the services use it. Errors have the services' format.
 
 use super::{Door, Handler, Refusal, RequestBody, RequestContext, vary_by_origin};
 use crate::error::ApiError;
@@ -28,7 +28,7 @@ pub async fn keep_private(mut response: Response<Body>) -> Response<Body> {
 }
 
 impl AxumHandler {
-    /// Makes a handler of a router. It answers unknown paths and wrong methods in the workers' error format, and gives
+    /// Makes a handler of a router. It answers unknown paths and wrong methods in the services' error format, and gives
     /// every request its [`super::Arrival`] as an extension.
     pub fn new(router: Router, door: Door) -> Self {
         let router = router

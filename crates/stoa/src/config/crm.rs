@@ -2,7 +2,6 @@
 
 use super::at_least_a_second;
 use super::layers::Layers;
-use super::parse::one_of;
 use base::duration;
 use leads::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 
@@ -24,22 +23,34 @@ pub fn crm(layers: &mut Layers) -> Option<CrmSettings> {
         return None;
     }
     let kind = kind.unwrap_or(CrmKind::Webhook);
-    if kind == CrmKind::Webhook && layers.text("crm_url").is_empty() {
-        layers.fault("crm_url", "is missing: a webhook needs its address");
+    match kind {
+        CrmKind::Webhook if layers.text("crm_url").is_empty() => {
+            layers.fault("crm_url", "is missing: a webhook needs its address");
+        }
+        CrmKind::Hubspot if layers.text("crm_token").is_empty() => {
+            layers.fault("crm_token", "is missing: HubSpot needs the token of a private app");
+        }
+        CrmKind::Webhook | CrmKind::Hubspot => {}
     }
-    if kind == CrmKind::Hubspot && token.is_none() && layers.text("crm_token").is_empty() {
-        layers.fault("crm_token", "is missing: HubSpot needs the token of a private app");
-    }
-    let url = url.or_else(|| HUBSPOT.parse().ok())?;
+    let url = url.or_else(|| usual_url(kind))?;
     Some(CrmSettings { kind, url, token, signing_secret, timeout, retry_first, retry_longest })
 }
 
 fn kind(text: &str) -> Result<Option<CrmKind>, String> {
-    if text.is_empty() {
-        return Ok(None);
+    match text {
+        "" => Ok(None),
+        "webhook" => Ok(Some(CrmKind::Webhook)),
+        "hubspot" => Ok(Some(CrmKind::Hubspot)),
+        _ => Err(format!("`{text}` is not known: one of webhook, hubspot")),
     }
-    let word = one_of(text, &["webhook", "hubspot"])?;
-    Ok(Some(if word == "hubspot" { CrmKind::Hubspot } else { CrmKind::Webhook }))
+}
+
+/// Returns the address of a CRM that is the same for all its customers.
+fn usual_url(kind: CrmKind) -> Option<CrmUrl> {
+    match kind {
+        CrmKind::Webhook => None,
+        CrmKind::Hubspot => HUBSPOT.parse().ok(),
+    }
 }
 
 fn url(text: &str) -> Result<Option<CrmUrl>, String> {

@@ -197,7 +197,7 @@ fn urls(targets: &[TargetUrl]) -> Vec<String> {
     targets.iter().map(TargetUrl::to_string).collect()
 }
 
-/// Decides which proxies a worker believes about the client of a request.
+/// Decides which proxies a service trusts about the client of a request.
 fn door(process: &Process) -> Door {
     Door::new(process.config.trusted_proxies.clone(), process.tokens.clone())
 }
