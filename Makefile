@@ -2,26 +2,46 @@
 # make lint                   format, clippy and the project's own rules
 # make test-unit              tests without network and servers
 # make test-e2e S=gateway     one end-to-end suite; T=name runs the tests whose names contain it
+# make test-page T=chat       the page in Chromium, all of it or the files whose names contain T
 # make test                   install what the tests need, and run lints and all tests
 # make bench                  the benchmarks against other programs
 
-.PHONY: run lint test test-unit test-e2e bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run page page-types lint test test-unit test-e2e test-page bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Integration tests that need no server, no model and no network.
 PURE_TESTS = extractor files memory golden graph mentions readers exact search storing
 
-# Without a network or pip it starts all the same, and says what is missing.
-run:
+# Without Node, a network or pip it starts all the same, and says what is missing.
+run: page
 	cargo build --release
 	cargo run --quiet --release -- models pull || echo "starting without the models"
 	cargo run --quiet --release -- serve
 
-lint:
+# The program embeds what is in web/dist. Without Node, /kv/ says how to get the page.
+page:
+	@command -v npm >/dev/null || echo "starting without the page: it needs Node"
+	@! command -v npm >/dev/null || $(MAKE) --no-print-directory web/dist/index.html
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --silent
+	touch $@
+
+web/dist/index.html: web/node_modules/.package-lock.json web/index.html web/vite.config.ts $(shell find web/src web/public web/scripts -type f -not -path '*/api/types/*')
+	cd web && npm run --silent build
+
+# The page's types come from the program's OpenAPI documents.
+page-types: web/node_modules/.package-lock.json
+	cargo build --workspace --bin stoa
+	cd web && npm run --silent types
+
+lint: page-types
 	cargo fmt --all --check
+	cd web && npm run --silent lint && npm run --silent check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo test --quiet --workspace --test tidy
 
-test-unit:
+test-unit: web/node_modules/.package-lock.json
+	cd web && npm test --silent
 	cargo test --quiet --workspace --lib --bins $(PURE_TESTS:%=--test %)
 
 # Always with the features of the whole workspace: other commands would build the dependencies again.
@@ -33,9 +53,16 @@ test-e2e:
 	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
 	cargo test --workspace --test $(S) $(T)
 
+test-page: web/dist/index.html
+	scripts/fetch-browser
+	cargo build --workspace --bin stoa
+	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
+	cd web && npm run --silent test-page -- $(T)
+
 test:
 	scripts/fetch-postgres
 	scripts/fetch-clients
+	scripts/fetch-browser
 	scripts/test
 
 bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm

@@ -6,7 +6,8 @@ import openapiTS, { astToString } from 'openapi-typescript';
 
 const SERVICES = ['gateway', 'knowledge', 'supervisor', 'portal', 'leads'];
 const target = process.env.CARGO_TARGET_DIR ?? join('..', 'target');
-const program = process.env.STOA_BIN ?? [join(target, 'debug/stoa'), join(target, 'release/stoa')].find(existsSync);
+const program =
+  process.env.STOA_BIN ?? [join(target, 'debug/stoa'), join(target, 'release/stoa')].find(existsSync);
 if (!program) {
   console.error('the types are made from the program: run `cargo build --workspace --bin stoa` first');
   process.exit(1);

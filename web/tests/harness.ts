@@ -8,7 +8,13 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { expect } from 'vitest';
 
 export const ADMIN = { username: 'admin', password: 'a password for tests' };
@@ -22,10 +28,15 @@ export type Program = {
 
 /** Starts `stoa serve` on free ports with an empty data folder. */
 export async function startProgram(settings: Record<string, string> = {}): Promise<Program> {
-  const binary = resolve(process.env.STOA_BIN ?? join(process.env.CARGO_TARGET_DIR ?? '../target', 'debug/stoa'));
+  const binary = resolve(
+    process.env.STOA_BIN ?? join(process.env.CARGO_TARGET_DIR ?? '../target', 'debug/stoa'),
+  );
   const data = mkdtempSync(join(tmpdir(), 'stoa-page-'));
   const listen = Object.fromEntries(
-    ['GATEWAY', 'KNOWLEDGE', 'SUPERVISOR', 'PORTAL', 'LEADS', 'OPS'].map((name) => [`${name}_LISTEN`, '127.0.0.1:0']),
+    ['GATEWAY', 'KNOWLEDGE', 'SUPERVISOR', 'PORTAL', 'LEADS', 'OPS'].map((name) => [
+      `${name}_LISTEN`,
+      '127.0.0.1:0',
+    ]),
   );
   const env = { ...process.env, ...listen, STOA_DATA_DIR: data, ADMIN_PASSWORD: ADMIN.password, ...settings };
   const child = spawn(binary, ['serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -55,7 +66,8 @@ async function address(file: string, child: ChildProcess, output: () => string):
 }
 
 export async function startBrowser(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
+  const executablePath =
+    process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
   const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
   return chromium.launch({ executablePath, args });
 }
@@ -73,7 +85,10 @@ export async function visit(
   const page = await context.newPage();
   const faults: string[] = [];
   const note = (fault: string) => !allow?.test(fault) && faults.push(fault);
-  page.on('console', (message) => message.type() === 'error' && note(`console: ${message.text()} ${message.location().url}`));
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && note(`console: ${message.text()} ${message.location().url}`),
+  );
   page.on('pageerror', (error) => note(`page: ${error.message}`));
   const origin = new URL(address).origin;
   page.on('request', (request) => {
@@ -92,7 +107,9 @@ export async function visit(
 
 /** Signs a user in without the form. */
 export async function session(context: BrowserContext, address: string, user = ADMIN): Promise<void> {
-  const password = createHash('sha256').update(user.username + user.password).digest('hex');
+  const password = createHash('sha256')
+    .update(user.username + user.password)
+    .digest('hex');
   const login = new URL('../core/api/auth/login', address).href;
   const response = await context.request.post(login, { data: { username: user.username, password } });
   expect(response.status()).toBe(200);
@@ -107,14 +124,25 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   );
   return found.violations
     .filter(({ impact }: { impact: string }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }: { id: string; nodes: { html: string }[] }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`);
+    .map(
+      ({ id, nodes }: { id: string; nodes: { html: string }[] }) => `${id}: ${nodes[0]?.html.slice(0, 160)}`,
+    );
 }
 
 /** Checks a screen in both themes and both widths: nothing serious for axe-core, no sideways scroll. */
-export async function checkLooks(browser: Browser, address: string, hash: string, ready: (page: Page) => Promise<unknown>): Promise<void> {
+export async function checkLooks(
+  browser: Browser,
+  address: string,
+  hash: string,
+  ready: (page: Page) => Promise<unknown>,
+): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1440, 390]) {
-      const { page, close } = await visit(browser, address, { hash, colorScheme, viewport: { width, height: 844 } });
+      const { page, close } = await visit(browser, address, {
+        hash,
+        colorScheme,
+        viewport: { width, height: 844 },
+      });
       await ready(page);
       expect(await accessibilityFaults(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -23,12 +23,15 @@ class Shortcuts {
   handle(event: KeyboardEvent): void {
     if (event.defaultPrevented || event.isComposing) return;
     const key = pressed(event);
-    const typing = event.target instanceof HTMLElement && event.target.matches('input, textarea, select, [contenteditable]');
+    const typing =
+      event.target instanceof HTMLElement &&
+      event.target.matches('input, textarea, select, [contenteditable]');
     if (typing && !key.startsWith('mod+')) return;
     if (document.querySelector('dialog[open]') && !key.startsWith('mod+')) return;
     const sequence = performance.now() - this.#at < 1200 ? `${this.#previous} ${key}` : key;
     [this.#previous, this.#at] = [key, performance.now()];
-    const found = this.list.find(({ keys }) => keys === sequence) ?? this.list.find(({ keys }) => keys === key);
+    const found =
+      this.list.find(({ keys }) => keys === sequence) ?? this.list.find(({ keys }) => keys === key);
     if (!found) return;
     event.preventDefault();
     this.#previous = '';

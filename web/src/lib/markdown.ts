@@ -1,5 +1,5 @@
 import DOMPurify from 'dompurify';
-import { Marked, type TokenizerAndRendererExtension, type Tokens } from 'marked';
+import { Marked, type Renderer, type TokenizerAndRendererExtension, type Tokens } from 'marked';
 
 /*
  * Markdown of models and documents as safe HTML. HTML in it is shown as text, images are not loaded, links open in a
@@ -18,7 +18,16 @@ const cite: TokenizerAndRendererExtension = {
     `<button type="button" class="cite" data-cite="${number}" aria-label="Source ${number}">${number}</button>`,
 };
 
-const plain = { html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text), image: ({ text }: Tokens.Image) => escape(text) };
+const LINK = /^(?:https?:|mailto:)/i;
+
+const plain = {
+  html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text),
+  image: ({ text }: Tokens.Image) => escape(text),
+  link(this: Renderer, { href, tokens }: Tokens.Link) {
+    const text = this.parser.parseInline(tokens);
+    return LINK.test(href) ? `<a href="${escape(href)}">${text}</a>` : text;
+  },
+};
 const reader = new Marked({ gfm: true, breaks: false, renderer: plain });
 const citing = new Marked({ gfm: true, breaks: false, renderer: plain, extensions: [cite] });
 
@@ -31,9 +40,22 @@ purifier.addHook('afterSanitizeAttributes', (node) => {
 });
 const ALLOWED = {
   ALLOWED_TAGS:
-    'a b blockquote br button code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul'.split(' '),
-  ALLOWED_ATTR: ['href', 'title', 'class', 'type', 'data-cite', 'aria-label', 'start', 'align', 'target', 'rel'],
-  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+    'a b blockquote br button code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul'.split(
+      ' ',
+    ),
+  ALLOWED_ATTR: [
+    'href',
+    'title',
+    'class',
+    'type',
+    'data-cite',
+    'aria-label',
+    'start',
+    'align',
+    'target',
+    'rel',
+  ],
+  ALLOWED_URI_REGEXP: LINK,
   ALLOW_DATA_ATTR: false,
 };
 
@@ -43,15 +65,17 @@ const rendered = new Map<string, string>();
 export function blocks(text: string, { citations = false } = {}): string[] {
   const markdown = citations ? citing : reader;
   const tokens = markdown.lexer(text);
-  return tokens.filter(({ type }) => type !== 'space').map((token) => {
-    const key = `${citations ? 'c' : 'p'}${token.raw}`;
-    const known = rendered.get(key);
-    if (known !== undefined) return known;
-    const html = purifier.sanitize(markdown.parser([token]), ALLOWED);
-    if (rendered.size > 2000) rendered.clear();
-    rendered.set(key, html);
-    return html;
-  });
+  return tokens
+    .filter(({ type }) => type !== 'space')
+    .map((token) => {
+      const key = `${citations ? 'c' : 'p'}${token.raw}`;
+      const known = rendered.get(key);
+      if (known !== undefined) return known;
+      const html = purifier.sanitize(markdown.parser([token]), ALLOWED);
+      if (rendered.size > 2000) rendered.clear();
+      rendered.set(key, html);
+      return html;
+    });
 }
 
 function escape(text: string): string {

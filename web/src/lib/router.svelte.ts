@@ -39,7 +39,8 @@ class Router {
   }
 
   #read(): void {
-    if (!history.state?.entry) history.replaceState({ entry: crypto.getRandomValues(new Uint32Array(2)).join('') }, '');
+    if (!history.state?.entry)
+      history.replaceState({ entry: crypto.getRandomValues(new Uint32Array(2)).join('') }, '');
     const [path = '/', query = ''] = location.hash.replace(/^#/, '').split(/\?(.*)/s);
     this.entry = history.state.entry;
     this.path = path || '/';

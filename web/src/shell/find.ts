@@ -16,7 +16,9 @@ export async function find(text: string, signal: AbortSignal): Promise<Found[]> 
 }
 
 async function documents(title: string, signal: AbortSignal): Promise<Found[]> {
-  const answer = await ok(knowledge.GET('/api/documents', { params: { query: { title, limit: 6 } }, signal }));
+  const answer = await ok(
+    knowledge.GET('/api/documents', { params: { query: { title, limit: 6 } }, signal }),
+  );
   return answer.documents.map((document) => ({
     group: words.palette.groups.documents,
     key: document.id,
@@ -39,7 +41,9 @@ async function projects(text: string, signal: AbortSignal): Promise<Found[]> {
 }
 
 async function conversations(q: string, signal: AbortSignal): Promise<Found[]> {
-  const answer = await ok(knowledge.GET('/api/conversations', { params: { query: { q, limit: 5 } }, signal }));
+  const answer = await ok(
+    knowledge.GET('/api/conversations', { params: { query: { q, limit: 5 } }, signal }),
+  );
   return answer.conversations.map(({ id, title }) => ({
     group: words.palette.groups.conversations,
     key: id,

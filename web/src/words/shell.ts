@@ -23,13 +23,20 @@ export const words = {
     title: 'The server does not answer',
     text: 'The page tries again by itself.',
   },
-  newVersion: 'A part of this page is missing on the server, probably after an upgrade. What you typed is kept.',
+  newVersion:
+    'A part of this page is missing on the server, probably after an upgrade. What you typed is kept.',
   reload: 'Reload the page',
   notFound: { title: 'There is no such screen', action: 'Go to Home' },
   palette: {
     label: 'Find a screen, document, project or entry',
     placeholder: 'Screen, document, project, conversation, entry…',
     nothing: 'Nothing found',
-    groups: { screens: 'Screens', documents: 'Documents', projects: 'Projects', entries: 'Portal', conversations: 'Conversations' },
+    groups: {
+      screens: 'Screens',
+      documents: 'Documents',
+      projects: 'Projects',
+      entries: 'Portal',
+      conversations: 'Conversations',
+    },
   },
 };

@@ -9,5 +9,6 @@ export const words = {
   action: 'Sign in',
   sso: 'Sign in with single sign-on',
   ssoFailed: 'The single sign-on worked, but it could not be used here:',
-  firstStart: 'The first administrator’s name and password were printed when the server started for the first time.',
+  firstStart:
+    'The first administrator’s name and password were printed when the server started for the first time.',
 };

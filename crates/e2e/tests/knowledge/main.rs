@@ -11,6 +11,7 @@ mod duplicates;
 mod events;
 mod fairness;
 mod formats;
+mod gateway_tokens;
 mod graph;
 mod hanging_store;
 mod ingest;

@@ -13,11 +13,26 @@ import createClient from 'openapi-fetch';
  *
  *   const { documents } = await ok(knowledge.GET('/api/documents', { params: { query: { limit: 100 } } }));
  */
-export const login = createClient<GatewayPaths>({ baseUrl: base('gateway'), fetch: (request) => send('gateway', request) });
-export const knowledge = createClient<KnowledgePaths>({ baseUrl: base('core'), fetch: (request) => send('core', request) });
-export const supervisor = createClient<SupervisorPaths>({ baseUrl: base('build'), fetch: (request) => send('build', request) });
-export const portal = createClient<PortalPaths>({ baseUrl: base('kv'), fetch: (request) => send('kv', request) });
-export const leads = createClient<LeadsPaths>({ baseUrl: base('kv'), fetch: (request) => send('kv', request) });
+export const login = createClient<GatewayPaths>({
+  baseUrl: base('gateway'),
+  fetch: (request) => send('gateway', request),
+});
+export const knowledge = createClient<KnowledgePaths>({
+  baseUrl: base('core'),
+  fetch: (request) => send('core', request),
+});
+export const supervisor = createClient<SupervisorPaths>({
+  baseUrl: base('build'),
+  fetch: (request) => send('build', request),
+});
+export const portal = createClient<PortalPaths>({
+  baseUrl: base('kv'),
+  fetch: (request) => send('kv', request),
+});
+export const leads = createClient<LeadsPaths>({
+  baseUrl: base('kv'),
+  fetch: (request) => send('kv', request),
+});
 
 function base(service: Service): string {
   return address(service, '').replace(/\/$/, '');
@@ -66,7 +81,10 @@ async function send(service: Service, request: Request): Promise<Response> {
   const again = request.clone();
   const response = await fetch(withToken(request, await session.token()));
   if (response.status !== 401 && response.status !== 403) return response;
-  const body = await response.clone().json().catch(() => null);
+  const body = await response
+    .clone()
+    .json()
+    .catch(() => null);
   if (response.status === 403 && body?.code !== 'INVALID_TOKEN') return response;
   return fetch(withToken(again, await session.token({ renew: true })));
 }

@@ -9,7 +9,8 @@ export type StreamEvent = { event: string; id: string | null; data: unknown };
 export async function* eventsOf(response: Response): AsyncGenerator<StreamEvent> {
   const ready: StreamEvent[] = [];
   const parser = createParser({
-    onEvent: ({ event, id, data }) => ready.push({ event: event ?? 'message', id: id ?? null, data: JSON.parse(data) }),
+    onEvent: ({ event, id, data }) =>
+      ready.push({ event: event ?? 'message', id: id ?? null, data: JSON.parse(data) }),
   });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   try {
@@ -81,7 +82,10 @@ export function follow(following: Following): () => void {
         const headers = { Accept: 'text/event-stream' };
         const response = first
           ? await request(following.service, first.path, { ...first.init, signal: connection.signal })
-          : await request(following.service, following.path(lastEventId), { headers, signal: connection.signal });
+          : await request(following.service, following.path(lastEventId), {
+              headers,
+              signal: connection.signal,
+            });
         if (response.status === 204) return finish(null);
         if (!response.ok) throw await failureOf(response);
         first = null;
