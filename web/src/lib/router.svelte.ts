@@ -65,12 +65,16 @@ export function href(
 }
 
 const positions = new Map<string, number>();
+const attached = new WeakMap<HTMLElement, string>();
 
 /** Keeps the scroll position of an element for each entry of the history: `<main {@attach keepScroll('main')}>`. */
 export function keepScroll(name: string) {
   return (element: HTMLElement) => {
     const key = `${router.entry} ${name}`;
-    const wanted = positions.get(key) ?? 0;
+    // A new entry that leaves the element in the page, such as an opened pane beside it, leaves its position, too.
+    const stays = attached.get(element) === name;
+    attached.set(element, name);
+    const wanted = positions.get(key) ?? (stays ? element.scrollTop : 0);
     let restoring = wanted > 0;
     element.scrollTop = wanted;
     // The content may arrive later than the element: try again as it grows, until it is there or the user scrolls.
