@@ -1,3 +1,5 @@
+import { session } from './session.svelte';
+
 /** Texts that were typed and not sent. They survive a reload, an expired session and an upgrade. */
 export const drafts = {
   get(key: string): string {
@@ -5,8 +7,8 @@ export const drafts = {
   },
   set(key: string, text: string): void {
     try {
-      if (text) localStorage.setItem(`stoa.draft.${key}`, text);
-      else localStorage.removeItem(`stoa.draft.${key}`);
+      if (text) localStorage.setItem(name(key), text);
+      else localStorage.removeItem(name(key));
     } catch {
       // A full or forbidden storage only costs the draft.
     }
@@ -15,8 +17,13 @@ export const drafts = {
 
 function read(key: string): string | null {
   try {
-    return localStorage.getItem(`stoa.draft.${key}`);
+    return localStorage.getItem(name(key));
   } catch {
     return null;
   }
+}
+
+/** The next user of the browser must not find the drafts of the one before. */
+function name(key: string): string {
+  return `stoa.draft.${session.user?.id ?? ''}.${key}`;
 }

@@ -14,21 +14,18 @@ class Session {
 
   #token: { value: string; renewAt: number } | null = null;
   #renewal: Promise<string | null> | null = null;
+  #waiting: ((back: boolean) => void)[] = [];
 
   get admin(): boolean {
     return this.user?.isAdmin ?? false;
   }
 
-  /** Finds out whether the browser already has a session. */
+  /** Finds out whether the browser already has a session, or has one again because of another tab. */
   async start(): Promise<void> {
-    try {
-      const response = await fetch(address('core', '/api/auth/session'));
-      const user = response.ok ? (await response.json()).user : null;
-      if (user) this.#enter(user);
-      else this.state = response.ok ? 'out' : 'unreachable';
-    } catch {
-      this.state = 'unreachable';
-    }
+    const response = await fetch(address('core', '/api/auth/session')).catch(() => null);
+    const user = response?.ok ? (await response.json()).user : null;
+    if (user) this.#enter(user);
+    else if (this.state !== 'ended') this.state = response?.ok ? 'out' : 'unreachable';
   }
 
   /** Signs a user in by name and password. Throws a `Failure`. */
@@ -48,6 +45,7 @@ class Session {
     this.#token = null;
     this.user = null;
     this.state = 'out';
+    this.#settle(false);
   }
 
   /** Notes that the knowledge service no longer knows the session. */
@@ -56,8 +54,18 @@ class Session {
     if (this.state === 'in') this.state = 'ended';
   }
 
+  /** Waits while an ended session is being opened again. Returns whether the same user is back. */
+  returned(signal?: AbortSignal): Promise<boolean> {
+    if (this.state !== 'ended') return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      signal?.addEventListener('abort', () => resolve(false), { once: true });
+    });
+  }
+
   /** Returns the gateway token, a new one if it is about to expire. */
   async token({ renew = false } = {}): Promise<string | null> {
+    if (this.state === 'ended') return null;
     if (!renew && this.#token && Date.now() < this.#token.renewAt) return this.#token.value;
     // Requests that need a token at the same time share one renewal.
     this.#renewal ??= this.#renew().finally(() => (this.#renewal = null));
@@ -86,9 +94,15 @@ class Session {
   }
 
   #enter(user: User): void {
+    const same = this.user?.id === user.id;
     this.#token = null;
     this.user = user;
     this.state = 'in';
+    this.#settle(same);
+  }
+
+  #settle(back: boolean): void {
+    for (const resolve of this.#waiting.splice(0)) resolve(back);
   }
 }
 

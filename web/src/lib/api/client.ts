@@ -40,6 +40,13 @@ function base(service: Service): string {
 
 /** Returns the body of a successful answer, and throws a `Failure` otherwise. */
 export async function ok<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  return (await whole(call)).data;
+}
+
+/** As `ok`, with the answer's headers: `ETag`, and `Link`, which `nextPage` reads. */
+export async function whole<T>(
+  call: Promise<{ data?: T; error?: unknown; response: Response }>,
+): Promise<{ data: T; headers: Headers }> {
   let answer;
   try {
     answer = await call;
@@ -47,7 +54,13 @@ export async function ok<T>(call: Promise<{ data?: T; error?: unknown; response:
     throw failure(thrown);
   }
   if (!answer.response.ok) throw failureFrom(answer.response, (answer.error as object | undefined) ?? '');
-  return answer.data as T;
+  return { data: answer.data as T, headers: answer.response.headers };
+}
+
+/** Returns the parameter `after` of the next page that a list's `Link` header names, or null at the end. */
+export function nextPage(headers: Headers): string | null {
+  const next = /<\?([^>]*)>;\s*rel="next"/.exec(headers.get('Link') ?? '');
+  return next ? new URLSearchParams(next[1]).get('after') : null;
 }
 
 /** Sends a request that no typed client covers: streams, uploads, downloads. Throws a `Failure` if there is no answer. */
@@ -69,17 +82,21 @@ export async function fetchOk(service: Service, path: string, init: RequestInit 
 
 /**
  * Sends a request as the caller. The knowledge service knows the caller by the session's cookie; the others want a
- * gateway token, which is renewed once if it has expired.
+ * gateway token, which is renewed once if it has expired. If the session has ended, a request that was not carried out
+ * waits until the user has signed in again; what would change something at the knowledge service fails instead.
  */
 async function send(service: Service, request: Request): Promise<Response> {
   if (service === 'gateway') return fetch(request);
   if (service === 'core') {
     const response = await fetch(request);
-    if (response.status === 401) session.end();
-    return response;
+    if (response.status !== 401) return response;
+    session.end();
+    return request.method === 'GET' && (await session.returned(request.signal)) ? fetch(request) : response;
   }
+  let token = await session.token();
+  if (!token && (await session.returned(request.signal))) token = await session.token();
   const again = request.clone();
-  const response = await fetch(withToken(request, await session.token()));
+  const response = await fetch(withToken(request, token));
   if (response.status !== 401 && response.status !== 403) return response;
   const body = await response
     .clone()
