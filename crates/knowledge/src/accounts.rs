@@ -7,7 +7,7 @@ mod administrators;
 mod gateway_token;
 
 pub use administrators::Administrator;
-pub use gateway_token::{GatewayToken, GatewayTokenSettings};
+pub use gateway_token::GatewayTokenSettings;
 
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
 use crate::records::User;
