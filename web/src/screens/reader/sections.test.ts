@@ -77,7 +77,9 @@ test('a block without a gap is cut between characters', () => {
   const text = '😀'.repeat(20_000);
   const cut = sections(document(text), null);
   expect(cut.length).toBeGreaterThan(2);
-  for (const [piece] of cut) expect(piece?.kind === 'text' && piece.text.isWellFormed()).toBe(true);
+  // Half a character could not be encoded.
+  for (const [piece] of cut)
+    expect(() => encodeURIComponent(piece?.kind === 'text' ? piece.text : '')).not.toThrow();
 });
 
 test('a passage over two pages is on both', () => {
