@@ -56,6 +56,8 @@ const ALLOWED = {
     'rel',
   ],
   ALLOWED_URI_REGEXP: LINK,
+  // Without this, the values of these attributes would have to be addresses as well.
+  ADD_URI_SAFE_ATTR: ['type', 'data-cite', 'start', 'align'],
   ALLOW_DATA_ATTR: false,
 };
 

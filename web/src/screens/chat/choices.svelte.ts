@@ -1,0 +1,37 @@
+import { knowledge, ok } from '$lib/api/client';
+import type { ProviderList } from '$lib/api/types/knowledge';
+import { Setting } from '$lib/setting.svelte';
+import type { Style } from './conversation.svelte';
+
+/** Which kind of answer and which model the user wants; remembered in this browser. */
+class Choices {
+  agent = new Setting('chat.agent', '');
+  provider = new Setting('chat.provider', '');
+  offered = $state.raw<ProviderList | null>(null);
+
+  /** Without the list, questions are asked as the server's defaults say. */
+  async load(): Promise<void> {
+    this.offered = await ok(knowledge.GET('/api/providers')).catch(() => this.offered);
+  }
+
+  get agentType() {
+    const types = this.offered?.agentTypes ?? [];
+    return types.find(({ name }) => name === this.agent.value) ?? types[0];
+  }
+
+  get model() {
+    const usable = this.offered?.providers.filter(({ configured }) => configured) ?? [];
+    return usable.find(({ name }) => name === this.provider.value) ?? usable.find(({ name }) => name === this.offered?.default);
+  }
+
+  get style(): Style {
+    const { agentType, model } = this;
+    const isDefault = !model?.model || model.name === this.offered?.default;
+    return {
+      ...(agentType ? { agentType: agentType.name } : {}),
+      ...(isDefault ? {} : { llmConfig: { provider: model.name, model: model.model! } }),
+    };
+  }
+}
+
+export const choices = new Choices();

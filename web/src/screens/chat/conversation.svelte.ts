@@ -1,0 +1,238 @@
+import { knowledge, ok } from '$lib/api/client';
+import { Failure, failure } from '$lib/api/failure';
+import { follow, type StreamEvent } from '$lib/api/stream';
+import type { ConversationEvent, ConversationMessage } from '$lib/api/types/knowledge';
+import { merged, ShownMessage } from './message.svelte';
+import { Writing } from './writing';
+
+/** How a question is to be answered. */
+export type Style = { agentType?: string; llmConfig?: { provider: string; model: string } };
+export type Replaced = { editOf?: string; retryOf?: string };
+
+type Happens = {
+  /** The first question has made the conversation on the server. */
+  oncreated: (id: string) => void;
+  /** A question was accepted, or an answer has ended: titles and times have changed. */
+  onchanged: () => void;
+  /** An answer has ended while the page followed it. */
+  onanswered: (answer: ShownMessage) => void;
+};
+
+/*
+ * One conversation on the screen. The answer belongs to the server: this follows it, and finds it again after a reload,
+ * a lost connection or a change to another screen.
+ */
+export class Conversation {
+  id: string | null;
+  title = $state('');
+  messages = $state.raw<ShownMessage[]>([]);
+  /** A question that the server has not accepted yet. */
+  asking = $state.raw<{ query: string; replaced: Replaced } | null>(null);
+  /** Why the last question was not accepted, or the conversation could not be read. */
+  problem = $state.raw<Failure | null>(null);
+  /** Why the answer cannot be followed at the moment. */
+  lost = $state.raw<Failure | null>(null);
+  loading = $state(false);
+  earlier = $state.raw<string | null>(null);
+  /** Rises whenever there is more to read at the end. */
+  revision = $state(0);
+
+  #happens: Happens;
+  #leave = () => {};
+  #following = false;
+  /** A question that may have arrived, although its request failed. */
+  #uncertain: string | null = null;
+
+  constructor(id: string | null, happens: Happens) {
+    this.id = id;
+    this.#happens = happens;
+  }
+
+  get answer(): ShownMessage | null {
+    const last = this.messages.at(-1);
+    return last?.role === 'assistant' ? last : null;
+  }
+
+  get writing(): boolean {
+    return this.answer?.status === 'running' || this.asking !== null;
+  }
+
+  /** Reads the messages, and follows the answer if one is being written. */
+  async load(): Promise<void> {
+    if (!this.id) return;
+    this.loading = this.messages.length === 0;
+    try {
+      const path = { id: this.id };
+      const content = await ok(knowledge.GET('/api/conversations/{id}', { params: { path } }));
+      this.title = content.conversation.title;
+      this.messages = merged(this.messages, content.messages);
+      this.earlier = content.earlier ?? null;
+      this.problem = null;
+      this.revision++;
+      if (this.answer?.status === 'running') this.#follow().catch((reason) => (this.problem = reason));
+    } catch (thrown) {
+      this.problem = failure(thrown);
+    } finally {
+      this.loading = false;
+    }
+  }
+
+  async loadEarlier(): Promise<void> {
+    if (!this.id || !this.earlier) return;
+    const params = { path: { id: this.id }, query: { before: Number(this.earlier) } };
+    const content = await ok(knowledge.GET('/api/conversations/{id}', { params }));
+    this.messages = [...content.messages.map((message) => new ShownMessage(message)), ...this.messages];
+    this.earlier = content.earlier ?? null;
+  }
+
+  /** Asks a question, or an old one again. Returns whether the server has accepted it. */
+  async ask(query: string, style: Style, replaced: Replaced = {}): Promise<boolean> {
+    if (this.writing) return false;
+    this.asking = { query, replaced };
+    this.problem = null;
+    this.revision++;
+    try {
+      if (await this.#arrivedBefore(query)) return true;
+      const id = this.id ?? (await this.#create());
+      await this.#post(id, { ...style, ...replaced, ...(query ? { query } : {}) });
+      return true;
+    } catch (thrown) {
+      this.problem = failure(thrown);
+      if (this.problem.offline) this.#uncertain = query;
+      // Another page of this user is asking here: show what it does.
+      if (this.problem.status === 409) void this.#refresh();
+      return false;
+    } finally {
+      this.asking = null;
+      this.revision++;
+    }
+  }
+
+  /** Ends the answer. What is there stays. */
+  async stop(): Promise<void> {
+    if (!this.id) return;
+    try {
+      await ok(knowledge.POST('/api/conversations/{id}/stop', { params: { path: { id: this.id } } }));
+    } catch (thrown) {
+      this.problem = failure(thrown);
+    }
+  }
+
+  /** Takes up what ended with the session: the user has signed in again. */
+  resume(): void {
+    const isLeft = this.answer?.status === 'running' && !this.#following;
+    if (this.problem?.status === 401 || isLeft) void this.load();
+  }
+
+  /** Follows no more. The answer goes on on the server. */
+  close(): void {
+    this.#leave();
+  }
+
+  async #create(): Promise<string> {
+    const { id } = await ok(knowledge.POST('/api/conversations', { body: {} }));
+    this.id = id;
+    this.#happens.oncreated(id);
+    return id;
+  }
+
+  /** Finds out whether a question that was sent before the connection broke is on the server. */
+  async #arrivedBefore(query: string): Promise<boolean> {
+    if (this.#uncertain !== query || !this.id) return false;
+    const last = this.messages.at(-1)?.id;
+    await this.load();
+    if (this.problem) throw this.problem;
+    this.#uncertain = null;
+    return this.messages.at(-1)?.id !== last && this.messages.at(-2)?.content === query;
+  }
+
+  async #refresh(): Promise<void> {
+    const reason = this.problem;
+    await this.load();
+    this.problem ??= reason;
+  }
+
+  #post(id: string, body: object): Promise<void> {
+    const headers = { Accept: 'text/event-stream', 'Content-Type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return this.#follow({ path: `/api/conversations/${encodeURIComponent(id)}/messages`, init });
+  }
+
+  /** Follows the answer. Resolves when the first event is there. */
+  #follow(first?: { path: string; init: RequestInit }): Promise<void> {
+    this.#leave();
+    this.lost = null;
+    const id = encodeURIComponent(this.id ?? '');
+    const writing = new Writing((text) => {
+      if (this.answer) this.answer.content = text;
+      this.revision++;
+    });
+    this.#following = true;
+    return new Promise((accepted, refused) => {
+      let ended = false;
+      const leave = follow({
+        service: 'core',
+        first,
+        path: (last) => `/api/conversations/${id}/events${last ? `?lastEventId=${encodeURIComponent(last)}` : ''}`,
+        onState: (reason) => (this.lost = reason),
+        onEvent: (event) => {
+          ended = this.#take(event as StreamEvent & ConversationEvent, writing);
+          accepted();
+          if (ended) return 'end';
+        },
+        onEnd: (reason) => {
+          this.#following = false;
+          this.lost = reason;
+          if (reason) refused(reason);
+          accepted();
+          // The end of the answer was missed: it is on the server.
+          if (!ended && !reason) void this.load();
+        },
+      });
+      this.#leave = () => {
+        this.#following = false;
+        writing.stop();
+        leave();
+      };
+    });
+  }
+
+  /** Takes an event of the answer. Returns whether it was the last one. */
+  #take(event: ConversationEvent, writing: Writing): boolean {
+    if (event.event === 'message') {
+      writing.restart();
+      this.#begin(event.data.user, event.data.assistant);
+    } else if (event.event === 'sources' && this.answer) {
+      this.answer.sources = event.data.sources;
+      this.answer.model = event.data.model;
+      this.revision++;
+    } else if (event.event === 'token') {
+      writing.add(event.data.text);
+    } else if (event.event === 'done' || event.event === 'error') {
+      writing.stop();
+      this.#finish(event.data.message);
+      return true;
+    }
+    return false;
+  }
+
+  #begin(user: ConversationMessage, assistant: ConversationMessage): void {
+    const replaced = this.asking?.replaced.editOf ?? this.asking?.replaced.retryOf;
+    const cut = replaced ? this.messages.findIndex(({ id }) => id === replaced) : -1;
+    const kept = cut >= 0 ? this.messages.slice(0, cut) : this.messages;
+    const before = kept.filter(({ id }) => id !== user.id && id !== assistant.id);
+    // While it is written, the text comes from the events.
+    const text = this.messages.find(({ id }) => id === assistant.id)?.content ?? '';
+    this.messages = [...before, ...merged(this.messages, [user, { ...assistant, content: text }])];
+    this.asking = null;
+    this.revision++;
+    this.#happens.onchanged();
+  }
+
+  #finish(message: ConversationMessage): void {
+    this.answer?.update(message);
+    this.revision++;
+    this.#happens.onchanged();
+    if (this.answer) this.#happens.onanswered(this.answer);
+  }
+}

@@ -1,0 +1,40 @@
+import type { ConversationMessage } from '$lib/api/types/knowledge';
+
+export type Source = ConversationMessage['sources'][number];
+
+/** A question or an answer on the screen. Only the fields of the answer that is being written change. */
+export class ShownMessage {
+  readonly id: string;
+  readonly role: ConversationMessage['role'];
+  readonly createdAt: number;
+  content = $state('');
+  status = $state<ConversationMessage['status']>('complete');
+  error = $state<string | null>(null);
+  sources = $state.raw<Source[]>([]);
+  model = $state<string | null>(null);
+
+  constructor(message: ConversationMessage) {
+    this.id = message.id;
+    this.role = message.role;
+    this.createdAt = message.createdAt;
+    this.update(message);
+  }
+
+  update(message: ConversationMessage): void {
+    this.content = message.content;
+    this.status = message.status;
+    this.error = message.error ?? null;
+    this.sources = message.sources;
+    this.model = message.model ?? null;
+  }
+}
+
+/** Returns the messages of an answer of the server, with those that are on the screen already in their place. */
+export function merged(shown: ShownMessage[], messages: ConversationMessage[]): ShownMessage[] {
+  const known = new Map(shown.map((message) => [message.id, message]));
+  return messages.map((message) => {
+    const before = known.get(message.id);
+    before?.update(message);
+    return before ?? new ShownMessage(message);
+  });
+}
