@@ -1,26 +1,41 @@
 import { ok, supervisor } from '$lib/api/client';
-import { session } from '$lib/session.svelte';
-import type { Approval } from '$lib/api/types/supervisor';
+import type { WaitingApproval } from '$lib/api/types/supervisor';
 
 /** What waits for a decision, over all projects. The badge in the sidebar and the projects' inbox show the same list. */
 class Inbox {
-  approvals = $state.raw<Approval[]>([]);
+  /** With the texts, so only read while the inbox is open. */
+  approvals = $state.raw<WaitingApproval[]>([]);
+  count = $state(0);
+  loaded = $state(false);
+  error = $state.raw<unknown>(null);
+  #readers = 0;
 
-  get count(): number {
-    return this.approvals.length;
+  /** Reads the number of approvals, and the approvals themselves if they are shown. */
+  async refresh(): Promise<void> {
+    const limit = this.#readers > 0 ? 100 : 0;
+    try {
+      const { approvals, total } = await ok(supervisor.GET('/api/approvals', { params: { query: { limit } } }));
+      this.count = total;
+      this.error = null;
+      if (limit === 0) return;
+      this.approvals = approvals;
+      this.loaded = true;
+    } catch (thrown) {
+      this.error = thrown;
+      throw thrown;
+    }
   }
 
-  async refresh(): Promise<void> {
-    const { approvals } = await ok(supervisor.GET('/api/approvals'));
-    this.approvals = approvals;
+  /** Keeps the approvals themselves up to date until the returned function is called. */
+  read(): () => void {
+    this.#readers++;
+    void this.refresh().catch(() => null);
+    return () => this.#readers--;
   }
 
   /** Asks every 20 s while the page is visible. Returns a function that ends it. */
   watch(): () => void {
-    const look = () =>
-      document.visibilityState === 'visible' &&
-      session.state === 'in' &&
-      void this.refresh().catch(() => null);
+    const look = () => document.visibilityState === 'visible' && void this.refresh().catch(() => null);
     look();
     const timer = setInterval(look, 20_000);
     document.addEventListener('visibilitychange', look);
