@@ -17,6 +17,8 @@ export default ts.config(
       'max-lines': ['error', { max: 250, skipBlankLines: false }],
       // Only `Markdown.svelte` may insert HTML, after it was sanitized.
       'svelte/no-at-html-tags': 'error',
+      // Most maps, sets and queries are made, read and dropped, or replaced as a whole.
+      'svelte/prefer-svelte-reactivity': 'off',
       // Addresses are made by `href()` of the router.
       'svelte/no-navigation-without-resolve': 'off',
     },

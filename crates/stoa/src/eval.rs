@@ -13,8 +13,8 @@ use base::token::Tokens;
 use base::{Clock, Random};
 use kit::serve::Drain;
 use knowledge::{
-    CookieSecure, Filters, GatewayTokenSettings, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser, Question, Shared,
-    Spool, Status, Upload, User,
+    CookieSecure, Filters, GatewayTokenSettings, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser,
+    Question, Shared, Spool, Status, Upload, User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -2,6 +2,7 @@
 
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const whole = new Intl.NumberFormat();
 
@@ -13,6 +14,11 @@ export function formatDate(time: Time): string {
 
 export function formatDateTime(time: Time): string {
   return time ? dateTime.format(new Date(time)) : '';
+}
+
+/** Returns the time of a day, with seconds. */
+export function formatTime(time: Time): string {
+  return time ? clock.format(new Date(time)) : '';
 }
 
 /** Returns how long ago something was: "5 minutes ago", "yesterday"; after a month, the date. */

@@ -14,7 +14,9 @@ class Inbox {
   async refresh(): Promise<void> {
     const limit = this.#readers > 0 ? 100 : 0;
     try {
-      const { approvals, total } = await ok(supervisor.GET('/api/approvals', { params: { query: { limit } } }));
+      const { approvals, total } = await ok(
+        supervisor.GET('/api/approvals', { params: { query: { limit } } }),
+      );
       this.count = total;
       this.error = null;
       if (limit === 0) return;

@@ -46,7 +46,7 @@ export const words = {
     stopped: 'You stopped this answer.',
     searching: 'Searching the documents',
     writing: 'Writing the answer',
-    lost: 'The connection is lost. The answer goes on on the server and appears here as soon as it is back.',
+    lost: 'The connection is lost. The server keeps writing; the text appears here once the connection is back.',
     graph: 'Sources in the graph',
     by: (model: string) => `Answered by ${model}`,
     ready: (text: string) => `Answer: ${text}`,

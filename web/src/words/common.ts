@@ -36,4 +36,11 @@ export const words = {
     action: 'Reload',
   },
   failed: (what: string) => `Not done: ${what}`,
+  diff: {
+    equal: 'Nothing has changed.',
+    added: 'Added: ',
+    removed: 'Removed: ',
+    sum: (added: number, removed: number) => `${added} ${added === 1 ? 'line' : 'lines'} added, ${removed} removed`,
+    folded: (n: number) => `Show ${n} unchanged ${n === 1 ? 'line' : 'lines'}`,
+  },
 };

@@ -17,7 +17,7 @@ async fn through_gateway(stoa: &Stoa, method: Method, path: &str, token: &Value)
 
 #[tokio::test]
 async fn a_session_of_an_administrator_opens_all_services_and_writes() {
-    let stoa = Stoa::start().serve();
+    let stoa = Stoa::start().only("gateway,knowledge,supervisor,portal").serve();
     let admin = KnowledgeClient::admin(&stoa).await;
     let granted = token(&admin).await;
     assert_eq!(granted["scopes"], json!(["admin"]));
@@ -34,7 +34,7 @@ async fn a_session_of_an_administrator_opens_all_services_and_writes() {
 
 #[tokio::test]
 async fn a_session_of_a_user_reads_everywhere_also_if_guests_are_off() {
-    let stoa = Stoa::start().set("GUESTS", "off").serve();
+    let stoa = Stoa::start().only("gateway,knowledge,supervisor,portal").set("GUESTS", "off").serve();
     let ada = KnowledgeClient::admin(&stoa).await.invite(&stoa, "ada").await;
     let granted = token(&ada).await;
     assert_eq!(granted["scopes"], json!(["guest", "user"]));

@@ -54,6 +54,11 @@ export class ScrollPosition {
     this.#jump();
   }
 
+  /** Stays here, although it is the end. */
+  stay(): void {
+    this.atEnd = false;
+  }
+
   /** Returns a function that scrolls back to what is at the top now, after messages were added above it. */
   anchor(): () => void {
     const here = this.#here();
