@@ -51,7 +51,7 @@ pub enum ConversationError {
     Running,
     #[error("you have {MOST_CONVERSATIONS} conversations, the most that are kept: delete some of them first")]
     TooMany,
-    #[error("this conversation has {MOST_MESSAGES} messages, the most that are kept: start a new one")]
+    #[error("this conversation is full, with at most {MOST_MESSAGES} messages: start a new one")]
     Full,
     #[error("no such user")]
     OwnerGone,

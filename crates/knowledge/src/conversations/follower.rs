@@ -149,7 +149,7 @@ impl Follower {
         let Some(live) = &mut self.live else { return };
         let (basis, text) = {
             let now = live.borrow_and_update();
-            (now.basis.clone(), self.unseen(&now.text))
+            (now.basis.clone(), unseen(&now.text, self.position))
         };
         self.add(basis, text);
     }
@@ -161,17 +161,11 @@ impl Follower {
             answer.provider.clone().zip(answer.model.clone()).map(|(provider, model)| {
                 Arc::new(Basis { sources: answer.sources.clone(), provider, model })
             });
-        self.add(basis, self.unseen(&answer.content));
+        self.add(basis, unseen(&answer.content, self.position));
         if answer.status != MessageStatus::Running {
             self.send(END, AnswerEvent::Ended(Box::new(answer)));
         }
         Ok(true)
-    }
-
-    /// Returns the text after what the client has seen.
-    fn unseen(&self, text: &str) -> String {
-        let seen = usize::try_from(self.position - SOURCES).unwrap_or(0).min(text.len());
-        text[text.floor_char_boundary(seen)..].to_owned()
     }
 
     fn add(&mut self, basis: Option<Arc<Basis>>, text: String) {
@@ -206,6 +200,12 @@ impl Follower {
             },
         }
     }
+}
+
+/// Returns the text after what a client has seen.
+fn unseen(text: &str, position: i64) -> String {
+    let seen = usize::try_from(position - SOURCES).unwrap_or(0).min(text.len());
+    text[text.floor_char_boundary(seen)..].to_owned()
 }
 
 #[cfg(test)]

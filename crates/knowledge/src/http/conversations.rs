@@ -35,12 +35,18 @@ const BATCH: usize = 20;
 const LONGEST_TITLE: usize = 200;
 const LONGEST_SEARCH: usize = 200;
 
+/// The number of conversations that a caller may ask for.
+pub type ConversationLimit = Whole<1, { MOST_LISTED as u64 }>;
+/// The number of messages that a caller may ask for.
+pub type MessageLimit = Whole<1, MOST_MESSAGES_READ>;
+pub type MessageNumber = Whole<1, { i64::MAX as u64 }>;
+
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ConversationsQuery {
     /// The most conversations that are listed; 50 if absent.
     #[param(inline)]
-    limit: Option<Whole<1, { MOST_LISTED as u64 }>>,
+    limit: Option<ConversationLimit>,
     /// The `next` of the page before.
     #[param(value_type = Option<String>)]
     after: Option<ConversationCursor>,
@@ -53,10 +59,10 @@ pub struct ConversationsQuery {
 pub struct MessagesQuery {
     /// The most messages that are returned, the newest ones; 200 if absent.
     #[param(inline)]
-    limit: Option<Whole<1, MOST_MESSAGES_READ>>,
+    limit: Option<MessageLimit>,
     /// The `earlier` of the page before.
     #[param(inline)]
-    before: Option<Whole<1, { i64::MAX as u64 }>>,
+    before: Option<MessageNumber>,
 }
 
 /// A conversation to make.
