@@ -1,7 +1,7 @@
-//! What services read from a request's headers: credentials, and the page that sends it.
+//! What services read from a request's headers: credentials, and the page that sends it; and how a response names a file.
 
 use http::header::{self, HeaderMap};
-use http::{HeaderName, Uri};
+use http::{HeaderName, HeaderValue, Uri};
 
 /// The caller's identity, signed by the gateway.
 pub const IDENTITY: HeaderName = HeaderName::from_static("x-gateway-identity");
@@ -76,6 +76,15 @@ pub fn is_forwarded_https(headers: &HeaderMap) -> bool {
     text(headers, "x-forwarded-proto") == Some("https")
 }
 
+/// Returns the `Content-Disposition` of a file that a browser saves under this name.
+pub fn attachment(filename: &str) -> Option<HeaderValue> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    let encode =
+        |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let encoded: String = filename.bytes().map(encode).collect();
+    format!("attachment; filename*=UTF-8''{encoded}").parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +127,10 @@ mod tests {
         assert_eq!((bearer(&found), cookie(&found, "session")), (Some("x"), Some("2=3")));
         let none = headers(&[("authorization", "Basic x"), ("cookie", "sessions=2")]);
         assert_eq!((bearer(&none), cookie(&none, "session")), (None, None));
+    }
+
+    #[test]
+    fn a_file_name_is_encoded() {
+        assert_eq!(attachment("a b\"/ü.md").unwrap(), "attachment; filename*=UTF-8''a%20b%22%2F%C3%BC.md");
     }
 }

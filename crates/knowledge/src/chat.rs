@@ -17,7 +17,7 @@ mod source;
 mod units;
 
 pub use agents::Agent;
-pub use citations::cited;
+pub use citations::{cited, uncited};
 pub use context::TooLong;
 pub use source::{NumberedSource, ShownSource, Source, SourceBody};
 
@@ -167,6 +167,11 @@ impl Chats {
 
     pub fn default_model(&self) -> &Model {
         &self.default
+    }
+
+    /// Fails if the question names a provider that does not exist.
+    pub fn check_model(&self, ask: &Ask) -> Result<(), UnknownProvider> {
+        self.model(ask.choice.as_ref()).map(drop)
     }
 
     pub async fn answer(&self, user_id: &str, mut ask: Ask) -> Result<Answer, ChatFailure> {

@@ -3,6 +3,7 @@
 mod auth;
 mod caller;
 mod chat;
+mod conversations;
 mod documents;
 mod error;
 mod events;
@@ -62,6 +63,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(search::search))
         .routes(routes!(graph::graph))
         .routes(routes!(chat::chat))
+        .routes(routes!(conversations::list, conversations::create))
+        .routes(routes!(conversations::get, conversations::rename, conversations::remove))
+        .routes(routes!(conversations::export))
+        .routes(routes!(conversations::messages::ask))
+        .routes(routes!(conversations::messages::follow))
+        .routes(routes!(conversations::messages::stop))
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::complete).map(|methods| methods.fallback(openai::wrong_method)))

@@ -1,11 +1,12 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` has the routes; each other module owns one thing: `accounts`, `ingest` (from a file to chunks), `removal`,
-//! `listing`, `indexes` (chunks in memory), `search`, `chat`. `records` is what is kept, SQL is in `tables`. Other services
-//! are reached over HTTP only.
+//! `listing`, `indexes` (chunks in memory), `search`, `chat`, `conversations`. `records` is what is kept, SQL is in
+//! `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
+mod conversations;
 mod http;
 mod indexes;
 mod ingest;
@@ -32,6 +33,7 @@ pub use search::{Filters, Question, SearchError};
 use base::token::Tokens;
 use base::{Clock, Random};
 use chat::Chats;
+use conversations::Conversations;
 use indexes::Indexes;
 use inference::Engine;
 use ingest::{Duplicates, Ingest};
@@ -82,7 +84,8 @@ pub(crate) struct Inner {
     pub accounts: Accounts,
     pub ingest: Ingest,
     pub search: Arc<Search>,
-    pub chats: Chats,
+    pub chats: Arc<Chats>,
+    pub conversations: Arc<Conversations>,
     pub indexes: Arc<Indexes>,
     pub db: Db,
     pub blobs: Blobs,
@@ -103,14 +106,20 @@ impl Knowledge {
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
         let indexes = Arc::new(Indexes::new(db.clone(), encoder, settings.index.clone()));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
+        let chats =
+            Chats::new(providers, &settings.chat_model, search.clone(), indexes.clone(), random.clone());
+        let chats = Arc::new(chats);
+        let conversations = Conversations::new(
+            db.clone(),
+            chats.clone(),
+            clock.clone(),
+            random.clone(),
+            settings.job_lease,
+            drain.token(),
+        );
         Ok(Self(Arc::new(Inner {
-            chats: Chats::new(
-                providers,
-                &settings.chat_model,
-                search.clone(),
-                indexes.clone(),
-                random.clone(),
-            ),
+            chats,
+            conversations: Arc::new(conversations),
             search,
             ingest: Ingest::new(
                 db.clone(),
@@ -134,14 +143,18 @@ impl Knowledge {
         })))
     }
 
-    /// Indexes documents, and evicts indexes that are not used, until the process is asked to stop.
+    /// Indexes documents, evicts indexes that are not used, and ends answers of dead processes, until the process is asked
+    /// to stop. Then waits for the answers that are being written.
     pub async fn work(self) {
         let shutdown = self.0.drain.token();
         let worker = ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease);
-        tokio::select! {
-            () = worker.run(shutdown) => {}
-            () = self.0.indexes.evict_idle() => {}
-        }
+        let documents = async {
+            tokio::select! {
+                () = worker.run(shutdown) => {}
+                () = self.0.indexes.evict_idle() => {}
+            }
+        };
+        tokio::join!(documents, self.0.conversations.work());
     }
 
     pub fn handler(&self, health: Health, door: Door) -> AxumHandler {

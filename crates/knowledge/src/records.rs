@@ -1,4 +1,11 @@
-//! What is kept of users and of their documents.
+//! What is kept of users, of their documents and of their conversations.
+
+mod conversations;
+
+pub use conversations::{
+    Basis, Conversation, ConversationCursor, Message, MessageRole, MessageStatus, conversation_topic,
+    stop_topic,
+};
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -7,7 +7,7 @@
 use crate::jobs::{DISCARD, DiscardPayload, PURGE, PurgePayload, retried_job};
 use crate::records::{Status, documents_topic};
 use crate::tables::documents::{self, DocumentToDelete};
-use crate::tables::{chunks, users};
+use crate::tables::{chunks, conversations, users};
 use store::jobs::{self, Job, JobError, NewJob};
 use store::{Db, StoreError, Tx};
 
@@ -112,6 +112,9 @@ pub async fn purge(db: &Db, job: &Job, user_id: &str) -> Result<(), JobError> {
 
 /// Returns true if nothing is left.
 async fn delete_batch(tx: &mut Tx, user_id: &str) -> Result<bool, StoreError> {
+    if conversations::delete_some(tx, user_id, BATCH).await? > 0 {
+        return Ok(false);
+    }
     let mut room = BATCH;
     for document in documents::some_to_delete(tx, user_id, BATCH).await? {
         if room <= 0 {

@@ -1,7 +1,9 @@
 //! The service's own tables, and every statement on them. Decisions are left to the callers.
 
 pub mod chunks;
+pub mod conversations;
 pub mod documents;
+pub mod messages;
 pub mod sessions;
 pub mod users;
 
@@ -14,4 +16,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(2, "removed users", include_str!("../migrations/0002_removed_users.sql")),
     Migration::portable(3, "record generation", include_str!("../migrations/0003_record_generation.sql")),
     Migration::portable(4, "document pages", include_str!("../migrations/0004_document_pages.sql")),
+    Migration::portable(5, "conversations", include_str!("../migrations/0005_conversations.sql")),
 ];

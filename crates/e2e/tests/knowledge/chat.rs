@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// The value of a figure, summed over its labels.
-async fn figure(stoa: &Stoa, name: &str) -> f64 {
+pub async fn figure(stoa: &Stoa, name: &str) -> f64 {
     let figures = get(format!("http://{}/metrics", stoa.ops)).await.body;
     let lines = figures.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
     lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()

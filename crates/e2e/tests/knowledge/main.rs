@@ -6,6 +6,7 @@ mod administrators;
 mod answers;
 mod backends;
 mod chat;
+mod conversations;
 mod crashes;
 mod duplicates;
 mod events;

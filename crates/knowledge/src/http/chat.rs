@@ -185,7 +185,8 @@ async fn read(app: &App, caller: Caller, request: Request) -> Result<(User, Valu
     Ok((owner, body))
 }
 
-fn wants_events(headers: &HeaderMap) -> bool {
+/// Returns whether the client accepts a stream of events.
+pub fn wants_events(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|value| value.split(',')).any(|kind| kind.trim().starts_with("text/event-stream"))
 }
@@ -214,7 +215,8 @@ fn ask(app: &App, body: ChatBody) -> Result<Ask, ApiError> {
     Ok(ask)
 }
 
-fn choice(app: &App, config: LlmConfig) -> Result<ModelChoice, ApiError> {
+/// Reads the model that a request names.
+pub fn choice(app: &App, config: LlmConfig) -> Result<ModelChoice, ApiError> {
     let Some(model) = config.model.map(|model| model.0).filter(|model| !model.is_empty()) else {
         let models = app.chats.providers().all();
         let models: Vec<String> =

@@ -2,6 +2,7 @@
 
 use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
+use crate::conversations::ConversationError;
 use crate::indexes::IndexError;
 use crate::ingest::{IngestError, UploadError};
 use crate::search::SearchError;
@@ -110,6 +111,22 @@ impl From<ChatFailure> for ApiError {
             ChatFailure::Index(error) => error.into(),
             ChatFailure::Store(error) => error.into(),
             ChatFailure::Model(error) => model_error(error),
+        }
+    }
+}
+
+impl From<ConversationError> for ApiError {
+    fn from(error: ConversationError) -> Self {
+        let message = error.to_string();
+        match error {
+            ConversationError::NoSuchConversation(_)
+            | ConversationError::NoSuchMessage(_)
+            | ConversationError::OwnerGone => Self::not_found(message),
+            ConversationError::NotAQuestion | ConversationError::NotAnAnswer => Self::invalid(message),
+            ConversationError::Running | ConversationError::TooMany | ConversationError::Full => {
+                Self::conflict(message)
+            }
+            ConversationError::Store(error) => error.into(),
         }
     }
 }

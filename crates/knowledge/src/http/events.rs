@@ -26,7 +26,7 @@ use utoipa::{IntoParams, ToSchema};
 #[into_params(parameter_in = Query)]
 pub struct EventsQuery {
     /// As the header `Last-Event-ID`, for clients that cannot set headers.
-    last_event_id: Option<String>,
+    pub last_event_id: Option<String>,
 }
 
 /// The data of an event.

@@ -1,0 +1,179 @@
+//! Messages of conversations. A running answer is written by one process only; each of its statements names the status
+//! `running`, so that it changes nothing after the answer was ended by another process.
+
+use crate::records::{Basis, Message, MessageStatus};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use store::{Db, StoreError, Tx, parse_stored};
+
+const COLUMNS: &str = "id, conversation_id, number, role, content, status, error, sources, provider, model, \
+                       agent_type, created_at";
+
+/// Inserts a message. `lease_until` counts for a running answer.
+pub async fn insert(tx: &mut Tx, message: &Message, lease_until: i64) -> Result<(), StoreError> {
+    let insert =
+        "INSERT INTO messages (id, conversation_id, number, role, content, search_text, status, agent_type,
+            created_at, lease_until)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    let (role, status): (&str, &str) = (message.role.into(), message.status.into());
+    let query = sqlx::query(insert).bind(&message.id).bind(&message.conversation_id).bind(message.number);
+    let query = query.bind(role).bind(&message.content).bind(message.content.to_lowercase()).bind(status);
+    let query = query.bind(&message.agent_type).bind(message.created_at);
+    query.bind(lease_until).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Returns messages before a number, the newest first.
+pub async fn before(
+    db: &Db,
+    conversation_id: &str,
+    number: i64,
+    limit: usize,
+) -> Result<Vec<Message>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM messages WHERE conversation_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3"
+    ));
+    let query = sqlx::query(select).bind(conversation_id).bind(number).bind(limit as i64);
+    query.fetch_all(db.read()).await?.iter().map(message_of).collect()
+}
+
+/// Returns messages after a number, the oldest first.
+pub async fn after(
+    db: &Db,
+    conversation_id: &str,
+    number: i64,
+    limit: usize,
+) -> Result<Vec<Message>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM messages WHERE conversation_id = $1 AND number > $2 ORDER BY number LIMIT $3"
+    ));
+    let query = sqlx::query(select).bind(conversation_id).bind(number).bind(limit as i64);
+    query.fetch_all(db.read()).await?.iter().map(message_of).collect()
+}
+
+pub async fn get(db: &Db, id: &str) -> Result<Option<Message>, StoreError> {
+    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM messages WHERE id = $1"));
+    let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
+    row.as_ref().map(message_of).transpose()
+}
+
+/// Returns a message of a conversation.
+pub async fn get_in(tx: &mut Tx, conversation_id: &str, id: &str) -> Result<Option<Message>, StoreError> {
+    let select =
+        AssertSqlSafe(format!("SELECT {COLUMNS} FROM messages WHERE id = $1 AND conversation_id = $2"));
+    let row = sqlx::query(select).bind(id).bind(conversation_id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(message_of).transpose()
+}
+
+/// Returns the last message before a number.
+pub async fn last_before(
+    tx: &mut Tx,
+    conversation_id: &str,
+    number: i64,
+) -> Result<Option<Message>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM messages WHERE conversation_id = $1 AND number < $2 ORDER BY number DESC LIMIT 1"
+    ));
+    let row = sqlx::query(select).bind(conversation_id).bind(number).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(message_of).transpose()
+}
+
+/// Deletes a message and all after it, and returns how many.
+pub async fn delete_from(tx: &mut Tx, conversation_id: &str, number: i64) -> Result<i64, StoreError> {
+    let delete = "DELETE FROM messages WHERE conversation_id = $1 AND number >= $2";
+    let query = sqlx::query(delete).bind(conversation_id).bind(number);
+    Ok(i64::try_from(query.execute(tx.conn()).await?.rows_affected()).unwrap_or(i64::MAX))
+}
+
+/// What the process that writes an answer finds out about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    Running,
+    StopRequested,
+    /// The answer was ended by another process, or deleted.
+    Gone,
+}
+
+/// Stores the text so far of a running answer, and extends its lease.
+pub async fn save(tx: &mut Tx, id: &str, content: &str, lease_until: i64) -> Result<Saved, StoreError> {
+    let update = "UPDATE messages SET content = $2, lease_until = $3 WHERE id = $1 AND status = 'running'
+        RETURNING stop_requested";
+    let query = sqlx::query(update).bind(id).bind(content).bind(lease_until);
+    let Some(row) = query.fetch_optional(tx.conn()).await? else { return Ok(Saved::Gone) };
+    match row.try_get::<i64, _>(0)? {
+        0 => Ok(Saved::Running),
+        _ => Ok(Saved::StopRequested),
+    }
+}
+
+/// Stores what a running answer is made from.
+pub async fn set_basis(tx: &mut Tx, id: &str, basis: &Basis) -> Result<(), StoreError> {
+    let update =
+        "UPDATE messages SET sources = $2, provider = $3, model = $4 WHERE id = $1 AND status = 'running'";
+    let sources = serde_json::to_string(&basis.sources).unwrap_or_default();
+    let query = sqlx::query(update).bind(id).bind(sources).bind(&basis.provider).bind(&basis.model);
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Ends a running answer with its whole text. Does nothing if it has ended.
+pub async fn finish(
+    tx: &mut Tx,
+    id: &str,
+    content: &str,
+    status: MessageStatus,
+    error: Option<&str>,
+) -> Result<(), StoreError> {
+    let update = "UPDATE messages SET content = $2, search_text = $3, status = $4, error = $5
+        WHERE id = $1 AND status = 'running'";
+    let status: &str = status.into();
+    let query = sqlx::query(update).bind(id).bind(content).bind(content.to_lowercase()).bind(status);
+    query.bind(error).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Asks for the end of the answer that a conversation has running.
+pub async fn request_stop(tx: &mut Tx, conversation_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE messages SET stop_requested = 1 WHERE conversation_id = $1 AND status = 'running'";
+    sqlx::query(update).bind(conversation_id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Returns the running answer of a conversation, and until when its process has it.
+pub async fn running(tx: &mut Tx, conversation_id: &str) -> Result<Option<(Message, i64)>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS}, lease_until FROM messages WHERE conversation_id = $1 AND status = 'running'"
+    ));
+    let row = sqlx::query(select).bind(conversation_id).fetch_optional(tx.conn()).await?;
+    row.map(|row| Ok((message_of(&row)?, row.try_get("lease_until")?))).transpose()
+}
+
+/// Returns the conversations whose running answers have outlived their leases.
+pub async fn conversations_of_expired(db: &Db, now: i64) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT conversation_id FROM messages WHERE status = 'running' AND lease_until <= $1";
+    let rows = sqlx::query(select).bind(now).fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+fn message_of(row: &AnyRow) -> Result<Message, StoreError> {
+    let id: String = row.try_get("id")?;
+    let sources: String = row.try_get("sources")?;
+    let sources = serde_json::from_str(&sources).map_err(|error| StoreError::Corrupt {
+        what: format!("message `{id}`"),
+        reason: error.to_string(),
+    })?;
+    Ok(Message {
+        id,
+        conversation_id: row.try_get("conversation_id")?,
+        number: row.try_get("number")?,
+        role: parse_stored("the role of a message", &row.try_get::<String, _>("role")?)?,
+        content: row.try_get("content")?,
+        status: parse_stored("the status of a message", &row.try_get::<String, _>("status")?)?,
+        error: row.try_get("error")?,
+        sources,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        agent_type: row.try_get("agent_type")?,
+        created_at: row.try_get("created_at")?,
+    })
+}

@@ -1,0 +1,32 @@
+import { getDocument, GlobalWorkerOptions, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist';
+import worker from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
+import { locate, type Quad, type TextRun } from './locate';
+
+/* pdf.js, which is loaded when the first PDF is opened. */
+
+GlobalWorkerOptions.workerSrc = worker;
+
+export type { PDFDocumentProxy as Pdf, PDFPageProxy as PdfPage };
+
+/** Opens a PDF. Its bytes are read as its pages are needed. */
+export function openPdf(address: string): { pdf: Promise<PDFDocumentProxy>; close: () => void } {
+  const loading = getDocument({
+    url: address,
+    disableAutoFetch: true,
+    // A PDF is what somebody has uploaded: nothing in it is run. The page's policy would refuse it as well.
+    isEvalSupported: false,
+    useWasm: false,
+    enableXfa: false,
+    verbosity: 0,
+  });
+  return { pdf: loading.promise, close: () => void loading.destroy() };
+}
+
+/** Returns where a text is on a page; none if that is not certain. */
+export async function locateOn(page: PDFPageProxy, text: string): Promise<Quad[]> {
+  const { items } = await page.getTextContent();
+  return locate(
+    items.filter((item): item is typeof item & TextRun => 'str' in item),
+    text,
+  );
+}
