@@ -3,12 +3,15 @@
 mod auth;
 mod caller;
 mod chat;
+mod content;
+mod document_text;
 mod documents;
 mod error;
 mod events;
 mod fields;
 mod form;
 mod graph;
+mod indexing;
 mod ingest;
 mod limit;
 mod mcp;
@@ -52,11 +55,14 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(users::remove))
         .routes(routes!(ingest::ingest))
         .routes(routes!(documents::list))
-        .routes(routes!(documents::reindex))
+        .routes(routes!(indexing::reindex_all))
         .routes(routes!(documents::purge_errors))
         .routes(routes!(events::follow))
         .routes(routes!(documents::get, documents::remove))
-        .routes(routes!(documents::content))
+        .routes(routes!(document_text::text))
+        .routes(routes!(content::content))
+        .routes(routes!(indexing::reindex))
+        .routes(routes!(indexing::cancel))
         .routes(routes!(search::search))
         .routes(routes!(graph::graph))
         .routes(routes!(chat::chat))

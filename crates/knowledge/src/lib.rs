@@ -11,10 +11,12 @@ mod indexes;
 mod ingest;
 mod jobs;
 mod listing;
+mod media_type;
 mod passwords;
 mod records;
 mod removal;
 mod search;
+mod spans;
 mod summary;
 mod tables;
 

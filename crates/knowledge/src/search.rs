@@ -223,7 +223,7 @@ impl Search {
 }
 
 /// Derives an id that stays the same when the document is indexed again.
-fn chunk_id(document_id: &str, position: i64) -> String {
+pub fn chunk_id(document_id: &str, position: i64) -> String {
     let name = format!("{document_id}/{position}");
     let hash = digest::digest(&digest::SHA256, name.as_bytes());
     let bytes = hash.as_ref().first_chunk::<16>().copied().unwrap_or_default();

@@ -3,6 +3,7 @@
 pub mod chunks;
 pub mod documents;
 pub mod sessions;
+pub mod texts;
 pub mod users;
 
 use store::Migration;
@@ -14,4 +15,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(2, "removed users", include_str!("../migrations/0002_removed_users.sql")),
     Migration::portable(3, "record generation", include_str!("../migrations/0003_record_generation.sql")),
     Migration::portable(4, "document pages", include_str!("../migrations/0004_document_pages.sql")),
+    Migration::portable(6, "document texts", include_str!("../migrations/0006_document_texts.sql")),
 ];

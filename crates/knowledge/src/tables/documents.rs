@@ -9,19 +9,19 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str = "id, user_id, title, filename, object_key, content_hash, size, uploaded_at, metadata, status, \
+const COLUMNS: &str = "id, user_id, title, filename, media_type, object_key, content_hash, size, uploaded_at, metadata, status, \
                        progress, error, error_is_ours, chunk_count, graph_nodes, encoder, job_id, revision";
 
 pub async fn insert(tx: &mut Tx, document: &Document, revision: i64) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at,
-            metadata, status, progress, job_id, revision)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+            metadata, status, progress, job_id, revision, media_type)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     let query = sqlx::query(insert).bind(&document.id).bind(&document.user_id).bind(&document.title);
     let query = query.bind(&document.filename).bind(&document.object_key).bind(&document.content_hash);
     let query = query.bind(document.size).bind(document.uploaded_at).bind(json(&document.metadata));
     let query = query.bind(document.status.as_str()).bind(document.progress).bind(document.job_id);
-    query.bind(revision).execute(tx.conn()).await?;
+    query.bind(revision).bind(&document.media_type).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -146,6 +146,13 @@ pub async fn set_processing(tx: &mut Tx, id: &str, job: i64, revision: i64) -> R
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
+/// Returns the job that works on a document; none if it is not being processed.
+pub async fn job_of(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreError> {
+    let select = "SELECT job_id FROM documents WHERE id = $1 AND status = 'processing'";
+    let row = sqlx::query(select).bind(id).fetch_optional(tx.conn()).await?;
+    row.map_or(Ok(None), |row| Ok(row.try_get(0)?))
+}
+
 pub struct Indexed<'a> {
     pub title: &'a str,
     pub chunk_count: i64,
@@ -267,6 +274,7 @@ fn document_of(row: &AnyRow) -> Result<Document, StoreError> {
         user_id: row.try_get("user_id")?,
         title: row.try_get("title")?,
         filename: row.try_get("filename")?,
+        media_type: row.try_get("media_type")?,
         object_key: row.try_get("object_key")?,
         content_hash: row.try_get("content_hash")?,
         size: row.try_get("size")?,
