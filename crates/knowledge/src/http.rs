@@ -11,6 +11,7 @@ mod events;
 mod fields;
 mod form;
 mod graph;
+mod graph_nodes;
 mod indexing;
 mod ingest;
 mod limit;
@@ -65,6 +66,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(indexing::cancel))
         .routes(routes!(search::search))
         .routes(routes!(graph::graph))
+        .routes(routes!(graph_nodes::search))
+        .routes(routes!(graph_nodes::get))
         .routes(routes!(chat::chat))
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))

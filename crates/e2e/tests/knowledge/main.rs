@@ -13,6 +13,7 @@ mod events;
 mod fairness;
 mod formats;
 mod graph;
+mod graph_nodes;
 mod hanging_store;
 mod indexing;
 mod ingest;

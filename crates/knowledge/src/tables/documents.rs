@@ -7,6 +7,7 @@ pub use pages::{Rows, count_by_status, page};
 use crate::records::{Document, Metadata, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
+use std::collections::HashMap;
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "id, user_id, title, filename, media_type, object_key, content_hash, size, uploaded_at, metadata, status, \
@@ -76,6 +77,21 @@ pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize
     let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(id));
     let count: i64 = query.fetch_one(db.read()).await?.try_get(0)?;
     Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Returns the titles of these documents, by their ids. Those that are not the user's are left out.
+pub async fn titles(db: &Db, user_id: &str, ids: &[&str]) -> Result<HashMap<String, String>, StoreError> {
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT id, title FROM documents WHERE user_id = $1 AND id IN ({})",
+        places.join(", ")
+    ));
+    let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(*id));
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 /// Counts the documents of a user that are being processed.
