@@ -16,6 +16,7 @@ mod indexing;
 mod ingest;
 mod limit;
 mod mcp;
+mod models;
 mod openai;
 mod root;
 mod scope;
@@ -53,7 +54,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(auth::me))
         .routes(routes!(signup::signup))
         .routes(routes!(users::list))
-        .routes(routes!(users::remove))
+        .routes(routes!(users::update, users::remove))
+        .routes(routes!(users::set_password))
         .routes(routes!(ingest::ingest))
         .routes(routes!(documents::list))
         .routes(routes!(indexing::reindex_all))
@@ -69,6 +71,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(graph_nodes::search))
         .routes(routes!(graph_nodes::get))
         .routes(routes!(chat::chat))
+        .routes(routes!(models::models))
+        .routes(routes!(models::providers))
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::complete).map(|methods| methods.fallback(openai::wrong_method)))

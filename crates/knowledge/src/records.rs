@@ -15,6 +15,8 @@ pub struct User {
     pub email: String,
     pub name: String,
     pub is_admin: bool,
+    /// Whether the user cannot sign in.
+    pub disabled: bool,
     pub goals: String,
     pub goals_summary: String,
     pub created_at: i64,

@@ -16,4 +16,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(3, "record generation", include_str!("../migrations/0003_record_generation.sql")),
     Migration::portable(4, "document pages", include_str!("../migrations/0004_document_pages.sql")),
     Migration::portable(6, "document texts", include_str!("../migrations/0006_document_texts.sql")),
+    Migration::portable(7, "disabled users", include_str!("../migrations/0007_disabled_users.sql")),
 ];

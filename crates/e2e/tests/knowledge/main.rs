@@ -30,4 +30,5 @@ mod search;
 mod sessions;
 mod tenancy;
 mod unknown_fields;
+mod users;
 mod walk;

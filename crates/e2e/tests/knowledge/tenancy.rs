@@ -65,6 +65,7 @@ async fn no_user_sees_counts_or_changes_another_users_documents() {
     assert_eq!(eve.post("/api/documents/reindex").await.json()["documentsReindexed"], 0);
     assert_eq!(eve.delete("/api/documents/purge-errors").await.json()["documentsPurged"], 0);
     assert_eq!(eve.get("/api/users").await.status, 403);
+    assert_eq!(eve.get("/api/models").await.status, 403);
 
     // Hers is all there still.
     assert_eq!(ada.documents().await.len(), 2);

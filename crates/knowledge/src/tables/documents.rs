@@ -94,6 +94,21 @@ pub async fn titles(db: &Db, user_id: &str, ids: &[&str]) -> Result<HashMap<Stri
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
+/// Counts the documents of each of these users; one who has none is left out.
+pub async fn count_of_users(db: &Db, users: &[&str]) -> Result<HashMap<String, i64>, StoreError> {
+    if users.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (1..=users.len()).map(|place| format!("${place}")).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT user_id, COUNT(*) FROM documents WHERE user_id IN ({}) GROUP BY user_id",
+        places.join(", ")
+    ));
+    let query = users.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
 /// Counts the documents of a user that are being processed.
 pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreError> {
     let count = "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND status = 'processing'";
