@@ -20,10 +20,8 @@ use kit::headers;
 use kit::request::PathId;
 use std::ops::Range;
 
-/// For whatever a browser opens as a page.
+/// A browser opens the file as a page that has no origin, runs nothing and loads nothing. PDF viewers work in it.
 const SANDBOX: &str = "sandbox; default-src 'none'";
-/// Browsers open a PDF in a viewer of their own, which does not start in a sandbox.
-const NO_REQUESTS: &str = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'";
 
 /// Returns the file of a document, as it was uploaded. `Range` asks for a part of it.
 #[utoipa::path(get, path = "/api/documents/{id}/content",
@@ -119,8 +117,7 @@ fn describe(headers: &mut HeaderMap, document: &Document, media_type: &str) {
     let name = percent_encoded(&document.filename);
     insert(headers, header::CONTENT_DISPOSITION, &format!("{disposition}; filename*=UTF-8''{name}"));
     insert(headers, header::CONTENT_TYPE, shown_as.unwrap_or(media_type));
-    let is_pdf = shown_as == Some("application/pdf");
-    insert(headers, header::CONTENT_SECURITY_POLICY, if is_pdf { NO_REQUESTS } else { SANDBOX });
+    insert(headers, header::CONTENT_SECURITY_POLICY, SANDBOX);
     insert(headers, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     insert(headers, header::ACCEPT_RANGES, "bytes");
 }
