@@ -1,6 +1,7 @@
 //! The graph of one owner's evidence: a node for each entity, and edges between entities that occur together. It
 //! depends on the evidence alone, so removing a document's rows removes its part.
 
+mod find;
 mod fixed_point;
 mod merge;
 mod pairs;
@@ -39,10 +40,35 @@ pub struct Node {
     pub kind: Kind,
     /// The documents that mention it, sorted.
     pub documents: Vec<Arc<str>>,
+    /// The passages that mention it, sorted: the index of each one's document in `documents`, and its number there.
+    pub passages: Vec<(u32, u32)>,
     /// Nodes of the same community have the same number; 0 is the largest.
     pub community: u32,
     /// Between 0 and 1; the strongest node of the graph has 1.
     pub strength: f32,
+}
+
+impl Node {
+    /// Returns the passages that mention it, each with its document.
+    pub fn mentioned_in(&self) -> impl Iterator<Item = (&Arc<str>, u32)> {
+        self.passages.iter().map(|&(document, passage)| (&self.documents[document as usize], passage))
+    }
+
+    /// Returns the node as the documents mention it for which `keep` returns true; none if none do.
+    fn of_documents(&self, keep: impl Fn(&str) -> bool) -> Option<Node> {
+        let mut documents = Vec::new();
+        let mut indexes: Vec<Option<u32>> = Vec::with_capacity(self.documents.len());
+        for name in &self.documents {
+            let is_kept = keep(name);
+            indexes.push(is_kept.then_some(documents.len() as u32));
+            documents.extend(is_kept.then(|| Arc::clone(name)));
+        }
+        let passages = self.passages.iter();
+        let passages = passages.filter_map(|&(old, passage)| Some((indexes[old as usize]?, passage)));
+        let passages = passages.collect();
+        let (id, label) = (self.id.clone(), self.label.clone());
+        (!documents.is_empty()).then_some(Node { id, label, documents, passages, ..*self })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -85,11 +111,9 @@ impl Graph {
         let mut nodes = Vec::new();
         let mut indexes: Vec<Option<u32>> = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
-            let documents: Vec<Arc<str>> = node.documents.iter().filter(|name| keep(name)).cloned().collect();
-            indexes.push((!documents.is_empty()).then_some(nodes.len() as u32));
-            if !documents.is_empty() {
-                nodes.push(Node { documents, ..node.clone() });
-            }
+            let kept = node.of_documents(&keep);
+            indexes.push(kept.is_some().then_some(nodes.len() as u32));
+            nodes.extend(kept);
         }
         let index = |old: u32| indexes[old as usize];
         let edges = self.edges.iter().filter_map(|edge| {
@@ -116,6 +140,7 @@ impl Graph {
                 + node.id.capacity()
                 + node.label.capacity()
                 + node.documents.capacity() * size_of::<Arc<str>>()
+                + node.passages.capacity() * size_of::<(u32, u32)>()
         };
         let index = |id: &String| size_of::<(String, u32)>() + 1 + id.capacity();
         self.nodes.iter().map(node).sum::<usize>()
@@ -143,8 +168,14 @@ fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
     let entity = &merged.entities[index];
     let mut votes = Votes::default();
     entity.rows.iter().for_each(|row| votes.add(row.kind, row.weight));
-    let mut documents: Vec<u32> = entity.rows.iter().map(|row| row.document).collect();
-    documents.dedup();
+    let (mut documents, mut passages): (Vec<u32>, Vec<(u32, u32)>) =
+        (Vec::new(), Vec::with_capacity(entity.rows.len()));
+    for row in &entity.rows {
+        if documents.last() != Some(&row.document) {
+            documents.push(row.document);
+        }
+        passages.push((documents.len() as u32 - 1, row.passage));
+    }
     Node {
         id: key::id(entity.key),
         label: entity.label.to_owned(),
@@ -153,6 +184,7 @@ fn node(merged: &Merged<'_>, index: usize, strength: f32) -> Node {
             .iter()
             .map(|&document| Arc::clone(&merged.documents[document as usize]))
             .collect(),
+        passages,
         community: 0,
         strength,
     }

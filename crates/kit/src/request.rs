@@ -128,6 +128,12 @@ pub fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     })?)
 }
 
+/// Returns all values of a parameter that may be given several times.
+pub fn values_of(query: &str, name: &str) -> Vec<String> {
+    let pairs = form_urlencoded::parse(query.as_bytes()).filter(|(own, _)| own == name);
+    pairs.map(|(_, value)| value.into_owned()).collect()
+}
+
 /// Reads named fields into `T`, with errors that name the field.
 pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, FieldFault> {
     let read = serde_path_to_error::deserialize(fields);

@@ -1,12 +1,14 @@
 //! Users, their passwords and their sessions.
 //!
 //! An administrator's account has a record at the gateway too. Every change is made here, to both in one transaction.
-//! `administrators` has what concerns administrators alone.
+//! `administrators` has what concerns administrators alone, `changes` what they change of other users.
 
 mod administrators;
+mod changes;
 mod gateway_token;
 
 pub use administrators::Administrator;
+pub use changes::{Goals, UserChanges};
 pub use gateway_token::GatewayTokenSettings;
 
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
@@ -56,6 +58,10 @@ pub enum AccountError {
     NoDigest,
     #[error("too many failed sign-ins: wait as long as `Retry-After` says")]
     Throttled { wait: Duration },
+    #[error("this account is disabled: contact an administrator")]
+    Disabled,
+    #[error("the account was changed at the same time: try again")]
+    ChangedMeanwhile,
     #[error("no user `{0}`")]
     NoSuchUser(String),
     #[error("the last administrator cannot be removed: make another one first")]
@@ -77,6 +83,14 @@ pub struct NewUser {
     pub password: String,
     pub goals: String,
     pub is_admin: bool,
+}
+
+/// What a new password does to an account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rights {
+    Kept,
+    /// It becomes that of an administrator who can sign in.
+    OfAdministrator,
 }
 
 #[derive(Clone)]
@@ -118,6 +132,7 @@ impl Accounts {
             email: new.email,
             name: new.name.trim().to_owned(),
             is_admin: new.is_admin,
+            disabled: false,
             goals: new.goals,
             goals_summary,
             created_at: self.clock.now_ms(),
@@ -177,13 +192,19 @@ impl Accounts {
         }
         attempt.forgive(&self.db).await?;
         is_of_record?;
+        if user.disabled {
+            return Err(AccountError::Disabled);
+        }
 
         let now = self.clock.now_ms();
         let token = self.random.hex::<32>();
         let mut tx = self.db.begin().await?;
         tables::sessions::delete_expired(&mut tx, now).await?;
         // A change of the password ends all sessions: none may be added with the old password after that.
-        tables::users::lock(&mut tx, &user.id).await?;
+        let locked = tables::users::lock(&mut tx, &user.id).await?;
+        if locked.is_some_and(|locked| locked.disabled) {
+            return Err(AccountError::Disabled);
+        }
         if tables::users::verifier_in(&mut tx, &name).await? != Some(verifier) {
             return Err(AccountError::WrongPassword);
         }
@@ -231,7 +252,7 @@ impl Accounts {
         }
         attempt.forgive(&self.db).await?;
         check_password("newPassword", new)?;
-        self.set_password(user, new, Some(&verifier)).await
+        self.set_password(user, new, Some(&verifier), Rights::Kept).await
     }
 
     pub async fn get(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -288,19 +309,24 @@ impl Accounts {
         user: &User,
         password: &str,
         expected: Option<&str>,
+        rights: Rights,
     ) -> Result<(), AccountError> {
         let verifiers = self.verifiers(user, password).await?;
         let record = self.new_record(user, password).await?;
         let mut tx = self.db.begin().await?;
         NewRecord::plan(record.as_ref(), &mut tx).await?;
-        if tables::users::lock(&mut tx, &user.id).await?.is_none() {
+        let Some(locked) = tables::users::lock(&mut tx, &user.id).await? else {
             return Err(AccountError::NoSuchUser(user.username.clone()));
+        };
+        let is_as_read = (locked.is_admin, locked.disabled) == (user.is_admin, user.disabled);
+        if rights == Rights::Kept && !is_as_read {
+            return Err(AccountError::ChangedMeanwhile);
         }
         let current = tables::users::verifier_in(&mut tx, &user.username.to_lowercase()).await?;
         if expected.is_some() && current.as_deref() != expected {
             return Err(AccountError::WrongPassword);
         }
-        if user.is_admin {
+        if rights == Rights::OfAdministrator {
             tables::users::set_admin(&mut tx, &user.id).await?;
         }
         for (name, verifier) in &verifiers {

@@ -3,16 +3,21 @@
 mod auth;
 mod caller;
 mod chat;
+mod content;
 mod conversations;
+mod document_text;
 mod documents;
 mod error;
 mod events;
 mod fields;
 mod form;
 mod graph;
+mod graph_nodes;
+mod indexing;
 mod ingest;
 mod limit;
 mod mcp;
+mod models;
 mod openai;
 mod root;
 mod scope;
@@ -52,16 +57,22 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(auth::gateway_token))
         .routes(routes!(signup::signup))
         .routes(routes!(users::list))
-        .routes(routes!(users::remove))
+        .routes(routes!(users::update, users::remove))
+        .routes(routes!(users::set_password))
         .routes(routes!(ingest::ingest))
         .routes(routes!(documents::list))
-        .routes(routes!(documents::reindex))
+        .routes(routes!(indexing::reindex_all))
         .routes(routes!(documents::purge_errors))
         .routes(routes!(events::follow))
         .routes(routes!(documents::get, documents::remove))
-        .routes(routes!(documents::content))
+        .routes(routes!(document_text::text))
+        .routes(routes!(content::content))
+        .routes(routes!(indexing::reindex))
+        .routes(routes!(indexing::cancel))
         .routes(routes!(search::search))
         .routes(routes!(graph::graph))
+        .routes(routes!(graph_nodes::search))
+        .routes(routes!(graph_nodes::get))
         .routes(routes!(chat::chat))
         .routes(routes!(conversations::list, conversations::create))
         .routes(routes!(conversations::get, conversations::rename, conversations::remove))
@@ -69,6 +80,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(conversations::messages::ask))
         .routes(routes!(conversations::messages::follow))
         .routes(routes!(conversations::messages::stop))
+        .routes(routes!(models::models))
+        .routes(routes!(models::providers))
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::complete).map(|methods| methods.fallback(openai::wrong_method)))

@@ -5,15 +5,17 @@
 
 mod pipeline;
 mod progress;
+mod reading;
 mod upload;
 mod worker;
 
+pub use pipeline::IndexingError;
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use worker::worker;
 
 use crate::jobs::{INGEST, IngestPayload, new_job};
 use crate::records::{Document, Metadata, Status, User, documents_topic};
-use crate::{removal, tables};
+use crate::{media_type, removal, tables};
 use base::{Clock, Random};
 use extract::Extractor;
 use inference::Engine;
@@ -33,6 +35,10 @@ const STORING_TAKES: Duration = Duration::from_secs(20);
 const SLOWEST_STORE: u64 = 1 << 20;
 /// Bytes of files that may be in memory at the same time.
 const MEMORY_FOR_FILES: usize = 128 << 20;
+/// Files that are read again at the same time, for texts that are not stored yet.
+const REREAD_AT_ONCE: usize = 2;
+/// The error of a document whose indexing was cancelled.
+pub const CANCELLED: &str = "cancelled";
 
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
@@ -76,6 +82,7 @@ pub struct Ingest {
     extractor: Arc<Extractor>,
     /// A permit for each byte of a file in memory.
     memory: Arc<Semaphore>,
+    rereading: Arc<Semaphore>,
 }
 
 impl Ingest {
@@ -88,7 +95,8 @@ impl Ingest {
         extractor: Extractor,
     ) -> Self {
         let memory = Arc::new(Semaphore::new(MEMORY_FOR_FILES));
-        Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory }
+        let rereading = Arc::new(Semaphore::new(REREAD_AT_ONCE));
+        Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory, rereading }
     }
 
     /// Stores the file, and adds the document with its job. The document is `processing` then, and durable. If another
@@ -113,6 +121,7 @@ impl Ingest {
             object_key: format!("users/{}/documents/{id}-{}", owner.id, upload.filename),
             id,
             user_id: owner.id.clone(),
+            media_type: media_type::of_content(&upload.filename, upload.spool.head()),
             filename: upload.filename.clone(),
             content_hash: upload.spool.hash().to_owned(),
             size: i64::try_from(upload.spool.size()).unwrap_or(i64::MAX),
@@ -206,19 +215,41 @@ impl Ingest {
         let all = tables::documents::of_user(&self.db, user_id).await?;
         let mut resubmitted = Vec::new();
         for document in all.iter().rev().filter(|document| document.status != Status::Processing) {
-            let mut tx = self.db.begin().await?;
-            let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { break };
-            let waiting = tables::documents::count_processing(&mut tx, user_id).await?;
-            let job = jobs::enqueue(&mut tx, job_for(document, waiting)).await?;
-            if !tables::documents::set_processing(&mut tx, &document.id, job, revision).await? {
-                // Deleted or submitted by another request meanwhile. The job is rolled back with the transaction.
-                continue;
+            if self.resubmit(document).await? {
+                resubmitted.push(document.id.clone());
             }
-            tx.wake(&documents_topic(user_id));
-            tx.commit().await?;
-            resubmitted.push(document.id.clone());
         }
         Ok(resubmitted)
+    }
+
+    /// Submits a document again. Returns false if it is being processed, or was deleted meanwhile.
+    pub async fn resubmit(&self, document: &Document) -> Result<bool, StoreError> {
+        let Document { id, user_id, .. } = document;
+        let mut tx = self.db.begin().await?;
+        let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { return Ok(false) };
+        let waiting = tables::documents::count_processing(&mut tx, user_id).await?;
+        let job = jobs::enqueue(&mut tx, job_for(document, waiting)).await?;
+        if !tables::documents::set_processing(&mut tx, id, job, revision).await? {
+            // The job is rolled back with the transaction.
+            return Ok(false);
+        }
+        tx.wake(&documents_topic(user_id));
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Ends the work on a document, which becomes an error. What it had been indexed to before stays. Returns false if it
+    /// is not being processed.
+    pub async fn cancel(&self, document: &Document) -> Result<bool, StoreError> {
+        let Document { id, user_id, .. } = document;
+        let mut tx = self.db.begin().await?;
+        let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { return Ok(false) };
+        let Some(job) = tables::documents::job_of(&mut tx, id).await? else { return Ok(false) };
+        jobs::cancel(&mut tx, job).await?;
+        tables::documents::set_error(&mut tx, id, job, CANCELLED, false, revision).await?;
+        tx.wake(&documents_topic(user_id));
+        tx.commit().await?;
+        Ok(true)
     }
 
     /// Waits until a document is `indexed` or in `error`. Returns none if it was deleted meanwhile.

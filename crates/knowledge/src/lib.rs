@@ -12,10 +12,12 @@ mod indexes;
 mod ingest;
 mod jobs;
 mod listing;
+mod media_type;
 mod passwords;
 mod records;
 mod removal;
 mod search;
+mod spans;
 mod summary;
 mod tables;
 
@@ -41,11 +43,13 @@ use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
 use llm::{DefaultModel, Providers};
 use search::Search;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use store::admins::Admins;
 use store::{Blobs, Db};
+use utoipa::ToSchema;
 
 /// The service's tables.
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
@@ -61,6 +65,28 @@ pub struct KnowledgeSettings {
     /// How long a job stays with a worker that has died.
     pub job_lease: Duration,
     pub index: IndexSettings,
+    /// The files of the embedded models, present or not.
+    pub models: Vec<ModelFile>,
+}
+
+/// A file that an embedded model needs.
+pub struct ModelFile {
+    /// The model's name.
+    pub name: String,
+    pub purpose: ModelPurpose,
+    pub path: PathBuf,
+    /// None if any file will do.
+    pub expected_size: Option<u64>,
+}
+
+/// What a model is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelPurpose {
+    /// It turns passages and questions into vectors.
+    Search,
+    /// It writes answers.
+    Chat,
 }
 
 /// What the service shares with the rest of the process.

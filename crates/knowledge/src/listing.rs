@@ -1,7 +1,8 @@
 //! Lists a user's documents page by page, with filters.
 //!
-//! A page starts after the last document that the page before has read, by the time of its upload and its id, which never
-//! change. So a document that is added or removed meanwhile moves no other to another page.
+//! A page starts after the last document that the page before has read, by what the list is sorted by and its id. So a
+//! document that is added or removed meanwhile moves no other to another page. Of these, only a title can change: when
+//! the document is indexed.
 
 use crate::records::{Cursor, Document, Order, Status};
 use crate::search::Filters;
@@ -21,6 +22,7 @@ pub struct Listing {
     /// A part of the title, in upper or lower case.
     pub title: Option<String>,
     pub order: Order,
+    /// A cursor of the same order.
     pub after: Option<Cursor>,
     pub limit: usize,
 }
@@ -47,7 +49,7 @@ impl Listing {
             let is_end = rows.len() < BATCH;
             rows_read += rows.len();
             for document in rows {
-                let cursor = Cursor { uploaded_at: document.uploaded_at, id: document.id.clone() };
+                let cursor = Cursor::of(&document, self.order);
                 if fits(&document) {
                     if listed.documents.len() == self.limit || bytes > MOST_BYTES {
                         return Ok(Page { next: last, ..listed });

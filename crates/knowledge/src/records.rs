@@ -22,6 +22,8 @@ pub struct User {
     pub email: String,
     pub name: String,
     pub is_admin: bool,
+    /// Whether the user cannot sign in.
+    pub disabled: bool,
     pub goals: String,
     pub goals_summary: String,
     pub created_at: i64,
@@ -54,12 +56,55 @@ impl Status {
     }
 }
 
+/// What is being done with a document, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// It waits for its turn.
+    Queued,
+    /// Its file is read and split into passages.
+    Reading,
+    /// Its passages get their vectors.
+    Embedding,
+    /// The names in its passages are found.
+    Graph,
+    /// All of it is stored.
+    Finishing,
+}
+
+impl Stage {
+    /// Returns the first and the last percent of the progress that the stage fills.
+    fn percents(self) -> (i64, i64) {
+        match self {
+            Self::Queued => (0, 0),
+            Self::Reading => (1, 29),
+            Self::Embedding => (30, 59),
+            Self::Graph => (60, 89),
+            Self::Finishing => (90, 99),
+        }
+    }
+
+    /// Returns the progress if `part` of the stage is done, from 0 to 1.
+    pub fn percent(self, part: f64) -> i64 {
+        let (first, last) = self.percents();
+        first + ((last - first) as f64 * part.clamp(0.0, 1.0)) as i64
+    }
+
+    /// Returns the stage of a document with this progress.
+    pub fn of(progress: i64) -> Self {
+        let stages = [Self::Finishing, Self::Graph, Self::Embedding, Self::Reading];
+        stages.into_iter().find(|stage| progress >= stage.percents().0).unwrap_or(Self::Queued)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Document {
     pub id: String,
     pub user_id: String,
     pub title: String,
     pub filename: String,
+    /// The value of `Content-Type`; empty if the document is older than that column.
+    pub media_type: String,
     pub object_key: String,
     pub content_hash: String,
     pub size: i64,
@@ -92,12 +137,17 @@ impl Document {
         tags.split(',').any(|own| own.trim().eq_ignore_ascii_case(tag))
     }
 
+    /// Returns what is being done with it, none if it is not being processed.
+    pub fn stage(&self) -> Option<Stage> {
+        (self.status == Status::Processing).then(|| Stage::of(self.progress))
+    }
+
     pub fn is_of_category(&self, category: &str) -> bool {
         self.metadata.get("category").is_some_and(|own| own.eq_ignore_ascii_case(category))
     }
 }
 
-/// By the time of the upload.
+/// The order of a list of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -105,6 +155,10 @@ pub enum Order {
     #[default]
     Newest,
     Oldest,
+    /// By the title, from A to Z.
+    Title,
+    /// By the size of the file, the largest first.
+    Size,
 }
 
 impl Order {
@@ -113,16 +167,52 @@ impl Order {
     }
 }
 
-/// The position of a document in the order of uploads.
+/// The position of a document in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    pub uploaded_at: i64,
+    pub key: SortKey,
     pub id: String,
 }
 
+/// What a list is sorted by; documents with the same key are sorted by their ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SortKey {
+    UploadedAt(i64),
+    Title(String),
+    Size(i64),
+}
+
+impl Cursor {
+    pub fn of(document: &Document, order: Order) -> Self {
+        let key = match order {
+            Order::Newest | Order::Oldest => SortKey::UploadedAt(document.uploaded_at),
+            Order::Title => SortKey::Title(document.title.clone()),
+            Order::Size => SortKey::Size(document.size),
+        };
+        Self { key, id: document.id.clone() }
+    }
+
+    /// Returns whether this is a position in a list of this order.
+    pub fn fits(&self, order: Order) -> bool {
+        match self.key {
+            SortKey::UploadedAt(_) => matches!(order, Order::Newest | Order::Oldest),
+            SortKey::Title(_) => order == Order::Title,
+            SortKey::Size(_) => order == Order::Size,
+        }
+    }
+}
+
+const TITLE: &str = "title.";
+const SIZE: &str = "size.";
+
 impl fmt::Display for Cursor {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}.{}", self.uploaded_at, self.id)
+        let id = &self.id;
+        match &self.key {
+            SortKey::UploadedAt(at) => write!(out, "{at}.{id}"),
+            SortKey::Title(title) => write!(out, "{TITLE}{id}.{title}"),
+            SortKey::Size(size) => write!(out, "{SIZE}{size}.{id}"),
+        }
     }
 }
 
@@ -130,8 +220,19 @@ impl FromStr for Cursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (uploaded_at, id) = text.split_once('.').ok_or(())?;
-        Ok(Self { uploaded_at: uploaded_at.parse().map_err(|_| ())?, id: id.to_owned() })
+        // PostgreSQL would refuse the statement.
+        if text.contains('\0') {
+            return Err(());
+        }
+        if let Some(rest) = text.strip_prefix(TITLE) {
+            let (id, title) = rest.split_once('.').ok_or(())?;
+            return Ok(Self { key: SortKey::Title(title.to_owned()), id: id.to_owned() });
+        }
+        let size = text.strip_prefix(SIZE);
+        let (number, id) = size.unwrap_or(text).split_once('.').ok_or(())?;
+        let number = number.parse().map_err(|_| ())?;
+        let key = if size.is_some() { SortKey::Size(number) } else { SortKey::UploadedAt(number) };
+        Ok(Self { key, id: id.to_owned() })
     }
 }
 
@@ -183,11 +284,37 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_progress_tells_the_stage() {
+        for stage in [Stage::Reading, Stage::Embedding, Stage::Graph, Stage::Finishing] {
+            for part in [0.0, 0.5, 1.0] {
+                assert_eq!(Stage::of(stage.percent(part)), stage, "{part}");
+            }
+        }
+        assert_eq!(
+            (Stage::of(0), Stage::of(29), Stage::of(99)),
+            (Stage::Queued, Stage::Reading, Stage::Finishing)
+        );
+    }
+
+    #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        let cursor = Cursor { uploaded_at: -5, id: "a.b".to_owned() };
-        assert_eq!(cursor.to_string().parse(), Ok(cursor));
-        for bad in ["", "5", "x.y", ".id", "99999999999999999999.id"] {
+        let keys = [SortKey::UploadedAt(-5), SortKey::Size(7), SortKey::Title("a. b%".to_owned())];
+        for key in keys {
+            let cursor = Cursor { key, id: "a-b".to_owned() };
+            assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        }
+        for bad in
+            ["", "5", "x.y", ".id", "99999999999999999999.id", "size.id", "size.x.id", "title.id", "5.\0"]
+        {
             assert_eq!(bad.parse::<Cursor>(), Err(()), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_cursor_fits_the_order_that_it_is_of() {
+        let cursor: Cursor = "5.id".parse().unwrap();
+        assert!(cursor.fits(Order::Newest) && cursor.fits(Order::Oldest) && !cursor.fits(Order::Title));
+        let cursor: Cursor = "size.5.id".parse().unwrap();
+        assert!(cursor.fits(Order::Size) && !cursor.fits(Order::Newest));
     }
 }

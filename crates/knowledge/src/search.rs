@@ -2,6 +2,7 @@
 
 use crate::indexes::{IndexError, Indexes};
 use crate::records::Document;
+use crate::spans::{self, Span};
 use crate::tables::{self, chunks::FoundChunk};
 use aws_lc_rs::digest;
 use inference::{Engine, EngineError, Priority};
@@ -58,6 +59,8 @@ pub struct SearchResult {
     pub document_id: String,
     #[schema(example = "The pump P-204 circulates coolant.")]
     pub text: String,
+    /// The words of the question in `text`, in UTF-16 code units, as JavaScript counts.
+    pub matches: Vec<Span>,
     #[schema(example = 0.83, minimum = 0, maximum = 1)]
     pub score: f64,
     pub metadata: ResultMetadata,
@@ -125,8 +128,9 @@ impl Search {
     }
 
     pub async fn ask(&self, user_id: &str, question: Question) -> Result<SearchResults, SearchError> {
+        let stems = words::stem_set(&question.text);
         let Ranked { hits, reindex_due, lexical_only } = self.rank(user_id, question).await?;
-        Ok(SearchResults { results: self.read(&hits).await?, reindex_due, lexical_only })
+        Ok(SearchResults { results: self.read(&hits, &stems).await?, reindex_due, lexical_only })
     }
 
     /// Ranks the passages without reading their texts.
@@ -195,8 +199,8 @@ impl Search {
         Ok(Some(accepted.map(|document| document.id).collect()))
     }
 
-    /// Reads the passages. One that was deleted since is left out.
-    async fn read(&self, hits: &[Hit]) -> Result<Vec<SearchResult>, StoreError> {
+    /// Reads the passages, and marks these stems in them. One that was deleted since is left out.
+    async fn read(&self, hits: &[Hit], stems: &HashSet<String>) -> Result<Vec<SearchResult>, StoreError> {
         let positions: Vec<(&str, i64)> =
             hits.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
         let chunks = tables::chunks::find(&self.db, &positions).await?;
@@ -207,6 +211,7 @@ impl Search {
             Some(SearchResult {
                 id: chunk_id(&hit.document, chunk.position),
                 document_id: chunk.document_id,
+                matches: spans::matches(&chunk.text, stems),
                 text: chunk.text,
                 score: f64::from(hit.score),
                 metadata: ResultMetadata {
@@ -223,7 +228,7 @@ impl Search {
 }
 
 /// Derives an id that stays the same when the document is indexed again.
-fn chunk_id(document_id: &str, position: i64) -> String {
+pub fn chunk_id(document_id: &str, position: i64) -> String {
     let name = format!("{document_id}/{position}");
     let hash = digest::digest(&digest::SHA256, name.as_bytes());
     let bytes = hash.as_ref().first_chunk::<16>().copied().unwrap_or_default();

@@ -5,6 +5,7 @@ pub mod conversations;
 pub mod documents;
 pub mod messages;
 pub mod sessions;
+pub mod texts;
 pub mod users;
 
 use store::Migration;
@@ -17,4 +18,6 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(3, "record generation", include_str!("../migrations/0003_record_generation.sql")),
     Migration::portable(4, "document pages", include_str!("../migrations/0004_document_pages.sql")),
     Migration::portable(5, "conversations", include_str!("../migrations/0005_conversations.sql")),
+    Migration::portable(6, "document texts", include_str!("../migrations/0006_document_texts.sql")),
+    Migration::portable(7, "disabled users", include_str!("../migrations/0007_disabled_users.sql")),
 ];

@@ -105,6 +105,7 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         job_lease: config.job_lease,
         // No client waits for an answer here.
         index: IndexSettings { patience: Duration::from_secs(3600), ..config.index.clone() },
+        models: Vec::new(),
     };
     Ok(Knowledge::open(shared, settings).await?)
 }

@@ -9,6 +9,7 @@ use aws_lc_rs::digest;
 use inference::decoder::Decoder;
 use inference::encoder::Encoder;
 use inference::{Engine, Kernel, ModelError, Models};
+use knowledge::ModelPurpose;
 use llm::{Edge, Providers, Vendors};
 use std::fs::File;
 use std::io::{self, Read};
@@ -109,6 +110,29 @@ fn needed(config: &Config) -> impl Iterator<Item = &'static ModelFile> {
     let (encoder, decoder) = (&MODELS[0], &MODELS[1]);
     let decoder = config.edge_ai_model.is_none().then_some(decoder);
     [Some(encoder), decoder].into_iter().flatten().flat_map(Model::needed)
+}
+
+/// Returns the files that the embedded models need, present or not.
+pub fn files(config: &Config) -> Vec<knowledge::ModelFile> {
+    let of_model = |model: &'static Model, purpose| {
+        model.needed().map(move |file| knowledge::ModelFile {
+            name: model.name.to_owned(),
+            purpose,
+            path: config.models_dir.join(file.path),
+            expected_size: Some(file.size),
+        })
+    };
+    let mut files: Vec<knowledge::ModelFile> = of_model(&MODELS[0], ModelPurpose::Search).collect();
+    match &config.edge_ai_model {
+        None => files.extend(of_model(&MODELS[1], ModelPurpose::Chat)),
+        Some(path) => files.push(knowledge::ModelFile {
+            name: path.file_stem().map(|name| name.display().to_string()).unwrap_or_default(),
+            purpose: ModelPurpose::Chat,
+            path: path.clone(),
+            expected_size: None,
+        }),
+    }
+    files
 }
 
 /// Describes the models in one line, for the banner and for `stoa check`: where they are, or what is missing.

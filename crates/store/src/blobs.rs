@@ -12,7 +12,8 @@ pub use s3::S3Settings;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use object_store::{GetResult, ObjectStore, ObjectStoreExt, PutPayload};
+use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt, PutPayload};
+use std::ops::Range;
 use std::sync::Arc;
 
 use files::Files;
@@ -27,7 +28,7 @@ pub struct Blobs {
     files: Option<Arc<Files>>,
 }
 
-/// An object that is read piece by piece.
+/// An object, or a part of one, that is read piece by piece.
 pub struct BlobStream {
     pub size: u64,
     pub bytes: BoxStream<'static, Result<Bytes, BlobError>>,
@@ -105,6 +106,18 @@ impl Blobs {
             size: found.meta.size,
             bytes: found.into_stream().map_err(BlobError::from).boxed(),
         }))
+    }
+
+    /// Returns a part of the object as a stream. `range` has at least one byte, all of them within the object.
+    pub async fn get_range(&self, key: &str, range: Range<u64>) -> Result<Option<BlobStream>, BlobError> {
+        let options = GetOptions { range: Some(GetRange::Bounded(range)), ..GetOptions::default() };
+        let found = match self.objects.get_opts(&key::encode(key)?, options).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let size = found.range.end - found.range.start;
+        Ok(Some(BlobStream { size, bytes: found.into_stream().map_err(BlobError::from).boxed() }))
     }
 
     /// Deletes an object. Succeeds if there is none.

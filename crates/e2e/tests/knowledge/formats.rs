@@ -11,16 +11,27 @@ fn pdf(text: &str) -> Vec<u8> {
 
 /// One page with this content, whose stream has `entries` beside its length.
 fn pdf_of(entries: &str, content: &[u8]) -> Vec<u8> {
-    let stream = format!("<< {entries} /Length {} >>\nstream\n", content.len());
-    let objects = [
+    pdf_pages(entries, &[content])
+}
+
+/// A page for each content, whose streams have `entries` beside their length.
+pub fn pdf_pages(entries: &str, contents: &[&[u8]]) -> Vec<u8> {
+    let kids: Vec<String> = (0..contents.len()).map(|page| format!("{} 0 R", 2 * page + 4)).collect();
+    let mut objects = vec![
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
-        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
-          /Resources << /Font << /F1 5 0 R >> >> >>"
-            .to_vec(),
-        [stream.as_bytes(), content, b"\nendstream"].concat(),
+        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), kids.len()).into_bytes(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
     ];
+    for (page, content) in contents.iter().enumerate() {
+        let page = format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {} 0 R \
+             /Resources << /Font << /F1 3 0 R >> >> >>",
+            2 * page + 5
+        );
+        objects.push(page.into_bytes());
+        let stream = format!("<< {entries} /Length {} >>\nstream\n", content.len());
+        objects.push([stream.as_bytes(), content, b"\nendstream"].concat());
+    }
     let mut file = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();
     for (index, object) in objects.iter().enumerate() {
@@ -80,7 +91,7 @@ async fn each_kind_is_read_and_found() {
 async fn hostile_files_are_refused_and_the_service_goes_on() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;
-    let loop_of_pages = String::from_utf8(pdf("x")).unwrap().replace("/Kids [3 0 R]", "/Kids [2 0 R]");
+    let loop_of_pages = String::from_utf8(pdf("x")).unwrap().replace("/Kids [4 0 R]", "/Kids [2 0 R]");
     let deep_html = format!("<html>{}deep</html>", "<div>".repeat(100_000));
     let deep_json = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     for (name, bytes) in [

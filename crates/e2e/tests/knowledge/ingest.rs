@@ -144,6 +144,6 @@ async fn the_original_file_comes_back_byte_for_byte() {
     let content = admin.get(&format!("/api/documents/{id}/content")).await;
     assert_eq!(content.status, 200);
     assert!(content.body == text, "{} bytes", content.body.len());
-    assert_eq!(content.header("content-type"), ["application/octet-stream"]);
-    assert!(content.header("content-disposition")[0].starts_with("attachment; filename*=UTF-8''k%C3%BChl"));
+    assert_eq!(content.header("content-type"), ["text/plain; charset=utf-8"]);
+    assert!(content.header("content-disposition")[0].starts_with("inline; filename*=UTF-8''k%C3%BChl"));
 }

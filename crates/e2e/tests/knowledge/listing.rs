@@ -76,6 +76,47 @@ async fn pages_go_on_where_they_ended_on_postgres() {
     pages_are_stable(Stoa::start_knowledge().set("DATABASE_URL", &database).serve()).await;
 }
 
+async fn titles_and_sizes_sort(stoa: Stoa) {
+    let user = KnowledgeClient::admin(&stoa).await;
+    for (title, length) in
+        [("beta.x", 30), ("Alpha", 10), ("gamma & more?", 20), ("alpha", 40), ("Delta", 20)]
+    {
+        let metadata = json!({ "title": title }).to_string();
+        let text = format!("{title} {}", "pump ".repeat(length));
+        let form = Form::new().text("metadata", &metadata).file("file", "a.txt", text.as_bytes());
+        assert_eq!(user.submit("/api/ingest", form).await.status, 200);
+    }
+    for (sort, expected) in [
+        ("title", ["Alpha", "alpha", "beta.x", "Delta", "gamma & more?"]),
+        ("size", ["alpha", "beta.x", "gamma & more?", "Delta", "Alpha"]),
+    ] {
+        let all = list(&user, &format!("sort={sort}")).await;
+        assert_eq!(all, expected, "{sort}");
+        // Page by page, one at a time, the order is the same.
+        let (mut query, mut seen) = (format!("sort={sort}&limit=1"), Vec::new());
+        loop {
+            let page = user.get(&format!("/api/documents?{query}")).await;
+            seen.extend(titles(&page));
+            match page.header("link").first() {
+                Some(link) => query = link.split(['?', '>']).nth(1).unwrap().to_owned(),
+                None => break,
+            }
+        }
+        assert_eq!(seen, all, "{sort}");
+    }
+}
+
+#[tokio::test]
+async fn lists_are_sorted_by_title_and_size_on_sqlite() {
+    titles_and_sizes_sort(Stoa::start_knowledge().serve()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_are_sorted_by_title_and_size_on_postgres() {
+    let database = Postgres::shared().await.database().await;
+    titles_and_sizes_sort(Stoa::start_knowledge().set("DATABASE_URL", &database).serve()).await;
+}
+
 #[tokio::test]
 async fn filters_pick_documents_and_counts_are_of_all() {
     let stoa = Stoa::start_knowledge().serve();
@@ -114,7 +155,9 @@ async fn filters_pick_documents_and_counts_are_of_all() {
         ("limit=0", "`limit` is `0`: expected 1 to 1000"),
         ("limit=1001", "`limit` is `1001`: expected 1 to 1000"),
         ("status=done", "unknown `status` `done`: one of processing, indexed, error"),
-        ("sort=title", "unknown `sort` `title`: one of newest, oldest"),
+        ("sort=name", "unknown `sort` `name`: one of newest, oldest, title, size"),
+        ("sort=title&after=5.x", "`after` is of a list with another `sort`: begin again without it"),
+        ("after=size.5.x", "`after` is of a list with another `sort`: begin again without it"),
         ("after=nothing", "`after` is `nothing`: expected the `next` of a page"),
     ] {
         let refused = ada.get(&format!("/api/documents?{query}")).await;

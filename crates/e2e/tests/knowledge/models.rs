@@ -21,7 +21,46 @@ async fn without_models_it_starts_and_says_what_is_missing() {
         assert!(answer.json()["error"].as_str().unwrap().contains("stoa models pull"), "{answer:?}");
     }
     assert_eq!(admin.get("/api/search?query=x").await.status, 200);
+    let models = admin.get("/api/models").await.json();
+    assert_eq!(models["pull"], "stoa models pull");
+    let files = models["models"].as_array().unwrap();
+    assert_eq!(files.len(), 4, "{models}");
+    for file in files {
+        assert_eq!(
+            (&file["present"], &file["loaded"], &file["size"]),
+            (&json!(false), &json!(false), &json!(null))
+        );
+        assert!(file["file"].as_str().unwrap().starts_with("/nowhere/"), "{file}");
+    }
+    let embedded = admin.get("/api/providers").await.json()["providers"][0].clone();
+    assert_eq!((&embedded["name"], &embedded["configured"]), (&json!("edge-ai"), &json!(false)));
     assert!(admin.documents().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_chat_can_choose_among_providers_and_kinds_of_answers() {
+    let start = Stoa::start_knowledge().set("VENDOR_B_API_KEY", "sk-test-0123456789");
+    let stoa = start.set("CHAT_PROVIDER", "vendor-b").serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let ada = admin.invite(&stoa, "ada").await;
+    let choices = ada.get("/api/providers").await.json();
+    assert_eq!(choices["default"], "vendor-b");
+    let providers = choices["providers"].as_array().unwrap();
+    let configured: Vec<bool> = providers.iter().map(|one| one["configured"].as_bool().unwrap()).collect();
+    assert_eq!(configured, [true, false, true, false]);
+    assert!(providers[0]["model"].as_str().unwrap().contains("SmolLM2"), "{choices}");
+    assert_eq!(providers[1]["model"], json!(null));
+    let agents = choices["agentTypes"].as_array().unwrap();
+    assert_eq!((agents.len(), &agents[0]["name"]), (7, &json!("rag-chat")));
+    assert!(!choices.to_string().contains("sk-test"), "{choices}");
+
+    assert_eq!(ada.get("/api/models").await.status, 403);
+    let models = admin.get("/api/models").await.json();
+    for file in models["models"].as_array().unwrap() {
+        assert_eq!((&file["present"], &file["loaded"]), (&json!(true), &json!(true)), "{file}");
+        assert_eq!(file["size"], file["expectedSize"]);
+    }
+    assert_eq!(models["providers"], choices["providers"]);
 }
 
 #[tokio::test]

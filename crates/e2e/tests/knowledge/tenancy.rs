@@ -16,17 +16,30 @@ async fn no_user_sees_counts_or_changes_another_users_documents() {
     assert!(eve.documents().await.is_empty());
     assert!(eve.find("xylophone").await.is_empty());
     let graph = eve.get("/api/graph").await.json();
-    assert_eq!(graph, json!({ "nodes": [], "edges": [] }));
+    assert_eq!(graph, json!({ "nodes": [], "edges": [], "totals": { "nodes": 0, "edges": 0 } }));
     let nodes = ada.get("/api/graph").await.json()["nodes"].as_array().unwrap().clone();
     let around = format!("/api/graph?around={}", nodes[0]["id"].as_str().unwrap());
     assert_eq!((ada.get(&around).await.status, eve.get(&around).await.status), (200, 404));
+    let node = format!("/api/graph/nodes/{}", nodes[0]["id"].as_str().unwrap());
+    assert_eq!((ada.get(&node).await.status, eve.get(&node).await.status), (200, 404));
+    let passage = ada.get("/api/search?query=xylophone").await.json()["results"][0]["id"].clone();
+    let of_passage = format!("/api/graph?sources={}", passage.as_str().unwrap());
+    assert!(!ada.get(&of_passage).await.json()["nodes"].as_array().unwrap().is_empty());
+    assert_eq!(eve.get(&of_passage).await.json(), graph);
     let filtered = eve.get(&format!("/api/search?query=vault&documentId={secret}")).await;
     assert_eq!(filtered.json()["results"], json!([]));
     assert_eq!(eve.get(&format!("/api/graph?documentId={secret}")).await.json(), graph);
 
     // As if it did not exist, in the very same words.
     let other = "01a1de70-0000-7000-8000-000000000000";
-    for (method, tail) in [("GET", ""), ("DELETE", ""), ("GET", "/content")] {
+    for (method, tail) in [
+        ("GET", ""),
+        ("DELETE", ""),
+        ("GET", "/content"),
+        ("GET", "/text"),
+        ("POST", "/reindex"),
+        ("POST", "/cancel"),
+    ] {
         let ask = |id: &str| {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
             e2e::reply(eve.request(method, &format!("/api/documents/{id}{tail}")))
@@ -38,9 +51,10 @@ async fn no_user_sees_counts_or_changes_another_users_documents() {
 
     // Naming her, or anybody, is refused alike.
     for user in [ada.id.as_str(), "nobody"] {
-        for path in ["/api/documents", "/api/graph", "/api/documents/events"] {
+        for path in ["/api/documents", "/api/graph", "/api/documents/events", "/api/graph/nodes/x"] {
             assert_eq!(eve.get(&format!("{path}?userId={user}")).await.status, 403, "{path}");
         }
+        assert_eq!(eve.get(&format!("/api/graph/search?q=x&userId={user}")).await.status, 403);
         assert_eq!(eve.get(&format!("/api/search?query=x&userId={user}")).await.status, 403);
         assert_eq!(eve.post(&format!("/api/documents/reindex?userId={user}")).await.status, 403);
         assert_eq!(eve.delete(&format!("/api/documents/purge-errors?userId={user}")).await.status, 403);
@@ -51,6 +65,7 @@ async fn no_user_sees_counts_or_changes_another_users_documents() {
     assert_eq!(eve.post("/api/documents/reindex").await.json()["documentsReindexed"], 0);
     assert_eq!(eve.delete("/api/documents/purge-errors").await.json()["documentsPurged"], 0);
     assert_eq!(eve.get("/api/users").await.status, 403);
+    assert_eq!(eve.get("/api/models").await.status, 403);
 
     // Hers is all there still.
     assert_eq!(ada.documents().await.len(), 2);

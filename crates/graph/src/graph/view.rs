@@ -12,11 +12,14 @@ const MOST_PER_NODE: u32 = 4;
 pub struct View<'g> {
     pub nodes: Vec<&'g Node>,
     pub edges: Vec<Edge>,
+    /// How many nodes and edges there are without a limit.
+    pub total_nodes: usize,
+    pub total_edges: usize,
 }
 
 impl Graph {
     pub fn strongest(&self, limit: usize) -> View<'_> {
-        self.view((0..self.nodes.len()).take(limit))
+        self.view((0..self.nodes.len()).collect(), limit)
     }
 
     /// Returns the strongest nodes that a document mentions.
@@ -25,14 +28,24 @@ impl Graph {
             let documents = &self.nodes[*index].documents;
             documents.binary_search_by(|name| (**name).cmp(document)).is_ok()
         };
-        self.view((0..self.nodes.len()).filter(names).take(limit))
+        self.view((0..self.nodes.len()).filter(names).collect(), limit)
+    }
+
+    /// Returns the strongest nodes that the passages mention for which `is_named` returns true. It is asked several
+    /// times for each passage.
+    pub fn of_passages(&self, mut is_named: impl FnMut(&str, u32) -> bool, limit: usize) -> View<'_> {
+        let names = |index: &usize| {
+            let mut passages = self.nodes[*index].mentioned_in();
+            passages.any(|(document, passage)| is_named(document, passage))
+        };
+        self.view((0..self.nodes.len()).filter(names).collect(), limit)
     }
 
     /// Returns a node and its strongest neighbours.
     pub fn around(&self, id: &str, limit: usize) -> View<'_> {
-        let Some(&center) = self.indexes.get(id) else { return self.view(std::iter::empty()) };
+        let Some(&center) = self.indexes.get(id) else { return self.view(Vec::new(), limit) };
         let near = self.near(center).into_iter().map(|(_, index)| index);
-        self.view(std::iter::once(center as usize).chain(near).take(limit))
+        self.view(std::iter::once(center as usize).chain(near).collect(), limit)
     }
 
     /// Returns the neighbours of a node with the strength of each edge, the strongest first.
@@ -48,17 +61,24 @@ impl Graph {
         near
     }
 
-    fn view(&self, indexes: impl Iterator<Item = usize>) -> View<'_> {
-        let mut indexes: Vec<usize> = indexes.collect();
+    /// Returns the first `limit` of these nodes.
+    fn view(&self, mut indexes: Vec<usize>, limit: usize) -> View<'_> {
+        let (total_nodes, total_edges) = (indexes.len(), self.edges_among(&indexes).count());
+        indexes.truncate(limit);
         indexes.sort_unstable();
-        let mut shown = vec![false; self.nodes.len()];
-        indexes.iter().for_each(|&index| shown[index] = true);
-        let inside = |edge: &&Edge| shown[edge.source as usize] && shown[edge.target as usize];
-        let edges = self.edges.iter().filter(inside).copied().collect();
+        let edges = self.edges_among(&indexes).copied().collect();
         View {
             nodes: indexes.into_iter().map(|index| &self.nodes[index]).collect(),
             edges: prune(edges, self.nodes.len(), MOST_PER_NODE),
+            total_nodes,
+            total_edges,
         }
+    }
+
+    fn edges_among(&self, indexes: &[usize]) -> impl Iterator<Item = &Edge> {
+        let mut shown = vec![false; self.nodes.len()];
+        indexes.iter().for_each(|&index| shown[index] = true);
+        self.edges.iter().filter(move |edge| shown[edge.source as usize] && shown[edge.target as usize])
     }
 }
 

@@ -1,6 +1,6 @@
 //! Administrators: accounts with a record at the gateway, whose password counts here too.
 
-use super::{AccountError, Accounts};
+use super::{AccountError, Accounts, Rights};
 use crate::records::User;
 use crate::tables;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Accounts {
     /// user has the name, unless it is that of a removed administrator. It has no password: only the gateway signs it in.
     pub async fn identified(&self, username: &str) -> Result<User, AccountError> {
         match self.account(username).await? {
-            Some(user) if user.is_admin => Ok(user),
+            Some(user) if user.is_admin && !user.disabled => Ok(user),
             Some(user) => Err(AccountError::NoSuchUser(user.username)),
             None => self.make_identified(username).await,
         }
@@ -68,7 +68,8 @@ impl Accounts {
                     user.username
                 )));
             }
-            self.set_password(&User { is_admin: true, ..user.clone() }, password, None).await?;
+            let administrator = User { is_admin: true, disabled: false, ..user.clone() };
+            self.set_password(&administrator, password, None, Rights::OfAdministrator).await?;
             return Ok(user.username);
         }
         match self.create_administrator(username, password).await? {
@@ -88,8 +89,8 @@ impl Accounts {
         let Some((user, verifier)) = found else {
             return self.create_administrator(username, password).await;
         };
-        let user = User { is_admin: true, ..user };
-        match self.set_password(&user, password, Some(&verifier)).await {
+        let user = User { is_admin: true, disabled: false, ..user };
+        match self.set_password(&user, password, Some(&verifier), Rights::OfAdministrator).await {
             Err(AccountError::WrongPassword) => Ok(false),
             set => set.map(|()| true),
         }
@@ -170,13 +171,13 @@ impl Accounts {
             || user.is_of(&self.admins.standing(&user.username).await?))
     }
 
-    /// Returns none for users whom the gateway does not know.
+    /// Returns none for users whom the gateway does not know, or is not to know.
     pub(super) async fn new_record(
         &self,
         user: &User,
         password: &str,
     ) -> Result<Option<NewRecord>, AccountError> {
-        if !user.is_admin || !is_username(&user.username) {
+        if !user.is_admin || user.disabled || !is_username(&user.username) {
             return Ok(None);
         }
         let mut record = AdminRecord::new(&user.username, password, &self.random);
@@ -248,6 +249,7 @@ impl Accounts {
             email: String::new(),
             name: username.to_owned(),
             is_admin: true,
+            disabled: false,
             goals: String::new(),
             goals_summary: String::new(),
             created_at: self.clock.now_ms(),
@@ -271,7 +273,7 @@ pub(super) async fn refuse_the_last(
             && records.iter().any(|record| record.eq_ignore_ascii_case(name))
     };
     let accounts = tables::users::administrators_in(tx).await?;
-    let mut accounts = accounts.iter().filter(|account| is_other(&account.username));
+    let mut accounts = accounts.iter().filter(|account| is_other(&account.username) && !account.is_disabled);
     let is_left = accounts.any(|account| account.has_password || has_record(&account.username))
         || records.iter().any(|record| is_other(record) && has_record(record));
     if is_left { Ok(()) } else { Err(AccountError::LastAdministrator) }

@@ -40,6 +40,32 @@ impl Agent {
         self.into()
     }
 
+    /// Returns its name for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::RagChat => "Answer",
+            Self::GraphAnalyst => "Connections",
+            Self::ExecutiveSummary => "Summary",
+            Self::TechnicalAuditor => "Audit",
+            Self::FuturePlanner => "Next steps",
+            Self::Coordinator => "Checklist",
+            Self::Critic => "Critique",
+        }
+    }
+
+    /// Returns what it does, for people.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::RagChat => "Answers the question in one short sentence.",
+            Self::GraphAnalyst => "Shows how people, organizations, places and concepts are connected.",
+            Self::ExecutiveSummary => "Gives the main point, then the facts and figures that matter most.",
+            Self::TechnicalAuditor => "Lists findings, each with the risk or gap that follows from it.",
+            Self::FuturePlanner => "Lists the next steps, the most urgent first.",
+            Self::Coordinator => "Divides the work into tasks and says what each depends on.",
+            Self::Critic => "Says what the sources support, what they leave open, and what to check.",
+        }
+    }
+
     pub fn prompt(self) -> &'static str {
         match self {
             Self::RagChat => include_str!("../../prompts/rag-chat.md"),

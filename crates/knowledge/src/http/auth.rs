@@ -79,7 +79,7 @@ pub struct TokenView {
         ("Set-Cookie" = String, description = "The session's token."),
     )),
     (status = 401, description = "`UNAUTHORIZED`: the user is unknown or the password is wrong."),
-    (status = 403, description = "`FORBIDDEN`: the request comes from a page of another site."),
+    (status = 403, description = "`FORBIDDEN`: the account is disabled, or the request comes from a page of another site."),
     (status = 429, description = "`TOO_MANY_REQUESTS`: too many failed sign-ins; `Retry-After` says how long to wait."),
 ))]
 pub async fn login(
@@ -139,6 +139,7 @@ pub async fn gateway_token(
     (status = 200, body = Success),
     (status = 401, description = "`UNAUTHORIZED`: there is no session, or the current password is wrong."),
     (status = 404, description = "`NOT_FOUND`: the user was removed meanwhile."),
+    (status = 409, description = "`CONFLICT`: an administrator has changed the account at the same time."),
     (status = 429, description = "`TOO_MANY_REQUESTS`: too many wrong passwords; `Retry-After` says how long to wait."),
 ))]
 pub async fn change_password(

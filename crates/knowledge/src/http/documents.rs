@@ -1,18 +1,14 @@
-//! A user's documents: listing, one of them, its file, indexing them again, removing them.
+//! A user's documents: listing them, one of them, removing them.
 
 use super::App;
 use super::caller::{Caller, OwnerQuery};
-use super::form::File;
-use super::ingest::{require_encoder, wants_async};
 use super::search::MetadataQuery;
 use crate::listing::{Listing, MOST_LISTED};
-use crate::records::{Cursor, Document, Metadata, Order, Status, User};
-use crate::{removal, tables};
+use crate::records::{Cursor, Document, Metadata, Order, Stage, Status, User};
+use crate::{media_type, removal, tables};
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
 use kit::error::ApiError;
 use kit::fields::Whole;
 use kit::page;
@@ -38,7 +34,7 @@ pub struct ListQuery {
     status: Option<Status>,
     /// Only documents with this in their title, in upper or lower case.
     title: Option<String>,
-    /// The order by the time of the upload; newest first if absent.
+    /// The order: by the time of the upload, newest first if absent, by the title, or by the size, largest first.
     #[param(inline)]
     sort: Option<Order>,
 }
@@ -61,6 +57,9 @@ pub struct DocumentView {
     title: String,
     #[schema(example = "pump.pdf")]
     filename: String,
+    /// What the file is, by its content.
+    #[schema(example = "application/pdf")]
+    media_type: String,
     /// In bytes.
     #[schema(example = 52311)]
     size: i64,
@@ -75,6 +74,9 @@ pub struct DocumentView {
     /// In percent.
     #[schema(example = 100, minimum = 0, maximum = 100)]
     progress: i64,
+    /// What is being done with it; null if it is not being processed.
+    #[schema(inline)]
+    stage: Option<Stage>,
     #[schema(example = 12)]
     chunk_count: i64,
     #[schema(example = 34)]
@@ -85,6 +87,7 @@ pub struct DocumentView {
 
 impl From<Document> for DocumentView {
     fn from(document: Document) -> Self {
+        let (stage, media_type) = (document.stage(), media_type_of(&document).to_owned());
         let mut metadata = document.metadata;
         metadata.extend(document.error.map(|error| ("error".to_owned(), error)));
         Self {
@@ -92,11 +95,13 @@ impl From<Document> for DocumentView {
             user_id: document.user_id,
             title: document.title,
             filename: document.filename,
+            media_type,
             size: document.size,
             object_key: document.object_key,
             uploaded_at: document.uploaded_at,
             status: document.status,
             progress: document.progress,
+            stage,
             chunk_count: document.chunk_count,
             graph_nodes: document.graph_nodes,
             metadata,
@@ -134,19 +139,6 @@ pub struct RemovedDocument {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reindexed {
-    success: bool,
-    /// How many documents ended as `indexed`.
-    #[schema(example = 3)]
-    documents_reindexed: usize,
-    /// With `Prefer: respond-async`: how many documents will be indexed again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = 3)]
-    documents_queued: Option<usize>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
 pub struct Purged {
     success: bool,
     #[schema(example = 1)]
@@ -168,13 +160,16 @@ pub async fn list(
     Query(owner_query): Query<OwnerQuery>,
 ) -> Result<Response, ApiError> {
     let owner = caller.acting_for(&app, owner_query.user_id.as_deref()).await?;
-    let limit = query.limit.size();
+    let (limit, order) = (query.limit.size(), query.sort.unwrap_or_default());
+    if query.after.as_ref().is_some_and(|after| !after.fits(order)) {
+        return Err(ApiError::invalid("`after` is of a list with another `sort`: begin again without it"));
+    }
     let (category, tags, title) = (metadata.category.clone(), metadata.tags.clone(), query.title.clone());
     let listing = Listing {
         status: query.status,
         filters: metadata.into(),
         title: query.title,
-        order: query.sort.unwrap_or_default(),
+        order,
         after: query.after,
         limit,
     };
@@ -210,32 +205,6 @@ pub async fn get(
     Ok(Json(find(&app, &user, &id).await?.into()))
 }
 
-/// Returns the file of a document, as it was uploaded.
-#[utoipa::path(get, path = "/api/documents/{id}/content", params(("id" = String, Path)), responses(
-    (status = 200, description = "The file, byte for byte.", content_type = "application/octet-stream",
-        body = inline(File), headers(("Content-Disposition" = String, description = "Names the file."))),
-    (status = 404, description = "`NOT_FOUND`: the caller has no document with this id, or its file is gone."),
-))]
-pub async fn content(
-    State(app): State<App>,
-    Caller(user): Caller,
-    PathId(id): PathId,
-) -> Result<Response, ApiError> {
-    let document = find(&app, &user, &id).await?;
-    let blob = app.blobs.get_stream(&document.object_key).await?;
-    let Some(blob) = blob else { return Err(ApiError::not_found("the document's file is gone")) };
-    let mut response = Body::from_stream(blob.bytes).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(blob.size));
-    // A browser saves it, and does not run it as a page of this origin.
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
-    let disposition = format!("attachment; filename*=UTF-8''{}", percent_encoded(&document.filename));
-    if let Ok(disposition) = disposition.parse() {
-        headers.insert(header::CONTENT_DISPOSITION, disposition);
-    }
-    Ok(response)
-}
-
 /// Removes a document with its file, its passages and its part of the graph.
 #[utoipa::path(delete, path = "/api/documents/{id}", params(("id" = String, Path)), responses(
     (status = 200, body = RemovedDocument),
@@ -255,36 +224,6 @@ pub async fn remove(
     Ok(Json(RemovedDocument { success: true, document_id: id }))
 }
 
-/// Indexes every document again from its stored file.
-#[utoipa::path(post, path = "/api/documents/reindex",
-    params(OwnerQuery, ("Prefer" = Option<String>, Header, description = "`respond-async` answers 202 at once.")),
-    responses(
-        (status = 200, description = "All documents have ended.", body = Reindexed),
-        (status = 202, description = "The documents are queued.", body = Reindexed),
-        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
-    ))]
-pub async fn reindex(
-    State(app): State<App>,
-    caller: Caller,
-    Query(owner): Query<OwnerQuery>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
-    require_encoder(&app)?;
-    let ids = app.ingest.resubmit_all(&owner.id).await?;
-    if wants_async(&headers) {
-        let body = Reindexed { success: true, documents_reindexed: 0, documents_queued: Some(ids.len()) };
-        return Ok((StatusCode::ACCEPTED, Json(body)).into_response());
-    }
-    let mut indexed = 0;
-    for id in ids {
-        let ended = app.ingest.finished(&owner.id, &id).await?;
-        indexed += usize::from(ended.is_some_and(|document| document.status == Status::Indexed));
-    }
-    Ok(Json(Reindexed { success: true, documents_reindexed: indexed, documents_queued: None })
-        .into_response())
-}
-
 /// Removes the documents that could not be indexed.
 #[utoipa::path(delete, path = "/api/documents/purge-errors", params(OwnerQuery), responses(
     (status = 200, body = Purged),
@@ -301,7 +240,7 @@ pub async fn purge_errors(
 }
 
 /// Finds a document of the user, or for an administrator of any user.
-async fn find(app: &App, user: &User, id: &str) -> Result<Document, ApiError> {
+pub async fn find(app: &App, user: &User, id: &str) -> Result<Document, ApiError> {
     let document = tables::documents::get(&app.db, id).await?;
     let theirs = document.filter(|document| document.user_id == user.id || user.is_admin);
     theirs.ok_or_else(|| no_such(id))
@@ -311,8 +250,9 @@ fn no_such(id: &str) -> ApiError {
     ApiError::not_found(format!("no document `{id}`"))
 }
 
-fn percent_encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(encode).collect()
+fn media_type_of(document: &Document) -> &str {
+    match document.media_type.as_str() {
+        "" => media_type::of_name(&document.filename),
+        found => media_type::essence(found),
+    }
 }

@@ -38,6 +38,8 @@ impl From<AccountError> for ApiError {
             AccountError::Invalid(_) | AccountError::LastAdministrator => Self::invalid(message),
             AccountError::WrongPassword | AccountError::NoDigest => Self::unauthorized(message),
             AccountError::Throttled { wait } => Self::too_many_requests(message, wait),
+            AccountError::Disabled => Self::forbidden(message),
+            AccountError::ChangedMeanwhile => Self::conflict(message),
             AccountError::NoSuchUser(_) => Self::not_found(message),
             AccountError::Admins(error) => error.into(),
             AccountError::Hash(_) | AccountError::Unsigned(_) => Self::internal(message),

@@ -1,23 +1,26 @@
-//! `GET /api/graph`.
+//! `GET /api/graph`: the graph, or a part of it.
 
 use super::App;
 use super::caller::{Caller, OwnerQuery};
 use super::error::LoadProgress;
 use super::fields::NodeType;
 use crate::indexes::ShownGraph;
+use crate::search::chunk_id;
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use graph::{Edge, Graph, Node};
+use graph::{Edge, Graph, Node, View};
 use http::{HeaderName, HeaderValue};
 use kit::error::{ApiError, ErrorWith};
 use kit::fields::Whole;
-use kit::request::Query;
+use kit::request::{Query, values_of};
 use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
 use utoipa::{IntoParams, ToSchema};
 
 /// Of all nodes together: a word that every document has would list them all.
 const MOST_DOCUMENT_IDS: usize = 100_000;
+const MOST_SOURCES: usize = 100;
 const OUTDATED: &str = "documents have changed since this graph was built: a new one is being built";
 
 /// Says which changes to the documents are in the graph. Not in the body, which depends on the documents alone.
@@ -83,11 +86,21 @@ pub struct EdgeView {
     strength: f64,
 }
 
+/// How many nodes and edges there are without `limit`. Of the edges of a node, only the strongest are returned.
+#[derive(Serialize, ToSchema)]
+pub struct GraphTotals {
+    #[schema(example = 34)]
+    nodes: usize,
+    #[schema(example = 61)]
+    edges: usize,
+}
+
 #[derive(Serialize, ToSchema)]
 #[schema(as = Graph)]
 pub struct GraphView {
     nodes: Vec<NodeView>,
     edges: Vec<EdgeView>,
+    totals: GraphTotals,
     /// True if documents have changed since, and a new graph is being built; absent if none have.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -101,7 +114,9 @@ pub struct GraphView {
 }
 
 /// Returns what the documents name, and what is named together.
-#[utoipa::path(get, path = "/api/graph", params(GraphQuery, OwnerQuery), responses(
+#[utoipa::path(get, path = "/api/graph", params(GraphQuery, OwnerQuery,
+    ("sources" = Option<Vec<String>>, Query, description = "Only what these passages name: ids of search results or of \
+        an answer's sources, each in a parameter of its own, at most 100.")), responses(
     (status = 200, description = "The strongest nodes, and the edges between them.", body = GraphView, headers(
         ("X-Graph-Revision" = i64, description = "Changes to the documents up to this revision are in the graph; the \
             ids of document events are revisions."),
@@ -115,29 +130,57 @@ pub async fn graph(
     caller: Caller,
     Query(query): Query<GraphQuery>,
     Query(owner): Query<OwnerQuery>,
+    RawQuery(parameters): RawQuery,
 ) -> Result<Response, ApiError> {
     let limit = query.limit.size();
     let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
+    let sources = values_of(parameters.as_deref().unwrap_or_default(), "sources");
+    if sources.len() > MOST_SOURCES {
+        let message = format!("`sources` is given {} times: at most {MOST_SOURCES}", sources.len());
+        return Err(ApiError::invalid(message));
+    }
     let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&owner.id).await?;
-    let view = match (&query.around, &query.document_id) {
-        (Some(node), _) if graph.find(node).is_none() => {
-            return Err(ApiError::not_found(format!("no node `{node}`")));
+    if let Some(node) = query.around.as_ref().filter(|node| graph.find(node).is_none()) {
+        return Err(ApiError::not_found(format!("no node `{node}`")));
+    }
+    // The passages of a large graph take too long for a thread that runs async tasks.
+    let viewing = tokio::task::spawn_blocking(move || {
+        let view = match (query.around, query.document_id) {
+            _ if !sources.is_empty() => of_sources(&graph, &sources, limit),
+            (Some(node), _) => graph.around(&node, limit),
+            (None, Some(document)) => graph.of_document(&document, limit),
+            (None, None) => graph.strongest(limit),
+        };
+        let documents = MOST_DOCUMENT_IDS / view.nodes.len().max(1);
+        GraphView {
+            nodes: view.nodes.iter().map(|node| node_view(node, documents)).collect(),
+            edges: view.edges.iter().filter_map(|edge| edge_view(&graph, edge)).collect(),
+            totals: GraphTotals { nodes: view.total_nodes, edges: view.total_edges },
+            outdated: is_outdated.then_some(true),
+            notice: is_outdated.then_some(OUTDATED),
         }
-        (Some(node), _) => graph.around(node, limit),
-        (None, Some(document)) => graph.of_document(document, limit),
-        (None, None) => graph.strongest(limit),
-    };
-    let documents = MOST_DOCUMENT_IDS / view.nodes.len().max(1);
-    let body = GraphView {
-        nodes: view.nodes.iter().map(|node| node_view(node, documents)).collect(),
-        edges: view.edges.iter().filter_map(|edge| edge_view(&graph, edge)).collect(),
-        outdated: is_outdated.then_some(true),
-        notice: is_outdated.then_some(OUTDATED),
-    };
+    });
+    let body = viewing.await.map_err(ApiError::internal)?;
     Ok(([(REVISION, HeaderValue::from(revision))], Json(body)).into_response())
 }
 
-fn node_view(node: &Node, most_documents: usize) -> NodeView {
+/// Returns what the passages with these ids name.
+fn of_sources<'g>(graph: &'g Graph, sources: &[String], limit: usize) -> View<'g> {
+    let wanted: HashSet<&str> = sources.iter().map(String::as_str).collect();
+    // Most passages name several things, and an id is a digest.
+    let mut known: HashMap<String, HashMap<u32, bool>> = HashMap::new();
+    let is_named = |document: &str, passage: u32| {
+        if !known.contains_key(document) {
+            known.insert(document.to_owned(), HashMap::new());
+        }
+        let passages = known.get_mut(document);
+        let is_wanted = || wanted.contains(chunk_id(document, i64::from(passage)).as_str());
+        passages.is_some_and(|passages| *passages.entry(passage).or_insert_with(is_wanted))
+    };
+    graph.of_passages(is_named, limit)
+}
+
+pub fn node_view(node: &Node, most_documents: usize) -> NodeView {
     NodeView {
         id: node.id.clone(),
         label: node.label.clone(),

@@ -2,16 +2,23 @@
 
 use super::App;
 use super::caller::Admin;
+use crate::accounts::{AccountError, Goals, UserChanges};
 use crate::records::User;
+use crate::summary::summarize;
+use crate::tables;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use kit::error::ApiError;
-use kit::fields::Whole;
+use kit::fields::{AnyText, Whole};
 use kit::page;
-use kit::request::{PathId, Query};
+use kit::request::{JsonBody, PathId, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+
+/// In bytes, as at signup.
+const LONGEST_GOALS: usize = 256 << 10;
+const LAST_ADMINISTRATOR: &str = "this is the last administrator who can sign in: make another one first";
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -43,6 +50,9 @@ pub struct UserView {
     name: String,
     #[schema(example = false)]
     is_admin: bool,
+    /// Whether the user cannot sign in.
+    #[schema(example = false)]
+    disabled: bool,
     /// As given at signup.
     #[schema(example = "Keep the pumps running.")]
     goals: String,
@@ -63,6 +73,7 @@ impl From<User> for UserView {
             email: user.email,
             name: user.name,
             is_admin: user.is_admin,
+            disabled: user.disabled,
             goals: user.goals,
             goals_summary: user.goals_summary,
             created_at: user.created_at,
@@ -79,7 +90,50 @@ pub struct Success {
 
 #[derive(Serialize, ToSchema)]
 pub struct UserList {
-    users: Vec<UserView>,
+    users: Vec<ListedUser>,
+}
+
+/// A user in a list.
+#[derive(Serialize, ToSchema)]
+pub struct ListedUser {
+    #[serde(flatten)]
+    user: UserView,
+    /// How many documents they have.
+    #[schema(example = 12)]
+    documents: i64,
+}
+
+/// What is changed of a user; what is absent stays.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserChangesBody {
+    /// True ends all sessions of the user, who cannot sign in any more.
+    #[schema(example = false)]
+    disabled: Option<bool>,
+    /// Whether the user is an administrator here. The gateway knows a new one after the next new password.
+    #[schema(example = false)]
+    is_admin: Option<bool>,
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 254, example = "Ada Solberg")]
+    name: Option<AnyText>,
+    /// The user can sign in with a new address after the next new password.
+    #[schema(value_type = Option<String>, min_length = 3, max_length = 254, example = "ada@example.org")]
+    email: Option<AnyText>,
+    #[schema(value_type = Option<String>, max_length = 262144, example = "Keep the pumps running.")]
+    goals: Option<AnyText>,
+}
+
+#[derive(Deserialize, ToSchema)]
+pub struct NewPasswordBody {
+    /// As it will be typed.
+    #[schema(value_type = String, min_length = 8, max_length = 1024, example = "battery staple")]
+    password: AnyText,
+}
+
+/// A user after a change.
+#[derive(Serialize, ToSchema)]
+pub struct ChangedUser {
+    success: bool,
+    user: UserView,
 }
 
 /// Lists users, the oldest first; for administrators.
@@ -96,8 +150,69 @@ pub async fn list(
     let limit = query.limit.size();
     let (users, has_more) = app.accounts.page(query.after.as_deref(), limit).await?;
     let next = users.last().filter(|_| has_more).map(|last| last.id.clone());
-    let users = users.into_iter().map(UserView::from).collect();
+    let ids: Vec<&str> = users.iter().map(|user| user.id.as_str()).collect();
+    let counts = tables::documents::count_of_users(&app.db, &ids).await?;
+    let listed = users.into_iter().map(|user| {
+        let documents = counts.get(&user.id).copied().unwrap_or(0);
+        ListedUser { user: user.into(), documents }
+    });
+    let users = listed.collect();
     Ok(page::link_next(Json(UserList { users }).into_response(), &[], limit, next.as_deref()))
+}
+
+/// Changes a user; for administrators.
+#[utoipa::path(patch, path = "/api/users/{id}", params(("id" = String, Path)), request_body = UserChangesBody,
+    responses(
+        (status = 200, body = ChangedUser),
+        (status = 404, description = "`NOT_FOUND`: no user has this id."),
+        (status = 409, description = "`CONFLICT`: this would disable or demote the caller, or the last administrator."),
+    ))]
+pub async fn update(
+    State(app): State<App>,
+    Admin(admin): Admin,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<UserChangesBody>,
+) -> Result<Json<ChangedUser>, ApiError> {
+    let mut changes = UserChanges {
+        disabled: body.disabled,
+        is_admin: body.is_admin,
+        name: body.name.map(|name| name.0),
+        email: body.email.map(|email| email.0),
+        goals: None,
+    };
+    changes.check()?;
+    if id == admin.id && changes.takes_rights() {
+        return Err(ApiError::conflict("you cannot do this to yourself: ask another administrator"));
+    }
+    if let Some(text) = body.goals.map(|goals| goals.0) {
+        if text.len() > LONGEST_GOALS {
+            return Err(ApiError::too_large("`goals` is longer than 256 KiB"));
+        }
+        let summary = summarize(app.chats.default_model(), app.engine.as_deref(), &text).await;
+        changes.goals = Some(Goals { text, summary });
+    }
+    let user = app.accounts.update(&id, changes).await.map_err(|error| match error {
+        AccountError::LastAdministrator => ApiError::conflict(LAST_ADMINISTRATOR),
+        error => error.into(),
+    })?;
+    Ok(Json(ChangedUser { success: true, user: user.into() }))
+}
+
+/// Sets a new password for a user, and ends all of their sessions; for administrators.
+#[utoipa::path(post, path = "/api/users/{id}/password", params(("id" = String, Path)), request_body = NewPasswordBody,
+    responses(
+        (status = 200, body = Success),
+        (status = 404, description = "`NOT_FOUND`: no user has this id."),
+        (status = 409, description = "`CONFLICT`: the account was changed at the same time."),
+    ))]
+pub async fn set_password(
+    State(app): State<App>,
+    _: Admin,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<NewPasswordBody>,
+) -> Result<Json<Success>, ApiError> {
+    app.accounts.reset_password(&id, &body.password).await?;
+    Ok(Json(Success { success: true }))
 }
 
 /// Removes a user with everything that they have; for administrators.

@@ -1,10 +1,11 @@
 //! Indexes one document: reads its file, embeds its passages, finds what they name, and makes it visible.
 
-use super::progress::{Progress, Stage};
-use super::{Ingest, LONGEST_TITLE, MEMORY_FOR_FILES};
-use crate::records::{Chunk, Document, Mention, documents_topic};
+use super::progress::{PAUSE, Progress};
+use super::reading::{MOST_TEXT, extracted};
+use super::{Ingest, LONGEST_TITLE};
+use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
 use crate::tables::{self, documents::Indexed};
-use extract::{ExtractError, Passage};
+use extract::{ExtractError, Outline, Passage};
 use inference::encoder::MAX_TOKENS;
 use inference::{Engine, EngineError, Priority};
 use std::collections::BTreeSet;
@@ -43,6 +44,7 @@ struct Text {
     title: String,
     /// What the document is about, if the title says it. The name of a file often does not.
     subject: String,
+    outline: Outline,
     passages: Vec<Passage>,
 }
 
@@ -57,8 +59,18 @@ pub async fn index(
     let encoder = engine.encoder().ok_or_else(|| IndexingError::Ours(missing.to_owned()))?.fingerprint();
     let mut progress = Progress::new(&ingest.db, document, job.id);
 
-    let text = timed("chunking", read(ingest, engine, document)).await?;
-    progress.at(Stage::Chunking, 1.0).await?;
+    let reading = async {
+        let mut reading = std::pin::pin!(read(ingest, engine, document));
+        match tokio::time::timeout(PAUSE, &mut reading).await {
+            Ok(text) => text,
+            Err(_) => {
+                progress.at(Stage::Reading, 0.0).await?;
+                reading.await
+            }
+        }
+    };
+    let text = timed("chunking", reading).await?;
+    progress.at(Stage::Reading, 1.0).await?;
     let embedding = async {
         match known_vectors(ingest, document, &text, encoder).await? {
             Some(vectors) => Ok(vectors),
@@ -67,12 +79,14 @@ pub async fn index(
     };
     let vectors = timed("embedding", embedding).await?;
     progress.at(Stage::Graph, 0.0).await?;
-    let chunks = timed("graph", name(text.passages, text.subject, vectors)).await?;
-    progress.at(Stage::Finalizing, 0.0).await?;
+    let Text { title, subject, outline, passages } = text;
+    let chunks = timed("graph", name(passages, subject, vectors)).await?;
+    progress.at(Stage::Finishing, 0.0).await?;
     if stop.is_cancelled() {
         return Err(IndexingError::Stopped);
     }
-    timed("finalizing", publish(ingest, document, job, &text.title, encoder, &chunks)).await
+    let finished = Finished { title, outline, encoder, chunks };
+    timed("finalizing", publish(ingest, document, job, &finished)).await
 }
 
 async fn timed<T>(
@@ -87,21 +101,9 @@ async fn timed<T>(
 
 /// Reads the file's text and splits it into passages that the encoder can read whole.
 async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Result<Text, IndexingError> {
-    let size = usize::try_from(document.size).unwrap_or(usize::MAX).clamp(1, MEMORY_FOR_FILES);
-    let size = u32::try_from(size).unwrap_or(u32::MAX);
-    let room = ingest.memory.clone().acquire_many_owned(size).await;
-    let room = room.map_err(|_| IndexingError::Ours("the service is stopping".to_owned()))?;
-    let stored = ingest.blobs.get(&document.object_key, u64::MAX).await;
-    let bytes = match stored {
-        Ok(Some(bytes)) => bytes,
-        Ok(None) => return Err(IndexingError::File("the stored file is gone: upload it again".to_owned())),
-        Err(error) => return Err(IndexingError::Outage(format!("the stored file cannot be read: {error}"))),
-    };
-    let (extractor, engine) = (ingest.extractor.clone(), engine.clone());
+    let engine = engine.clone();
     let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());
-    let reading = tokio::task::spawn_blocking(move || {
-        let extracted = extractor.extract(&filename, &bytes).map_err(error_of)?;
-        drop(bytes);
+    let split = move |extracted: extract::Document| {
         let own_title = extracted.title.as_ref().map(|title| title.chars().take(LONGEST_TITLE).collect());
         let is_there = |title: &String| !title.trim().is_empty();
         let title = given_title.filter(is_there).or_else(|| own_title.filter(is_there));
@@ -110,28 +112,18 @@ async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Res
         let tokenizer = engine.encoder().map(|encoder| encoder.tokenizer());
         let count = |text: &str| tokenizer.map_or(0, |tokenizer| tokenizer.count(text));
         let passages = extract::passages(&extracted, &title, MAX_TOKENS, &count);
-        drop(room);
         match passages.is_empty() {
             true => Err(IndexingError::File(ExtractError::NoText(extracted.kind).to_string())),
-            false => Ok(Text { title, subject, passages }),
+            false => Ok(Text { title, subject, outline: extracted.outline(MOST_TEXT), passages }),
         }
-    });
-    reading
-        .await
-        .unwrap_or_else(|error| Err(IndexingError::Ours(format!("reading the file stopped: {error}"))))
+    };
+    extracted(ingest, document, split).await
 }
 
 /// Returns the title in a file's name: `Silent_Harbour.txt` has one, `scan0017.pdf` has none.
 fn subject_of(filename: &str) -> String {
     let stem = filename.rsplit_once('.').map_or(filename, |(stem, _)| stem).replace('_', " ");
     if stem.trim().contains(' ') { stem } else { String::new() }
-}
-
-fn error_of(error: ExtractError) -> IndexingError {
-    match error.is_bad_input() {
-        true => IndexingError::File(error.to_string()),
-        false => IndexingError::Ours(error.to_string()),
-    }
 }
 
 /// Returns the vectors of another document with the same content, so that the same file is embedded only once.
@@ -217,14 +209,20 @@ async fn name(
     naming.await.map_err(|error| IndexingError::Ours(format!("finding names stopped: {error}")))
 }
 
+/// What indexing has made of a document.
+struct Finished<'a> {
+    title: String,
+    outline: Outline,
+    encoder: &'a str,
+    chunks: Vec<Chunk>,
+}
+
 /// Makes all of the document visible, in one transaction.
 async fn publish(
     ingest: &Ingest,
     document: &Document,
     job: &Job,
-    title: &str,
-    encoder: &str,
-    chunks: &[Chunk],
+    Finished { title, outline, encoder, chunks }: &Finished<'_>,
 ) -> Result<(), IndexingError> {
     let nodes: BTreeSet<&str> =
         chunks.iter().flat_map(|chunk| &chunk.mentions).map(|mention| mention.key.as_str()).collect();
@@ -242,6 +240,7 @@ async fn publish(
         return Err(IndexingError::Stopped);
     }
     tables::chunks::replace(&mut tx, &document.id, chunks).await?;
+    tables::texts::put(&mut tx, &document.id, outline).await?;
     jobs::complete(&mut tx, job).await?;
     tx.wake(&documents_topic(&document.user_id));
     tx.commit().await?;

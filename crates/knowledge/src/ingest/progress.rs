@@ -1,32 +1,12 @@
 //! Writes the progress of a document, not more often than a person can follow.
 
-use crate::records::{Document, documents_topic};
+use crate::records::{Document, Stage, documents_topic};
 use crate::tables;
 use std::time::{Duration, Instant};
 use store::{Db, StoreError};
 
-const PAUSE: Duration = Duration::from_millis(200);
-
-/// The stages of the pipeline, with the part of the progress that each fills.
-#[derive(Clone, Copy)]
-pub enum Stage {
-    Chunking,
-    Embedding,
-    Graph,
-    Finalizing,
-}
-
-impl Stage {
-    fn percent(self, part: f64) -> i64 {
-        let (first, last) = match self {
-            Self::Chunking => (0.0, 29.0),
-            Self::Embedding => (30.0, 59.0),
-            Self::Graph => (60.0, 89.0),
-            Self::Finalizing => (90.0, 99.0),
-        };
-        (first + (last - first) * part.clamp(0.0, 1.0)) as i64
-    }
-}
+/// The time between two changes. A document that is done sooner shows none.
+pub const PAUSE: Duration = Duration::from_millis(200);
 
 pub struct Progress<'a> {
     db: &'a Db,

@@ -1,5 +1,6 @@
 //! An upload before it is accepted: its bytes are kept, its name is cleaned, its metadata is checked.
 
+use crate::media_type::HEAD;
 use crate::records::Metadata;
 use aws_lc_rs::digest;
 use base::hex;
@@ -37,6 +38,8 @@ pub struct Spool {
     kept: Kept,
     size: u64,
     limit: u64,
+    /// The first bytes, which tell what it is.
+    head: Vec<u8>,
     hash: digest::Context,
     finished_hash: String,
 }
@@ -49,7 +52,8 @@ enum Kept {
 impl Spool {
     pub fn new(limit: u64) -> Self {
         let hash = digest::Context::new(&digest::SHA256);
-        Self { kept: Kept::Memory(Vec::new()), size: 0, limit, hash, finished_hash: String::new() }
+        let (kept, head) = (Kept::Memory(Vec::new()), Vec::new());
+        Self { kept, size: 0, limit, head, hash, finished_hash: String::new() }
     }
 
     /// Adds bytes. Blocks for a moment if the file is large.
@@ -59,6 +63,7 @@ impl Spool {
             return Err(UploadError::TooLarge(self.limit));
         }
         self.hash.update(piece);
+        self.head.extend(piece.iter().take(HEAD - self.head.len()));
         match &mut self.kept {
             Kept::Memory(bytes) if bytes.len() + piece.len() <= IN_MEMORY => bytes.extend_from_slice(piece),
             Kept::Memory(bytes) => {
@@ -79,6 +84,10 @@ impl Spool {
 
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    pub fn head(&self) -> &[u8] {
+        &self.head
     }
 
     /// Returns the SHA-256 of a finished spool, in hex.

@@ -159,6 +159,23 @@ pub async fn of_document(db: &Db, document_id: &str) -> Result<Vec<Chunk>, Store
     rows.iter().map(|row| chunk_of(document_id, row)).collect()
 }
 
+/// Where a chunk is in its document.
+pub struct ChunkPlace {
+    pub position: i64,
+    pub page: Option<i64>,
+    pub start: i64,
+}
+
+/// Reads where the first `limit` chunks of a document are, in their order.
+pub async fn places(db: &Db, document_id: &str, limit: i64) -> Result<Vec<ChunkPlace>, StoreError> {
+    let select = "SELECT position, page, start FROM chunks WHERE document_id = $1 ORDER BY position LIMIT $2";
+    let rows = sqlx::query(select).bind(document_id).bind(limit).fetch_all(db.read()).await?;
+    let places = rows.iter().map(|row| {
+        Ok(ChunkPlace { position: row.try_get(0)?, page: row.try_get(1)?, start: row.try_get(2)? })
+    });
+    places.collect()
+}
+
 /// A chunk with what a search result needs of it and of its document.
 pub struct FoundChunk {
     pub document_id: String,

@@ -7,21 +7,22 @@ pub use pages::{Rows, count_by_status, page};
 use crate::records::{Document, Metadata, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
+use std::collections::HashMap;
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str = "id, user_id, title, filename, object_key, content_hash, size, uploaded_at, metadata, status, \
+const COLUMNS: &str = "id, user_id, title, filename, media_type, object_key, content_hash, size, uploaded_at, metadata, status, \
                        progress, error, error_is_ours, chunk_count, graph_nodes, encoder, job_id, revision";
 
 pub async fn insert(tx: &mut Tx, document: &Document, revision: i64) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at,
-            metadata, status, progress, job_id, revision)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+            metadata, status, progress, job_id, revision, media_type)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     let query = sqlx::query(insert).bind(&document.id).bind(&document.user_id).bind(&document.title);
     let query = query.bind(&document.filename).bind(&document.object_key).bind(&document.content_hash);
     let query = query.bind(document.size).bind(document.uploaded_at).bind(json(&document.metadata));
     let query = query.bind(document.status.as_str()).bind(document.progress).bind(document.job_id);
-    query.bind(revision).execute(tx.conn()).await?;
+    query.bind(revision).bind(&document.media_type).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -76,6 +77,36 @@ pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize
     let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(id));
     let count: i64 = query.fetch_one(db.read()).await?.try_get(0)?;
     Ok(usize::try_from(count).unwrap_or(0))
+}
+
+/// Returns the titles of these documents, by their ids. Those that are not the user's are left out.
+pub async fn titles(db: &Db, user_id: &str, ids: &[&str]) -> Result<HashMap<String, String>, StoreError> {
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT id, title FROM documents WHERE user_id = $1 AND id IN ({})",
+        places.join(", ")
+    ));
+    let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(*id));
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+}
+
+/// Counts the documents of each of these users; one who has none is left out.
+pub async fn count_of_users(db: &Db, users: &[&str]) -> Result<HashMap<String, i64>, StoreError> {
+    if users.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (1..=users.len()).map(|place| format!("${place}")).collect();
+    let select = AssertSqlSafe(format!(
+        "SELECT user_id, COUNT(*) FROM documents WHERE user_id IN ({}) GROUP BY user_id",
+        places.join(", ")
+    ));
+    let query = users.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 /// Counts the documents of a user that are being processed.
@@ -144,6 +175,13 @@ pub async fn set_processing(tx: &mut Tx, id: &str, job: i64, revision: i64) -> R
         WHERE id = $1 AND status <> 'processing'";
     let query = sqlx::query(update).bind(id).bind(job).bind(revision);
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
+}
+
+/// Returns the job that works on a document; none if it is not being processed.
+pub async fn job_of(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreError> {
+    let select = "SELECT job_id FROM documents WHERE id = $1 AND status = 'processing'";
+    let row = sqlx::query(select).bind(id).fetch_optional(tx.conn()).await?;
+    row.map_or(Ok(None), |row| Ok(row.try_get(0)?))
 }
 
 pub struct Indexed<'a> {
@@ -267,6 +305,7 @@ fn document_of(row: &AnyRow) -> Result<Document, StoreError> {
         user_id: row.try_get("user_id")?,
         title: row.try_get("title")?,
         filename: row.try_get("filename")?,
+        media_type: row.try_get("media_type")?,
         object_key: row.try_get("object_key")?,
         content_hash: row.try_get("content_hash")?,
         size: row.try_get("size")?,

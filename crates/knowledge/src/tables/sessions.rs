@@ -15,7 +15,8 @@ pub async fn insert(tx: &mut Tx, token_hash: &str, user_id: &str, expires_at: i6
 pub async fn user(db: &Db, token_hash: &str, now: i64) -> Result<Option<User>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {} FROM sessions JOIN users ON users.id = sessions.user_id
-         WHERE sessions.token_hash = $1 AND sessions.expires_at > $2 AND users.removed = 0",
+         WHERE sessions.token_hash = $1 AND sessions.expires_at > $2 AND users.removed = 0
+           AND users.disabled = 0",
         users::columns()
     ));
     let row = sqlx::query(select).bind(token_hash).bind(now).fetch_optional(db.read()).await?;

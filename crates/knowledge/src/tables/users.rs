@@ -6,7 +6,8 @@ use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "users.id, users.username, users.email, users.name, users.is_admin, users.goals, \
-                       users.goals_summary, users.created_at, users.last_login, users.record_generation";
+                       users.goals_summary, users.created_at, users.last_login, users.record_generation, \
+                       users.disabled";
 
 /// About how many bytes a user has in a response, without the goals.
 const OTHER_BYTES: usize = 2_000;
@@ -38,6 +39,23 @@ pub async fn insert_login_name(
 pub async fn set_verifier(tx: &mut Tx, name: &str, verifier: &str) -> Result<(), StoreError> {
     let update = "UPDATE login_names SET verifier = $2 WHERE name = $1";
     sqlx::query(update).bind(name).bind(verifier).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Stores what an administrator may change of a user.
+pub async fn update(tx: &mut Tx, user: &User) -> Result<(), StoreError> {
+    let update = "UPDATE users SET email = $2, name = $3, is_admin = $4, disabled = $5, goals = $6,
+            goals_summary = $7, record_generation = $8
+        WHERE id = $1";
+    let query = sqlx::query(update).bind(&user.id).bind(&user.email).bind(&user.name);
+    let query = query.bind(i64::from(user.is_admin)).bind(i64::from(user.disabled)).bind(&user.goals);
+    let query = query.bind(&user.goals_summary).bind(&user.record_generation);
+    query.execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn delete_login_name(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM login_names WHERE name = $1").bind(name).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -99,8 +117,10 @@ pub async fn set_last_login(tx: &mut Tx, id: &str, at: i64) -> Result<(), StoreE
     Ok(())
 }
 
+/// Makes a user an administrator who can sign in.
 pub async fn set_admin(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
-    sqlx::query("UPDATE users SET is_admin = 1 WHERE id = $1").bind(id).execute(tx.conn()).await?;
+    let update = "UPDATE users SET is_admin = 1, disabled = 0 WHERE id = $1";
+    sqlx::query(update).bind(id).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -114,10 +134,12 @@ pub async fn set_record_generation(tx: &mut Tx, id: &str, generation: &str) -> R
 pub struct AdminAccount {
     pub username: String,
     pub has_password: bool,
+    pub is_disabled: bool,
 }
 
 const SELECT_ADMINISTRATORS: &str = "SELECT username,
-        (SELECT COUNT(*) FROM login_names WHERE user_id = users.id AND verifier <> '')
+        (SELECT COUNT(*) FROM login_names WHERE user_id = users.id AND verifier <> ''),
+        disabled
     FROM users WHERE is_admin = 1";
 
 pub async fn administrators(db: &Db) -> Result<Vec<AdminAccount>, StoreError> {
@@ -130,7 +152,11 @@ pub async fn administrators_in(tx: &mut Tx) -> Result<Vec<AdminAccount>, StoreEr
 
 fn administrators_of(rows: &[AnyRow]) -> Result<Vec<AdminAccount>, StoreError> {
     let administrators = rows.iter().map(|row| {
-        Ok(AdminAccount { username: row.try_get(0)?, has_password: row.try_get::<i64, _>(1)? > 0 })
+        Ok(AdminAccount {
+            username: row.try_get(0)?,
+            has_password: row.try_get::<i64, _>(1)? > 0,
+            is_disabled: row.try_get::<i64, _>(2)? != 0,
+        })
     });
     administrators.collect()
 }
@@ -217,6 +243,7 @@ pub(super) fn user_of(row: &AnyRow) -> Result<User, StoreError> {
         created_at: row.try_get("created_at")?,
         last_login: row.try_get("last_login")?,
         record_generation: row.try_get("record_generation")?,
+        disabled: row.try_get::<i64, _>("disabled")? != 0,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::Process;
 use crate::config::Targets;
 use crate::extractor::extractor;
-use crate::models::Loaded;
+use crate::models::{self, Loaded};
 use anyhow::{Context, Result};
 use futures_util::future::BoxFuture;
 use gateway::{Gateway, GatewaySettings, TargetUrl};
@@ -62,7 +62,7 @@ pub fn gateway(process: &Process) -> Result<Service<impl Handler>> {
 
 pub async fn knowledge(
     process: &Process,
-    models: Loaded,
+    loaded: Loaded,
     providers: Arc<Providers>,
 ) -> Result<Service<impl Handler>> {
     let config = &process.config;
@@ -72,7 +72,7 @@ pub async fn knowledge(
         tokens: process.tokens.clone(),
         admins: process.admins.clone(),
         providers,
-        engine: models.engine,
+        engine: loaded.engine,
         extractor: extractor(&config.extract)?,
         clock: process.clock.clone(),
         random: process.random.clone(),
@@ -87,6 +87,7 @@ pub async fn knowledge(
         spool_folder: config.data_dir.clone(),
         job_lease: config.job_lease,
         index: config.index.clone(),
+        models: models::files(config),
     };
     let knowledge = Knowledge::open(shared, settings).await.context("cannot start the knowledge service")?;
     let handler = knowledge.handler(process.health.clone(), door(process));

@@ -165,7 +165,7 @@ impl Tools {
             filters: metadata_filters(arguments.category, arguments.tags),
             title: arguments.title.map(|title| title.0),
             order: Order::Newest,
-            after: arguments.after,
+            after: arguments.after.filter(|after| after.fits(Order::Newest)),
             limit: arguments.limit.unwrap_or_else(most_listed).size(),
         };
         let page = listing.page(&self.app.db, &self.user.id).await?;

@@ -1,7 +1,7 @@
-//! A user's documents in the order of their uploads, a bounded number of rows at a time.
+//! A user's documents in a given order, a bounded number of rows at a time.
 
 use super::{COLUMNS, document_of};
-use crate::records::{Cursor, Document, Order, Status};
+use crate::records::{Cursor, Document, Order, SortKey, Status};
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError};
 
@@ -9,27 +9,38 @@ use store::{Db, StoreError};
 pub struct Rows<'a> {
     pub status: Option<Status>,
     pub order: Order,
-    /// The last row of the page before.
+    /// The last row of the page before, in the same order.
     pub after: Option<&'a Cursor>,
     pub limit: usize,
 }
 
 pub async fn page(db: &Db, user_id: &str, rows: Rows<'_>) -> Result<Vec<Document>, StoreError> {
-    let (direction, beyond) = match rows.order {
-        Order::Newest => ("DESC", "<"),
-        Order::Oldest => ("ASC", ">"),
+    let (column, direction) = match rows.order {
+        Order::Newest => ("uploaded_at", "DESC"),
+        Order::Oldest => ("uploaded_at", "ASC"),
+        Order::Title => ("lower(title)", "ASC"),
+        Order::Size => ("size", "DESC"),
     };
+    let beyond = if direction == "ASC" { ">" } else { "<" };
+    let after = rows.after.map(|after| match after.key {
+        // The database's own function, which may fold other letters than this program would.
+        SortKey::Title(_) => format!(" AND ({column}, id) {beyond} (lower($3), $4)"),
+        SortKey::UploadedAt(_) | SortKey::Size(_) => format!(" AND ({column}, id) {beyond} ($3, $4)"),
+    });
     let status = rows.status.map(|status| format!(" AND status = '{}'", status.as_str()));
-    let after = rows.after.map(|_| format!(" AND (uploaded_at, id) {beyond} ($3, $4)"));
     let select = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM documents WHERE user_id = $1{}{}
-         ORDER BY uploaded_at {direction}, id {direction} LIMIT $2",
+         ORDER BY {column} {direction}, id {direction} LIMIT $2",
         status.unwrap_or_default(),
         after.unwrap_or_default(),
     ));
     let mut query = sqlx::query(select).bind(user_id).bind(rows.limit as i64);
-    if let Some(after) = rows.after {
-        query = query.bind(after.uploaded_at).bind(&after.id);
+    if let Some(Cursor { key, id }) = rows.after {
+        query = match key {
+            SortKey::UploadedAt(number) | SortKey::Size(number) => query.bind(number),
+            SortKey::Title(title) => query.bind(title),
+        };
+        query = query.bind(id);
     }
     query.fetch_all(db.read()).await?.iter().map(document_of).collect()
 }
