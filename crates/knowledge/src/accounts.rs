@@ -4,8 +4,10 @@
 //! `administrators` has what concerns administrators alone.
 
 mod administrators;
+mod sso;
 
 pub use administrators::Administrator;
+pub use sso::SSO_SESSION_LASTS;
 
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
 use crate::records::User;

@@ -53,6 +53,8 @@ pub struct KnowledgeSettings {
     pub chat_requests_per_minute: u32,
     pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
+    /// Whether users of single sign-on who have no account get one.
+    pub sso_creates_users: bool,
     /// Holds large uploads until they are stored.
     pub spool_folder: PathBuf,
     /// How long a job stays with a worker that has died.

@@ -100,6 +100,7 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         chat_requests_per_minute: config.chat_requests_per_minute,
         chat_model: config.chat_model.clone(),
         cookie_secure: CookieSecure::Auto,
+        sso_creates_users: false,
         spool_folder: folder.to_owned(),
         job_lease: config.job_lease,
         // No client waits for an answer here.
