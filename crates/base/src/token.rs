@@ -8,6 +8,7 @@ use crate::Clock;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::Duration;
 use strum::IntoStaticStr;
@@ -17,6 +18,9 @@ pub const IDENTITY_TTL: Duration = Duration::from_secs(60);
 const IDENTITY_TYPE: &str = "gateway-identity+jwt";
 const FORWARDED_TYPE: &str = "gateway-forwarded+jwt";
 const LEEWAY_SECONDS: i64 = 5;
+
+/// The scope of tokens whose `projectId` is an email address that the provider of single sign-on has verified.
+pub const VERIFIED_EMAIL: &str = "email";
 
 /// Where a token leads to, as the gateway's paths name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
@@ -78,6 +82,11 @@ impl<C> Verified<C> {
             && self.not_before.is_none_or(|from| from.saturating_sub(LEEWAY_SECONDS) <= now)
     }
 
+    /// Returns when the caller's token expires, in milliseconds since 1970; none if that is not known.
+    pub fn token_expires_at_ms(&self) -> Option<i64> {
+        self.token_expires.map(|end| end.saturating_mul(1000))
+    }
+
     /// Returns whether the caller's token has expired, for streams that go on after the request was accepted.
     pub fn token_has_expired(&self, now_ms: i64) -> bool {
         let now = now_ms.div_euclid(1000);
@@ -94,6 +103,9 @@ pub struct Forwarded {
     pub is_https: bool,
     /// The host that the client has requested; empty if it has named none.
     pub host: String,
+    /// The path under which the client sees the service, such as `/kv`; empty if it is the root.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub prefix: Cow<'static, str>,
 }
 
 #[derive(Debug, thiserror::Error)]

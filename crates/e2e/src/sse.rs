@@ -5,7 +5,7 @@ use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 use std::time::Duration;
 
-/// One event.
+/// One event. Its id is 0 if it has none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SseEvent {
     pub id: i64,
@@ -19,6 +19,8 @@ pub struct Watch {
     unread: String,
     /// The number of comment lines so far.
     pub comments: usize,
+    /// The events without an id so far.
+    pub live: Vec<SseEvent>,
 }
 
 impl Watch {
@@ -31,14 +33,15 @@ impl Watch {
     }
 
     pub fn of(response: Response) -> Self {
-        Self { response, unread: String::new(), comments: 0 }
+        Self { response, unread: String::new(), comments: 0, live: Vec::new() }
     }
 
     pub fn header(&self, name: &str) -> String {
         self.response.headers()[name].to_str().expect("text").to_owned()
     }
 
-    /// Returns the next event; none at the end, or if the connection breaks.
+    /// Returns the next event with an id; none at the end, or if the connection breaks. Events without an id are
+    /// collected in `live`.
     pub async fn next(&mut self) -> Option<SseEvent> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
@@ -47,7 +50,10 @@ impl Watch {
                 match parse(&block) {
                     Some(event) => {
                         schema::check_event(self.response.url(), &event.name, &event.data);
-                        return Some(event);
+                        if event.id > 0 {
+                            return Some(event);
+                        }
+                        self.live.push(event);
                     }
                     None => self.comments += 1,
                 }
@@ -83,18 +89,19 @@ impl Watch {
     }
 }
 
-/// Parses an event; none for a comment. Each field occurs once, in this order.
+/// Parses an event; none for a comment. Each field occurs once, in this order; there may be no id.
 fn parse(block: &str) -> Option<SseEvent> {
     if block.starts_with(':') {
         return None;
     }
     let lines: Vec<&str> = block.lines().collect();
-    let [id, event, data] = lines.as_slice() else { panic!("not an event: {block}") };
+    let (id, event, data) = match lines.as_slice() {
+        [id, event, data] => (id.strip_prefix("id: ").unwrap_or_default(), event, data),
+        [event, data] => ("0", event, data),
+        _ => panic!("not an event: {block}"),
+    };
     Some(SseEvent {
-        id: id
-            .strip_prefix("id: ")
-            .and_then(|id| id.parse().ok())
-            .unwrap_or_else(|| panic!("no id: {block}")),
+        id: id.parse().unwrap_or_else(|_| panic!("no id: {block}")),
         name: event.strip_prefix("event: ").unwrap_or_else(|| panic!("no name: {block}")).to_owned(),
         data: serde_json::from_str(data.strip_prefix("data: ").expect("data")).expect("JSON"),
     })

@@ -1,12 +1,13 @@
-//! `POST /auth/login` and `POST /auth/guest`: what the gateway answers itself.
+//! `POST /auth/login`, `/auth/guest` and `/auth/refresh`: what the gateway answers itself.
 
 use crate::body::GatewayBody;
 use crate::error::{GatewayError, json_response};
 use base::Clock;
 use base::token::{Claims, Route, Tokens};
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
-use kit::guests::Guests;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
+use kit::guests::{Guests, is_guest};
+use kit::headers::{bearer, only};
 use kit::json;
 use kit::request::from_fields;
 use kit::serve::RequestBody;
@@ -32,10 +33,12 @@ const FAILURE_TAKES: Duration = Duration::from_millis(150);
 pub enum Endpoint {
     Login,
     Guest,
+    Refresh,
 }
 
 /// Each endpoint with its path below `/auth`. All take POST alone.
-pub const ENDPOINTS: [(&str, Endpoint); 2] = [("/login", Endpoint::Login), ("/guest", Endpoint::Guest)];
+pub const ENDPOINTS: [(&str, Endpoint); 3] =
+    [("/login", Endpoint::Login), ("/guest", Endpoint::Guest), ("/refresh", Endpoint::Refresh)];
 
 #[derive(Deserialize, ToSchema)]
 pub struct Credentials {
@@ -100,6 +103,19 @@ pub struct GuestToken {
     route: GuestRoute,
 }
 
+/// A token that takes the place of an older one.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenewedToken {
+    success: bool,
+    /// A token with the claims of the old one.
+    #[schema(example = "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ…")]
+    token: String,
+    /// Milliseconds since 1970.
+    #[schema(example = 1_794_712_661_000_i64)]
+    expires_at: i64,
+}
+
 pub struct Auth {
     pub tokens: Arc<Tokens>,
     pub token_ttl: Duration,
@@ -157,6 +173,40 @@ pub async fn guest(auth: &Auth, request: GuestRequest) -> Result<GuestToken, Gat
     Ok(GuestToken { success: true, token, route: request.route })
 }
 
+/// Renews a token of `/auth/login` or `/auth/guest` that has not expired.
+#[utoipa::path(post, path = "/auth/refresh", responses(
+    (status = 200, body = RenewedToken),
+    (status = 401, description = "`MISSING_TOKEN`: send the token as `Authorization: Bearer …`."),
+    (status = 403, description = "`INVALID_TOKEN` or `GUESTS_OFF`: the token has expired, was not issued here, or its \
+        administrator was removed or has a new password."),
+    (status = 405, description = "`METHOD_NOT_ALLOWED`: this path takes POST only."),
+))]
+pub async fn refresh(auth: &Auth, headers: &HeaderMap) -> Result<RenewedToken, GatewayError> {
+    if !headers.contains_key(header::AUTHORIZATION) {
+        return Err(GatewayError::missing_token(Route::Auth));
+    }
+    let token = only(headers, header::AUTHORIZATION).and(bearer(headers)).unwrap_or_default();
+    let verified = auth.tokens.verify(token).map_err(|_| GatewayError::invalid_token(Route::Auth))?;
+    if !auth.admins.admits(&verified).await? {
+        return Err(GatewayError::revoked_token(Route::Auth));
+    }
+    let claims = &verified.claims;
+    if auth.guests == Guests::Off && is_guest(claims) {
+        return Err(GatewayError::guests_off(Route::Auth));
+    }
+    // Tokens of other tools and of single sign-on end with their session there. Only the generation says that an
+    // administrator's token can be revoked: without it, a stolen one could be renewed for ever.
+    let is_own = claims.issued_by == auth.tokens.issuer();
+    let is_revocable = claims.generation.is_some() || (is_guest(claims) && claims.has_scope("guest"));
+    if !is_own || !is_revocable {
+        return Err(GatewayError::invalid_token(Route::Auth));
+    }
+    let token = auth.sign(claims)?;
+    let lasts = auth.token_ttl.as_secs() as i64;
+    let expires_at = (auth.clock.now_ms().div_euclid(1000) + lasts) * 1000;
+    Ok(RenewedToken { success: true, token, expires_at })
+}
+
 impl Auth {
     /// Answers a request below `/auth`; `rest` is the raw path after that.
     pub async fn answer(
@@ -182,6 +232,7 @@ impl Auth {
                 let request = if body.is_empty() { GuestRequest::default() } else { read(&body, &parts)? };
                 Ok(json_response(StatusCode::OK, &guest(self, request).await?))
             }
+            Endpoint::Refresh => Ok(json_response(StatusCode::OK, &refresh(self, &parts.headers).await?)),
         }
     }
 
@@ -200,7 +251,11 @@ impl Auth {
             issued_by: self.tokens.issuer().to_owned(),
             generation,
         };
-        self.tokens.issue(&claims, self.token_ttl).map_err(GatewayError::internal)
+        self.sign(&claims)
+    }
+
+    fn sign(&self, claims: &Claims) -> Result<String, GatewayError> {
+        self.tokens.issue(claims, self.token_ttl).map_err(GatewayError::internal)
     }
 
     async fn count_attempt(&self, username: &str, client: IpAddr) -> Result<Attempt, GatewayError> {

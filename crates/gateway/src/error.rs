@@ -103,8 +103,8 @@ impl GatewayError {
     }
 
     pub fn not_found() -> Self {
-        let message = "no such path: the gateway answers /auth/login, /auth/guest and what is under \
-                       /build, /kv and /core";
+        let message = "no such path: the gateway answers /auth/login, /auth/guest, /auth/refresh and what is \
+                       under /build, /kv and /core";
         Self::new(Route::Auth, StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 

@@ -5,11 +5,12 @@ use base::token::Route;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
 use http::{Request, Uri};
-use kit::headers::{is_forwarded_https, text};
+use kit::headers::{forwarded_prefix, is_forwarded_https, text};
 use kit::serve::{
-    Connection, RequestId, TrustedProxies, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO,
-    X_REQUEST_ID, hyphenated, is_forwarding,
+    Connection, RequestId, TrustedProxies, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PREFIX,
+    X_FORWARDED_PROTO, X_REQUEST_ID, hyphenated, is_forwarding,
 };
+use std::borrow::Cow;
 
 const X_GATEWAY_ROUTE: &str = "x-gateway-route";
 const X_GATEWAY_IDENTITY: &str = "x-gateway-identity";
@@ -18,6 +19,8 @@ const X_GATEWAY_IDENTITY: &str = "x-gateway-identity";
 pub struct Introduction<'a> {
     pub route: Route,
     pub identity: Option<&'a HeaderValue>,
+    /// The path under which the client sees the target.
+    pub prefix: &'a str,
     /// Whose request it is, signed.
     pub vouched: Option<&'a HeaderValue>,
     pub request_id: &'a RequestId,
@@ -83,6 +86,7 @@ pub fn write_head(
     if !trusted || !request.headers.contains_key(X_FORWARDED_HOST) {
         write(out, X_FORWARDED_HOST.as_str(), host_of(&request.uri, &request.headers).as_bytes());
     }
+    write(out, X_FORWARDED_PREFIX.as_str(), introduction.prefix.as_bytes());
     if let Some(protocol) = introduction.upgrade {
         write(out, "connection", b"upgrade");
         write(out, "upgrade", protocol.as_bytes());
@@ -113,6 +117,7 @@ fn write_headers_of_client(out: &mut Vec<u8>, headers: &HeaderMap, trusted: bool
     for (name, value) in headers {
         let goes = is_hop_by_hop(name)
             || matches!(name.as_str(), "host" | "authorization" | "cookie" | "expect" | "x-request-id")
+            || *name == X_FORWARDED_PREFIX
             || is_gateway_header(name)
             || (!trusted && is_forwarding(name))
             || named.contains(name);
@@ -137,16 +142,26 @@ fn host_of<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> &'a str {
     authority.or_else(|| text(headers, header::HOST)).unwrap_or_default()
 }
 
-/// Returns whose request it is, as the trusted proxies say.
-pub fn forwarded<B>(request: &Request<B>, connection: &Connection, trusted: &TrustedProxies) -> Forwarded {
+/// Returns whose request it is, as the trusted proxies say. `prefix` is that of the route; a proxy in front may have added
+/// one of its own.
+pub fn forwarded<B>(
+    request: &Request<B>,
+    prefix: &'static str,
+    connection: &Connection,
+    trusted: &TrustedProxies,
+) -> Forwarded {
     let (peer, headers) = (connection.peer.ip(), request.headers());
     let client = trusted.client(peer, headers);
     let host = host_of(request.uri(), headers);
     if !trusted.contains(peer) {
-        return Forwarded { client, is_https: false, host: host.to_owned() };
+        return Forwarded { client, is_https: false, host: host.to_owned(), prefix: prefix.into() };
     }
+    let prefix = match forwarded_prefix(headers) {
+        Some(outer) => Cow::Owned(format!("{outer}{prefix}")),
+        None => Cow::Borrowed(prefix),
+    };
     let host = text(headers, X_FORWARDED_HOST).unwrap_or(host).to_owned();
-    Forwarded { client, is_https: is_forwarded_https(headers), host }
+    Forwarded { client, is_https: is_forwarded_https(headers), host, prefix }
 }
 
 /// Tells whether a header concerns one connection only and is never passed on.

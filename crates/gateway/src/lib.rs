@@ -25,8 +25,9 @@ use bearer::Bearers;
 use body::GatewayBody;
 use error::GatewayError;
 use forward::Introduction;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use kit::guests::Guests;
+use kit::headers::text;
 use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
 use kit::unknown_fields::KnownFields;
 use path::Matched;
@@ -143,18 +144,24 @@ impl Inner {
             }
             Matched::Proxied(route, rest) => (route, rest),
         };
+        if let Some(redirect) = page_redirect(route, &request) {
+            return Ok(redirect);
+        }
         let caller = self.bearers.authorize(request.headers(), route)?;
         if let Some(caller) = &caller
             && !self.auth.admins.admits(&caller.verified).await?
         {
             return Err(GatewayError::revoked_token(route));
         }
-        let forwarded = forward::forwarded(&request, &context.connection, &self.trusted_proxies);
+        let prefix = path::prefix_of(route);
+        let forwarded = forward::forwarded(&request, prefix, &context.connection, &self.trusted_proxies);
+        let prefix = forwarded.prefix.clone();
         let vouched =
             context.connection.signed_forwarded.get(forwarded, &self.auth.tokens, self.clock.now_ms());
         let introduction = Introduction {
             route,
             identity: caller.as_ref().map(|caller| &caller.identity),
+            prefix: &prefix,
             vouched: vouched.as_ref(),
             request_id: &context.request_id,
             connection: &context.connection,
@@ -187,6 +194,27 @@ impl Inner {
     fn proxy(&self, route: Route) -> Result<&Proxy, GatewayError> {
         self.proxies.iter().find(|proxy| proxy.route == route).ok_or(GatewayError::not_found())
     }
+}
+
+/// Returns the redirect of a browser that opens the page as `/kv`, without the last `/`: its addresses are relative. Other
+/// callers of `/kv` get `/` of the target, as the contract says.
+fn page_redirect<B>(route: Route, request: &Request<B>) -> Option<Response<GatewayBody>> {
+    let (uri, headers) = (request.uri(), request.headers());
+    let is_bare = route == Route::Kv && !uri.path().trim_start_matches('/').contains('/');
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let wants_page = text(headers, header::ACCEPT).is_some_and(|accept| accept.contains("text/html"));
+    if !(is_bare && is_read && wants_page) {
+        return None;
+    }
+    // Relative, so that it is also right behind a proxy that has added a prefix.
+    let location = uri.query().map_or("kv/".to_owned(), |query| format!("kv/?{query}"));
+    let mut response = Response::new(GatewayBody::own(""));
+    *response.status_mut() = StatusCode::FOUND;
+    let headers = response.headers_mut();
+    headers.insert(header::LOCATION, HeaderValue::try_from(location).ok()?);
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept"));
+    Some(response)
 }
 
 impl Handler for Gateway {

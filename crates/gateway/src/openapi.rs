@@ -30,7 +30,7 @@ const METHODS: [HttpMethod; 7] = [
 ];
 
 #[derive(OpenApi)]
-#[openapi(paths(auth::login, auth::guest))]
+#[openapi(paths(auth::login, auth::guest, auth::refresh))]
 struct AuthPaths;
 
 /// Returns the document.
@@ -46,7 +46,7 @@ pub fn document() -> Value {
         }
     }
     for (prefix, route) in PREFIXES {
-        openapi.paths.paths.insert(format!("/{prefix}/{{rest}}"), forwarded(route));
+        openapi.paths.paths.insert(format!("{prefix}/{{rest}}"), forwarded(route));
     }
     complete_with::<ErrorRecord>(openapi, &DESCRIPTION)
 }
@@ -73,7 +73,7 @@ fn forwarded(route: Route) -> PathItem {
         .description(Some("The rest of the path, which may have slashes and may be empty."))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build();
-    let operation = |_| {
+    let operation = |method| {
         let summary = format!("Forwards to `{}_SERVICE_URL`, without the prefix.", route.as_str());
         let mut operation = OperationBuilder::new().summary(Some(summary)).parameter(rest.clone());
         for (status, text) in [
@@ -84,6 +84,10 @@ fn forwarded(route: Route) -> PathItem {
             ("504", "`UPSTREAM_TIMEOUT`: the target did not answer in time."),
         ] {
             operation = operation.response(status, Response::new(text));
+        }
+        if route == Route::Kv && matches!(method, HttpMethod::Get | HttpMethod::Head) {
+            let text = "To `/kv/`, if the path is `/kv` and `Accept` names `text/html`: the page's addresses are relative.";
+            operation = operation.response("302", Response::new(text));
         }
         if route == Route::Build {
             return operation
@@ -114,7 +118,7 @@ mod tests {
             .collect();
         let auth = ENDPOINTS.map(|(path, _)| (format!("/auth{path}"), vec!["options", "post"]));
         let methods = vec!["delete", "get", "head", "options", "patch", "post", "put"];
-        let prefixes = PREFIXES.map(|(prefix, _)| (format!("/{prefix}/{{rest}}"), methods.clone()));
+        let prefixes = PREFIXES.map(|(prefix, _)| (format!("{prefix}/{{rest}}"), methods.clone()));
         let dispatched: BTreeMap<String, Vec<&str>> = auth.into_iter().chain(prefixes).collect();
         assert_eq!(format!("{documented:?}"), format!("{dispatched:?}"));
     }

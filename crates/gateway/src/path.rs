@@ -4,7 +4,13 @@ use base::token::Route;
 use std::borrow::Cow;
 
 /// The prefixes that are forwarded, each with its route.
-pub const PREFIXES: [(&str, Route); 3] = [("build", Route::Build), ("kv", Route::Kv), ("core", Route::Core)];
+pub const PREFIXES: [(&str, Route); 3] =
+    [("/build", Route::Build), ("/kv", Route::Kv), ("/core", Route::Core)];
+
+/// Returns the prefix of a route; empty for `/auth`, which is not forwarded.
+pub fn prefix_of(route: Route) -> &'static str {
+    PREFIXES.iter().find(|(_, own)| *own == route).map_or("", |(prefix, _)| prefix)
+}
 
 /// What a path belongs to.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,7 +39,7 @@ pub fn match_route(path: &str) -> Matched<'_> {
     };
     let route = if name == "auth" {
         Route::Auth
-    } else if let Some((_, route)) = PREFIXES.iter().find(|(prefix, _)| *prefix == name) {
+    } else if let Some((_, route)) = PREFIXES.iter().find(|(prefix, _)| prefix[1..] == *name) {
         *route
     } else {
         return Matched::Nothing;

@@ -6,6 +6,8 @@ use http::{HeaderName, HeaderValue, Uri};
 /// The caller's identity, signed by the gateway.
 pub const IDENTITY: HeaderName = HeaderName::from_static("x-gateway-identity");
 
+const LONGEST_PREFIX: usize = 200;
+
 pub fn text(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
@@ -71,6 +73,16 @@ impl CookieSecure {
     }
 }
 
+/// Returns the path under which the client sees this service, as the proxies in front say: it has no last `/`. None if they
+/// say nothing, or something that is not a plain path.
+pub fn forwarded_prefix(headers: &HeaderMap) -> Option<&str> {
+    let prefix = only(headers, HeaderName::from_static("x-forwarded-prefix"))?.trim_end_matches('/');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%".contains(&byte);
+    let mut segments = prefix.strip_prefix('/')?.split('/');
+    let is_path = segments.all(|segment| !["", ".", ".."].contains(&segment));
+    (is_path && prefix.len() <= LONGEST_PREFIX && prefix.bytes().all(is_plain)).then_some(prefix)
+}
+
 /// Returns whether the browser uses HTTPS, as the proxies in front say.
 pub fn is_forwarded_https(headers: &HeaderMap) -> bool {
     text(headers, "x-forwarded-proto") == Some("https")
@@ -119,6 +131,32 @@ mod tests {
         ] {
             assert_eq!(is_of_another_site(&headers(&pairs)), other, "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn a_prefix_is_a_plain_path() {
+        for (given, prefix) in [
+            ("/kv", Some("/kv")),
+            ("/outer/kv/", Some("/outer/kv")),
+            ("/a%20b/v1.2~x_y-z", Some("/a%20b/v1.2~x_y-z")),
+            ("/", None),
+            ("", None),
+            ("kv", None),
+            ("//evil.example", None),
+            ("/a//b", None),
+            ("/a/../b", None),
+            ("/.", None),
+            ("/a;Domain=b", None),
+            ("/a, /b", None),
+            ("/a?b", None),
+            ("https://evil.example", None),
+        ] {
+            assert_eq!(forwarded_prefix(&headers(&[("x-forwarded-prefix", given)])), prefix, "{given}");
+        }
+        assert_eq!(forwarded_prefix(&headers(&[])), None);
+        let mut twice = headers(&[("x-forwarded-prefix", "/a")]);
+        twice.append("x-forwarded-prefix", header::HeaderValue::from_static("/b"));
+        assert_eq!(forwarded_prefix(&twice), None);
     }
 
     #[test]

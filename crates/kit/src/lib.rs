@@ -3,6 +3,7 @@
 pub mod error;
 pub mod etag;
 pub mod fields;
+pub mod figures;
 pub mod guests;
 pub mod headers;
 pub mod health;

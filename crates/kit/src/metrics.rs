@@ -1,7 +1,9 @@
 //! Metrics of the process. Those of a service are looked up once, at its start, so that counting is one addition.
 
+use crate::figures::Figures;
 use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use std::sync::Arc;
 use std::time::Duration;
 
 const SECONDS: [f64; 14] =
@@ -38,6 +40,8 @@ impl Metrics {
 /// The metrics of one listener.
 pub struct ServiceMetrics {
     answers: [Counter; 6],
+    /// What the portal shows of this listener.
+    pub figures: Arc<Figures>,
     pub seconds: Histogram,
     pub in_flight: Gauge,
     pub connections: Gauge,
@@ -51,6 +55,7 @@ impl ServiceMetrics {
             answers: answers.map(
                 |class| metrics::counter!("http_requests_total", "service" => service, "status" => class),
             ),
+            figures: Arc::default(),
             seconds: metrics::histogram!("http_request_duration_seconds", "service" => service),
             in_flight: metrics::gauge!("http_requests_in_flight", "service" => service),
             connections: metrics::gauge!("http_connections", "service" => service),

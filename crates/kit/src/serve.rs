@@ -22,8 +22,8 @@ mod wire;
 mod workers;
 
 pub use arrival::{
-    Arrival, Door, SignedForwarded, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO, forwarded,
-    hyphenated, is_forwarding, sign_forwarded,
+    Arrival, Door, SignedForwarded, VOUCHED, X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PREFIX,
+    X_FORWARDED_PROTO, forwarded, hyphenated, is_forwarding, sign_forwarded,
 };
 pub use axum_handler::{AxumHandler, keep_private};
 pub use body::{BodyFault, BodyWatch, RequestBody};

@@ -19,6 +19,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// One event, with its data as JSON.
 pub struct Event {
+    /// Counts from 1; 0 for an event without an id, which a client that comes back cannot ask for.
     pub id: i64,
     pub name: String,
     pub data: Value,
@@ -29,10 +30,18 @@ impl Event {
         Self { id, name: name.to_owned(), data: serde_json::to_value(data).unwrap_or_default() }
     }
 
+    /// Makes an event without an id.
+    pub fn live(name: &str, data: impl Serialize) -> Self {
+        Self::new(0, name, data)
+    }
+
     fn to_bytes(&self) -> Bytes {
         let mut text = String::new();
+        if self.id != 0 {
+            let _ = writeln!(text, "id: {}", self.id);
+        }
         // JSON has no line breaks of its own.
-        let _ = write!(text, "id: {}\nevent: {}\ndata: {}\n\n", self.id, self.name, self.data);
+        let _ = write!(text, "event: {}\ndata: {}\n\n", self.name, self.data);
         text.into()
     }
 }

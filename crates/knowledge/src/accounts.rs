@@ -6,10 +6,12 @@
 mod administrators;
 mod changes;
 mod gateway_token;
+mod sso;
 
 pub use administrators::Administrator;
 pub use changes::{Goals, UserChanges};
 pub use gateway_token::GatewayTokenSettings;
+pub use sso::SSO_SESSION_LASTS;
 
 use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
 use crate::records::User;

@@ -50,6 +50,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(root::describe))
         .routes(routes!(root::health))
         .routes(routes!(auth::login))
+        .routes(routes!(auth::sso))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::change_password))
         .routes(routes!(auth::me))

@@ -60,6 +60,8 @@ pub struct KnowledgeSettings {
     pub chat_model: DefaultModel,
     pub cookie_secure: CookieSecure,
     pub gateway_tokens: GatewayTokenSettings,
+    /// Whether users of single sign-on who have no account get one.
+    pub sso_creates_users: bool,
     /// Holds large uploads until they are stored.
     pub spool_folder: PathBuf,
     /// How long a job stays with a worker that has died.

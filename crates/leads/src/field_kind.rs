@@ -1,9 +1,12 @@
 //! What a field of a form holds.
 
+use serde::Serialize;
 use strum::{EnumString, VariantNames};
+use utoipa::ToSchema;
 
 /// What a field holds, which decides how its value is cleaned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, EnumString, VariantNames)]
+#[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum FieldKind {
     /// One line.

@@ -89,6 +89,11 @@ impl Forms {
         self.0.get(name)
     }
 
+    /// Returns the forms in the order of their names.
+    pub fn all(&self) -> impl Iterator<Item = &Form> {
+        self.0.values()
+    }
+
     pub fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
     }

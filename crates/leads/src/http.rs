@@ -5,6 +5,7 @@ mod body;
 mod caller;
 mod error;
 mod export;
+mod forms;
 mod intake;
 mod origin;
 mod page;
@@ -29,6 +30,7 @@ fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(admin::list, intake::to_default, origin::preflight_default))
         .routes(routes!(export::export))
+        .routes(routes!(forms::list))
         // The same part of a path: a form's name where leads come in, a lead's id where they are managed.
         .routes(routes!(admin::one, admin::erase, intake::to_form, origin::preflight))
         .routes(routes!(admin::retry_failed))

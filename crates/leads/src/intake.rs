@@ -10,9 +10,9 @@ use std::net::IpAddr;
 
 /// The most names in one submission.
 pub const MOST_FIELDS: usize = 200;
-const HONEYPOT: &str = "_gotcha";
-const STARTED: &str = "_started";
-const CONSENT: &str = "_consent";
+pub const HONEYPOT: &str = "_gotcha";
+pub const STARTED: &str = "_started";
+pub const CONSENT: &str = "_consent";
 const CONSENT_TEXT: &str = "_consent_text";
 const CONSENT_VERSION: &str = "_consent_version";
 const SPECIAL: [&str; 5] = [HONEYPOT, STARTED, CONSENT, CONSENT_TEXT, CONSENT_VERSION];

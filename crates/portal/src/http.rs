@@ -5,6 +5,9 @@ mod caller;
 mod entries;
 mod error;
 mod leads;
+mod me;
+mod metrics;
+mod page;
 mod search;
 mod sso;
 mod status;
@@ -45,9 +48,14 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(teams::org_matrix))
         .routes(routes!(search::search))
         .routes(routes!(status::status))
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(me::me))
+        .routes(routes!(page::index))
+        .routes(routes!(page::asset))
         .routes(routes!(sso::login))
         .routes(routes!(sso::callback))
         .routes(routes!(sso::logout))
+        .routes(routes!(sso::token))
 }
 
 /// Hands requests on with any method, also with one that is not documented.

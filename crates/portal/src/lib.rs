@@ -52,12 +52,15 @@ pub struct Shared {
     /// The provider that users may sign in by.
     pub sso: Option<SsoSettings>,
     pub guests: Guests,
+    /// How long the gateway tokens of users who have signed in by the provider last, at most.
+    pub token_ttl: Duration,
 }
 
 #[derive(Clone)]
 pub struct Portal(Arc<Inner>);
 
 pub(crate) struct Inner {
+    pub db: Db,
     pub cache: EntryCache,
     pub services: Services,
     pub tokens: Arc<Tokens>,
@@ -67,6 +70,7 @@ pub(crate) struct Inner {
     pub leads: Vec<String>,
     pub sso: Option<Sso>,
     pub guests: Guests,
+    pub token_ttl: Duration,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -79,14 +83,26 @@ pub enum OpenError {
 
 impl Portal {
     pub async fn open(shared: Shared) -> Result<Self, OpenError> {
-        let Shared { db, tokens, portal_tokens, admins, peers, leads, sso, guests } = shared;
+        let Shared { db, tokens, portal_tokens, admins, peers, leads, sso, guests, token_ttl } = shared;
         let sso = sso.map(|settings| Sso::new(settings, db.clone())).transpose()?;
-        let cache = EntryCache::new(db);
+        let cache = EntryCache::new(db.clone());
         cache.seed(seed::entries()).await?;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         let client = client.connect_timeout(CONNECT_TIMEOUT).timeout(LEADS_TIMEOUT).build()?;
         let services = Services::new(peers)?;
-        let inner = Inner { cache, services, tokens, portal_tokens, admins, client, leads, sso, guests };
+        let inner = Inner {
+            db,
+            cache,
+            services,
+            tokens,
+            portal_tokens,
+            admins,
+            client,
+            leads,
+            sso,
+            guests,
+            token_ttl,
+        };
         Ok(Self(Arc::new(inner)))
     }
 

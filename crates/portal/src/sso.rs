@@ -7,10 +7,10 @@ mod provider;
 mod records;
 mod rules;
 
-pub use records::{ATTEMPT_LASTS, SESSION_LASTS};
+pub use records::{ATTEMPT_LASTS, SESSION_LASTS, Session};
 
 use base::Clock;
-use base::token::{Claims, Route};
+use base::token::{Claims, Route, VERIFIED_EMAIL};
 use base::web::is_local_path;
 use kit::headers::CookieSecure;
 use provider::Provider;
@@ -189,10 +189,11 @@ impl Sso {
         let code = callback.code.ok_or_else(|| SsoError::Code("there is no `code`".to_owned()))?;
         let user = self.provider.user(code, &attempt).await?;
         let scope = self.rules.scope(&user).ok_or(SsoError::NotAllowed)?;
+        let email_scope = user.email.is_some().then_some(VERIFIED_EMAIL);
         let claims = Claims {
             project_id: user.email.unwrap_or(user.subject),
             route: Route::Kv,
-            scopes: vec![scope.to_owned()],
+            scopes: std::iter::once(scope).chain(email_scope).map(str::to_owned).collect(),
             environment: self.settings.environment.to_owned(),
             issued_by: self.settings.issuer.clone(),
             generation: None,
@@ -202,9 +203,21 @@ impl Sso {
         Ok(SignedIn { return_to: attempt.return_to, token, scope })
     }
 
-    /// Returns the claims of a session that has not expired.
-    pub async fn session(&self, token: &str) -> Result<Option<Claims>, StoreError> {
+    /// Returns a session that has not expired.
+    pub async fn session(&self, token: &str) -> Result<Option<Session>, StoreError> {
         self.records.session(token).await
+    }
+
+    /// Returns the claims of a gateway token for the user of a session. It opens every route, as a sign-in at the gateway
+    /// does.
+    pub fn gateway_claims(session: &Session) -> Claims {
+        let claims = session.claims.clone();
+        // A subject could be the name of an administrator here.
+        let project_id = match claims.has_scope(VERIFIED_EMAIL) {
+            true => claims.project_id,
+            false => format!("sso:{}", claims.project_id),
+        };
+        Claims { project_id, route: Route::Core, ..claims }
     }
 
     pub async fn end(&self, token: &str) -> Result<(), StoreError> {

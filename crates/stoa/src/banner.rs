@@ -1,10 +1,10 @@
 //! The addresses of the services, for people and for scripts: the banner and `listen.json`.
 
-use crate::config::Config;
+use crate::config::{Config, Targets};
 use crate::{cli, models};
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 /// Services and their addresses, in the order in which they were started.
 pub type Addresses = Vec<(&'static str, SocketAddr)>;
@@ -16,6 +16,9 @@ pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<
     let rank = |name: &str| cli::ROLES.iter().position(|role| *role == name).unwrap_or(cli::ROLES.len());
     let mut addresses = addresses.clone();
     addresses.sort_by_key(|(name, _)| rank(name));
+    if let Some(page) = page_address(config, &addresses) {
+        writeln!(out, "  {:<14} {page}", "page")?;
+    }
     for (name, address) in &addresses {
         let note = if *name == "ops" { "   /livez  /readyz  /metrics" } else { "" };
         writeln!(out, "  {name:<14} http://{address}{note}")?;
@@ -31,6 +34,26 @@ pub fn print(config: &Config, addresses: &Addresses, generated_password: Option<
     }
     writeln!(out)?;
     out.flush()
+}
+
+/// Returns where a browser finds the page; none if this process does not serve it.
+fn page_address(config: &Config, addresses: &Addresses) -> Option<String> {
+    let find =
+        |service: &str| addresses.iter().find(|(name, _)| *name == service).map(|(_, address)| *address);
+    let (gateway, portal) = (find("gateway"), find("portal"));
+    let is_behind_gateway = match &config.kv_targets {
+        Targets::Own => portal.is_some(),
+        Targets::Given(targets) => !targets.is_empty(),
+    };
+    let (mut address, path) = match gateway.filter(|_| is_behind_gateway) {
+        Some(gateway) => (gateway, "/kv/"),
+        None => (portal?, "/"),
+    };
+    // A listener on all addresses is also on this one, and browsers do not open `0.0.0.0`.
+    if address.ip().is_unspecified() {
+        address.set_ip(Ipv4Addr::LOCALHOST.into());
+    }
+    Some(format!("http://{address}{path}"))
 }
 
 /// Writes `listen.json`, replaced as a whole so that a script never reads half of it.

@@ -65,6 +65,8 @@ pub struct Config {
     pub cookie_secure: CookieSecure,
     /// Single sign-on to the portal, beside the gateway's login.
     pub sso: Option<SsoSettings>,
+    /// Whether users of single sign-on who have no account get one.
+    pub sso_creates_users: bool,
     pub max_upload_bytes: u64,
     pub extract: ExtractSettings,
     pub chat_requests_per_minute: u32,
@@ -229,6 +231,8 @@ impl Config {
             log_level: layers
                 .read("log_level", |text| one_of(text, &["error", "warn", "info", "debug", "trace"])),
             log_format: layers.read("log_format", log_format),
+            sso_creates_users: layers.read("sso_create_users", |text| one_of(text, &["true", "false"]))
+                == "true",
             access_log: layers.read("access_log", |text| one_of(text, &["on", "off"])) == "on",
             warnings: layers.take_warnings(),
             data_dir,

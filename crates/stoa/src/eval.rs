@@ -101,6 +101,7 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         chat_model: config.chat_model.clone(),
         cookie_secure: CookieSecure::Auto,
         gateway_tokens: GatewayTokenSettings { ttl: config.jwt_ttl, environment: config.environment },
+        sso_creates_users: false,
         spool_folder: folder.to_owned(),
         job_lease: config.job_lease,
         // No client waits for an answer here.

@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod eval;
 mod extractor;
+mod figures;
 mod folder_lock;
 mod housekeeping;
 mod models;

@@ -4,6 +4,7 @@ mod services;
 
 use crate::banner::{self, Addresses};
 use crate::config::{Config, Secrets};
+use crate::figures::{self, ServiceFigures};
 use crate::folder_lock::FolderLock;
 use crate::signals::Signals;
 use crate::storage::{make_data_dir, open_database, open_objects};
@@ -38,6 +39,7 @@ pub struct Process {
     health: Health,
     services: JoinSet<()>,
     addresses: Addresses,
+    figures: ServiceFigures,
     /// The services answer once it holds true; until then connections wait.
     answers: watch::Sender<bool>,
 }
@@ -83,6 +85,8 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
     process.start(services::operations(&process, metrics)).await?;
 
     tokio::spawn(crate::housekeeping::run(process.db.clone()));
+    let figures = figures::run(process.db.clone(), process.figures.clone(), process.drain.clone());
+    process.services.spawn(figures);
     // After all addresses are bound, since the password would be lost if the start failed then; before the services
     // answer, since the first request may be a sign-in.
     let password = process.first_administrator().await.context("cannot create the first administrator")?;
@@ -136,6 +140,7 @@ impl Process {
             health,
             services: JoinSet::new(),
             addresses: Vec::new(),
+            figures: Vec::new(),
             answers: watch::Sender::new(false),
         })
     }
@@ -161,6 +166,7 @@ impl Process {
             self.random.clone(),
             workers,
         );
+        self.figures.push((name, serving.metrics.figures.clone()));
         let mut answers = self.answers.subscribe();
         self.services.spawn(async move {
             // An error means that the process ends before it has begun to answer.

@@ -41,8 +41,16 @@ async fn the_banner_and_listen_json_name_the_real_addresses() {
     let listed: Value = serde_json::from_str(&file).unwrap();
     assert_eq!(listed, json!({ "gateway": stoa.gateway.to_string(), "ops": stoa.ops.to_string() }));
     assert!(stoa.banner.contains(&format!("http://{}", stoa.gateway)), "{}", stoa.banner);
+    assert!(!stoa.banner.contains("/kv/"), "nothing is behind it: {}", stoa.banner);
     assert!(stoa.banner.contains(stoa.data.path().to_str().unwrap()), "{}", stoa.banner);
     assert_eq!(printed_password(&stoa.banner), None, "a given password is not printed");
+}
+
+#[tokio::test]
+async fn the_banner_names_the_page_first() {
+    let stoa = Stoa::start_portal().serve();
+    let first = stoa.banner.lines().find(|line| line.contains("http")).unwrap();
+    assert_eq!(first, format!("  page           {}", stoa.url("/kv/")), "{}", stoa.banner);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ pub mod blobs;
 mod db;
 mod error;
 pub mod events;
+pub mod figures;
 pub mod follow;
 pub mod jobs;
 pub mod kv;

@@ -26,4 +26,5 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         postgres: "",
     },
     Migration::portable(6, "admin changes", include_str!("../migrations/0006_admin_changes.sql")),
+    Migration::portable(7, "figures", include_str!("../migrations/0007_figures.sql")),
 ];

@@ -88,6 +88,13 @@ impl Wakeup {
         let _ = tokio::time::timeout(FALLBACK_POLL, self.notified()).await;
     }
 
+    /// Returns whether a wake-up has come since the last return, without waiting for one.
+    pub fn was_notified(&mut self) -> bool {
+        let was_notified = self.receiver.has_changed().unwrap_or(true);
+        self.receiver.mark_unchanged();
+        was_notified
+    }
+
     /// Waits for a wake-up. Returns once for all wake-ups since the subscription or the last return.
     pub async fn notified(&mut self) {
         if self.receiver.changed().await.is_err() {

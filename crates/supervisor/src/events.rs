@@ -16,6 +16,7 @@ use utoipa::ToSchema;
 pub enum RunEvent {
     AgentStart(AgentStart),
     AgentProgress(AgentProgress),
+    AgentText(AgentText),
     AgentComplete(AgentComplete),
     PhaseComplete(PhaseComplete),
     Interrupt(Interrupt),
@@ -43,6 +44,22 @@ pub struct AgentProgress {
     /// In percent. It only rises.
     #[schema(minimum = 0, maximum = 100, example = 40)]
     pub progress: i64,
+}
+
+/// A piece of what an agent is writing. It is sent live and not stored: it has no `id`, and a client that comes later gets
+/// one piece with all that is there so far. Clients of other processes than the one that executes the run get none.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct AgentText {
+    #[schema(example = "analyst")]
+    pub agent: String,
+    #[schema(example = "prd")]
+    pub phase: String,
+    #[schema(example = "## Problem\n\nBeekeepers")]
+    pub text: String,
+    /// How much of the agent's text comes before this piece, in UTF-16 units. 0 starts the text again: the agent makes
+    /// another attempt, or the client has come back.
+    #[schema(example = 0)]
+    pub offset: usize,
 }
 
 /// An agent has stored its artifact.

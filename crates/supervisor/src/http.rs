@@ -1,10 +1,13 @@
 //! The HTTP interface: every route of the service, and the file that handles it.
 
+mod approvals;
+mod archive;
 mod caller;
 mod control;
 mod error;
 mod events;
 mod execute;
+mod follow;
 mod history;
 mod hydrate;
 mod projects;
@@ -37,7 +40,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(history::runs))
         .routes(routes!(hydrate::hydrate))
         .routes(routes!(history::artifacts))
+        .routes(routes!(archive::artifacts))
         .routes(routes!(history::traces))
+        .routes(routes!(approvals::list))
         .routes(routes!(workflow::workflow))
         .routes(routes!(execute::execute, execute::execute_by_query))
         .routes(routes!(events::run))

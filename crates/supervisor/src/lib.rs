@@ -7,6 +7,7 @@ mod events;
 mod executor;
 mod guests;
 mod http;
+mod live_text;
 mod project_tx;
 mod projects;
 mod records;
@@ -27,6 +28,7 @@ use executor::StepRunner;
 use kit::guests::Guests;
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
+use live_text::LiveTexts;
 use llm::{DefaultModel, Providers};
 use projects::Projects;
 use runs::Runs;
@@ -74,6 +76,7 @@ pub(crate) struct Inner {
     pub admins: Admins,
     pub providers: Arc<Providers>,
     pub knowledge: Option<KnowledgeSearch>,
+    pub texts: LiveTexts,
     pub drain: Drain,
     pub settings: SupervisorSettings,
 }
@@ -85,16 +88,19 @@ impl Supervisor {
         let SupervisorSettings { workflow, guest_limits, .. } = &settings;
         let projects = Projects::new(db.clone(), workflow.clone(), guest_limits.clone());
         let runs = Runs::new(db.clone(), workflow.clone(), guest_limits.clone());
-        let inner = Inner { db, projects, runs, tokens, admins, providers, knowledge, drain, settings };
+        let texts = LiveTexts::default();
+        let inner =
+            Inner { db, projects, runs, tokens, admins, providers, knowledge, texts, drain, settings };
         Ok(Self(Arc::new(inner)))
     }
 
     /// Executes runs until the process is asked to stop.
     pub async fn work(self) {
-        let Inner { db, providers, knowledge, drain, settings, .. } = &*self.0;
+        let Inner { db, providers, knowledge, texts, drain, settings, .. } = &*self.0;
         let SupervisorSettings { workflow, default_model, job_lease, .. } = settings;
+        let (providers, knowledge) = (providers.clone(), knowledge.clone());
         let step_runner =
-            StepRunner::new(db.clone(), providers.clone(), default_model.clone(), knowledge.clone());
+            StepRunner::new(db.clone(), providers, default_model.clone(), knowledge, texts.clone());
         let worker = executor::worker(db.clone(), workflow.clone(), step_runner, *job_lease);
         worker.run(drain.token()).await;
     }

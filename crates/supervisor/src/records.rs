@@ -144,6 +144,8 @@ pub struct Checkpoint {
     pub artifact_id: Option<String>,
     pub feedback: Option<String>,
     pub decided_by: Option<String>,
+    /// None also if an earlier version of the program stored the decision.
+    pub decided_at: Option<Time>,
     pub created_at: Time,
 }
 

@@ -16,7 +16,7 @@ use crate::status::{CheckpointStatus, Level, ProjectStatus, RunStatus, Signal, S
 use crate::tables;
 use crate::transitions::{apply_signal, approval_reason};
 use crate::workflow::Workflow;
-use decision::{decide, not_waiting, which_one};
+use decision::{decide, not_waiting, refuse_decided, which_one};
 use std::sync::Arc;
 use std::time::Duration;
 use store::jobs::{self, Cancel};
@@ -200,6 +200,10 @@ impl Runs {
         by: &str,
     ) -> Result<Run, RunError> {
         let mut tx = self.begin(project_id).await?;
+        // Before the state of the run: the earlier decision may have continued it.
+        if let Some(id) = approval_id {
+            refuse_decided(&mut tx, id).await?;
+        }
         let mut run = open_run(&mut tx).await?;
         if run.status != RunStatus::Interrupted {
             return Err(RunError::Conflict(

@@ -170,6 +170,7 @@ pub fn new_checkpoint(tx: &ProjectTx<'_>, run: &Run, step: i64, status: Checkpoi
         artifact_id: None,
         feedback: None,
         decided_by: None,
+        decided_at: None,
         created_at: tx.now(),
     }
 }

@@ -62,11 +62,13 @@ async fn what_the_client_says_of_its_address_is_replaced() {
     let (_upstream, stoa) = start().await;
     let request = "GET /kv/x HTTP/1.1\r\nHost: shop.example\r\nX-Forwarded-For: 192.0.2.1\r\n\
                    X-Forwarded-Proto: https\r\nX-Forwarded-Host: forged\r\nX-Forwarded-Port: 1\r\n\
+                   X-Forwarded-Prefix: /forged\r\n\
                    Forwarded: for=192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\nConnection: close\r\n\r\n";
     let echoed = Echoed(exchange(stoa.gateway, request).await.remove(0).json());
     assert_eq!(echoed.header("x-forwarded-for"), ["127.0.0.1"]);
     assert_eq!(echoed.header("x-forwarded-proto"), ["http"]);
     assert_eq!(echoed.header("x-forwarded-host"), ["shop.example"]);
+    assert_eq!(echoed.header("x-forwarded-prefix"), ["/kv"]);
     for name in ["forwarded", "x-real-ip", "x-forwarded-port"] {
         assert_eq!(echoed.header(name), [""; 0], "{name}");
     }
@@ -88,6 +90,53 @@ async fn what_a_trusted_proxy_says_of_the_client_is_kept_and_added_to() {
     assert_eq!(plain.header("x-forwarded-for"), ["127.0.0.1"]);
     assert_eq!(plain.header("x-forwarded-proto"), ["http"]);
     assert_eq!(plain.header("x-forwarded-host"), [stoa.gateway.to_string()]);
+}
+
+#[tokio::test]
+async fn the_target_is_told_the_prefix_and_that_of_a_trusted_proxy() {
+    let (_upstream, stoa) = start().await;
+    for path in ["/kv", "/kv/", "/core/x"] {
+        let echoed = get(stoa.url(path)).await.echoed();
+        let prefix = &path[..path[1..].find('/').map_or(path.len(), |slash| slash + 1)];
+        assert_eq!(echoed.header("x-forwarded-prefix"), [prefix], "{path}");
+    }
+    let upstream = Upstream::start().await;
+    let stoa = Stoa::start().before(&upstream.url()).set("TRUSTED_PROXIES", "127.0.0.1").serve();
+    for (outer, seen) in [
+        ("/outer", "/outer/kv"),
+        ("/outer/", "/outer/kv"),
+        ("/a/b", "/a/b/kv"),
+        ("//evil.example", "/kv"),
+        ("/a;Domain=evil.example", "/kv"),
+        ("", "/kv"),
+    ] {
+        let request = reqwest::Client::new().get(stoa.url("/kv/x")).header("x-forwarded-prefix", outer);
+        assert_eq!(reply(request).await.echoed().header("x-forwarded-prefix"), [seen], "{outer}");
+    }
+}
+
+#[tokio::test]
+async fn a_browser_that_opens_kv_is_sent_to_the_page_and_other_callers_are_not() {
+    let (_upstream, stoa) = start().await;
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+    let page = |path: &str| client.get(stoa.url(path)).header("accept", accept);
+    for (path, location) in [("/kv", "kv/"), ("/kv?a=b%20c&d", "kv/?a=b%20c&d"), ("/%6bv", "kv/")] {
+        let sent = reply(page(path)).await;
+        assert_eq!((sent.status, sent.header("location"), sent.body.as_str()), (302, vec![location], ""));
+        assert_eq!(sent.header("cache-control"), ["no-store"]);
+    }
+    let head = reply(client.head(stoa.url("/kv")).header("accept", "text/html")).await;
+    assert_eq!((head.status, head.header("location")), (302, vec!["kv/"]));
+    // Relative: behind a proxy with a prefix, the browser stays there.
+    let seen: reqwest::Url = "https://example.org/outer/kv".parse().unwrap();
+    assert_eq!(seen.join("kv/?a").unwrap().as_str(), "https://example.org/outer/kv/?a");
+    for path in ["/kv/", "/kv/x", "/core"] {
+        assert_eq!(reply(page(path)).await.status, 200, "{path}");
+    }
+    assert_eq!(get(stoa.url("/kv")).await.echoed().uri(), "/");
+    let post = client.post(stoa.url("/kv")).header("accept", accept);
+    assert_eq!(reply(post).await.echoed().uri(), "/");
 }
 
 #[tokio::test]

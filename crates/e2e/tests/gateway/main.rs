@@ -11,6 +11,7 @@ mod http2;
 mod login;
 mod paths;
 mod proxy;
+mod refresh;
 mod slow;
 mod streams;
 mod targets;

@@ -4,6 +4,7 @@
 mod admin;
 mod backends;
 mod faults;
+mod forms;
 mod forward;
 mod forwarded;
 mod intake;

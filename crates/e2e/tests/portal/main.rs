@@ -4,8 +4,11 @@
 mod auth;
 mod entries;
 mod files;
+mod metrics;
+mod page;
 mod search;
 mod sso;
 mod sso_faults;
 mod sso_rules;
+mod sso_token;
 mod status;

@@ -108,7 +108,11 @@ async fn the_way_back_is_as_the_browser_sees_it_or_as_set() {
     assert!(answer.header("set-cookie")[0].ends_with("Max-Age=600"), "{answer:?}");
 
     let behind = start().set("TRUSTED_PROXIES", "127.0.0.1").serve();
-    let forwarded = [("x-forwarded-proto", "https"), ("x-forwarded-host", "a.example:444")];
+    let forwarded = [
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "a.example:444"),
+        ("x-forwarded-prefix", "/outer/"),
+    ];
     let ask = async |stoa: &Stoa| {
         let browser = Browser::default();
         let with = |get| {
@@ -120,8 +124,9 @@ async fn the_way_back_is_as_the_browser_sees_it_or_as_set() {
     };
     let answer = ask(&behind).await;
     let redirect = parameter(answer.header("location")[0], "redirect_uri");
-    assert_eq!(redirect, "https://a.example:444/kv/api/portal/sso/callback");
-    assert!(answer.header("set-cookie")[0].ends_with("; Secure"));
+    assert_eq!(redirect, "https://a.example:444/outer/kv/api/portal/sso/callback");
+    let cookie = answer.header("set-cookie")[0];
+    assert!(cookie.ends_with("; Secure") && cookie.contains("Path=/outer/kv/api/portal/sso;"), "{cookie}");
     let exposed = start().serve();
     let redirect = parameter(ask(&exposed).await.header("location")[0], "redirect_uri");
     assert_eq!(redirect, exposed.url("/kv/api/portal/sso/callback"), "anybody can say so");

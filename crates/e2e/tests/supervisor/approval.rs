@@ -144,6 +144,81 @@ async fn several_approvals_are_answered_one_by_one_after_the_other_agents_have_f
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_projects_approvals_are_in_one_list_until_they_are_answered() {
+    let (_vendor, stoa) = start(WITH_APPROVAL).await;
+    let client = SupervisorClient::through_gateway(&stoa, "admin");
+    let list = async |query: &str| {
+        let answer = client.get(&format!("/api/approvals{query}")).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    };
+    assert_eq!(list("").await, json!({ "approvals": [], "total": 0, "next": null }));
+    let (first, _one, approval) = wait_for_approval(&client).await;
+    let (second, mut two, other) = wait_for_approval(&client).await;
+    let both = list("").await;
+    assert_eq!((&both["total"], &both["next"]), (&json!(2), &Value::Null));
+    let shown = &both["approvals"][0];
+    let artifact = client.list(&format!("/api/artifacts/{first}")).await.remove(0);
+    assert_eq!(
+        *shown,
+        json!({
+            "approvalId": approval, "projectId": first, "projectName": "Bees", "phase": "prd", "agent": "analyst",
+            "reason": "the artifact of `analyst` waits for approval", "artifact": artifact, "previous": null,
+            "createdAt": shown["createdAt"],
+        })
+    );
+    // Page by page, and only counted.
+    let page = list("?limit=1").await;
+    assert_eq!((&page["approvals"][0], &page["next"]), (shown, &approval));
+    let page = list(&format!("?limit=1&after={}", approval.as_str().unwrap())).await;
+    assert_eq!((&page["approvals"][0]["approvalId"], &page["next"]), (&other, &Value::Null));
+    assert_eq!(list("?limit=0").await, json!({ "approvals": [], "total": 2, "next": null }));
+    assert_eq!(client.get("/api/approvals?limit=1001").await.status, 400);
+
+    let reject = json!({ "projectId": second, "decision": "reject", "feedback": "x", "approvalId": other });
+    assert_eq!(client.post("/api/resume", &reject).await.status, 200);
+    two.until("interrupt").await;
+    let again = list("").await["approvals"][1].clone();
+    assert_eq!(
+        (&again["projectId"], &again["previous"]),
+        (&json!(second), &json!("One word after the other."))
+    );
+    assert_eq!(again["artifact"]["version"], 2);
+    assert_eq!(client.post("/api/cancel", &json!({ "projectId": first })).await.status, 200);
+    let left = list("").await;
+    assert_eq!((&left["total"], &left["approvals"][0]["projectId"]), (&json!(1), &json!(second)));
+    assert_eq!(client.delete(&format!("/api/projects/{second}")).await.status, 200);
+    assert_eq!(list("").await["total"], 0);
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
+    assert_eq!(guest.get("/api/approvals").await.status, 200, "guests may read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_answer_learns_who_decided_and_when() {
+    let (_vendor, stoa) = start(WITH_APPROVAL).await;
+    let client = SupervisorClient::through_gateway(&stoa, "admin");
+    let (id, watch, approval) = wait_for_approval(&client).await;
+    let resume = |decision: &str, approval: &Value| json!({ "projectId": id, "decision": decision, "approvalId": approval, "content": "By hand." });
+    assert_eq!(client.post("/api/resume", &resume("edit", &approval)).await.status, 200);
+    // While the run goes on, and after it has ended.
+    let meanwhile = client.post("/api/resume", &resume("approve", &approval)).await;
+    watch.rest().await;
+    for answer in [meanwhile, client.post("/api/resume", &resume("reject", &approval)).await] {
+        assert_eq!((answer.status, &answer.json()["code"]), (409, &json!("CONFLICT")), "{answer:?}");
+        let body = answer.json();
+        assert_eq!((&body["decidedBy"], &body["decision"]), (&json!("ada"), &json!("edit")), "{body}");
+        assert!(body["decidedAt"].as_str().is_some_and(|time| time.ends_with('Z')), "{body}");
+        assert!(body["error"].as_str().unwrap().contains("ada decided `edit`"), "{body}");
+    }
+    // An approval of another project is not told.
+    let other = client.project().await;
+    let answer = client
+        .post("/api/resume", &json!({ "projectId": other, "decision": "approve", "approvalId": approval }))
+        .await;
+    assert_eq!((answer.status, answer.json().get("decidedBy")), (409, None), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_invalid_answer_to_an_approval_changes_nothing() {
     let (_vendor, stoa) = start(WITH_APPROVAL).await;
     let client = SupervisorClient::local(&stoa);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod approval;
+mod archive;
 mod auth;
 mod backends;
 mod control;
@@ -11,6 +12,7 @@ mod execute;
 mod faults;
 mod guests;
 mod lists;
+mod live_text;
 mod models;
 mod projects;
 mod readers;

@@ -17,6 +17,7 @@ pub const VOUCHED: HeaderName = HeaderName::from_static("x-gateway-forwarded");
 pub const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+pub const X_FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
 
 /// A signed header is sent during the first half of its validity, so that a service has the other half to read it.
 const USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
@@ -26,7 +27,8 @@ const USE_MS: i64 = IDENTITY_TTL.as_millis() as i64 / 2;
 pub fn forwarded(client: IpAddr, headers: &HeaderMap) -> Forwarded {
     let host = headers::text(headers, X_FORWARDED_HOST).or_else(|| headers::text(headers, header::HOST));
     let host = host.unwrap_or_default().to_owned();
-    Forwarded { client, is_https: is_forwarded_https(headers), host }
+    let prefix = headers::forwarded_prefix(headers).unwrap_or_default().to_owned().into();
+    Forwarded { client, is_https: is_forwarded_https(headers), host, prefix }
 }
 
 pub fn sign_forwarded(forwarded: &Forwarded, tokens: &Tokens) -> Option<HeaderValue> {
@@ -97,12 +99,14 @@ impl Door {
 
 fn write(forwarded: &Forwarded, headers: &mut HeaderMap) {
     let proto = if forwarded.is_https { "https" } else { "http" };
+    let prefix = Some(&*forwarded.prefix).filter(|prefix| !prefix.is_empty());
     let values = [
-        (X_FORWARDED_FOR, &*forwarded.client.to_string()),
-        (X_FORWARDED_PROTO, proto),
-        (X_FORWARDED_HOST, &forwarded.host),
+        (X_FORWARDED_FOR, Some(&*forwarded.client.to_string())),
+        (X_FORWARDED_PROTO, Some(proto)),
+        (X_FORWARDED_HOST, Some(&*forwarded.host)),
+        (X_FORWARDED_PREFIX, prefix),
     ];
-    for (name, value) in values {
+    for (name, value) in values.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name, value);
         }
@@ -182,8 +186,12 @@ mod tests {
     fn what_the_gateway_signed_is_believed_from_anywhere_for_a_minute() {
         let clock = Clock::fixed(1_794_709_061_000);
         let (door, tokens) = door(&clock);
-        let sent =
-            Forwarded { client: CLIENT.parse().unwrap(), is_https: true, host: "shop.example".to_owned() };
+        let sent = Forwarded {
+            client: CLIENT.parse().unwrap(),
+            is_https: true,
+            host: "shop.example".to_owned(),
+            prefix: "/outer/kv".into(),
+        };
         let signed = sign_forwarded(&sent, &tokens).unwrap();
         let said =
             || headers(&[("x-gateway-forwarded", signed.to_str().unwrap()), ("x-forwarded-for", "1.1.1.1")]);

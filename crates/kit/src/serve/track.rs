@@ -58,6 +58,8 @@ impl Tracker {
 
     pub fn answered<B>(mut self, response: http::Response<B>) -> http::Response<Tracked<B>> {
         self.status = Some(response.status());
+        let figures = &self.connection.serving.metrics.figures;
+        figures.record(response.status().as_u16(), self.started.elapsed());
         response.map(|inner| Tracked { inner, tracker: self })
     }
 }

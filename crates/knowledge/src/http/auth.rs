@@ -4,14 +4,16 @@ use super::App;
 use super::caller::{COOKIE, Caller, find, refuse_other_sites, session_tokens};
 use super::fields::filled;
 use super::users::{Success, UserView};
-use crate::accounts::SESSION_LASTS;
+use crate::accounts::{SESSION_LASTS, SSO_SESSION_LASTS};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use base::token::VERIFIED_EMAIL;
 use http::Method;
 use http::header::{HeaderMap, SET_COOKIE};
 use kit::error::ApiError;
 use kit::headers::{self, is_forwarded_https};
+use kit::identity::verify_identity;
 use kit::request::JsonBody;
 use kit::serve::Arrival;
 use serde::{Deserialize, Serialize};
@@ -92,6 +94,33 @@ pub async fn login(
     let (username, password) = (filled("username", &body.username)?, filled("password", &body.password)?);
     let (user, token) = app.accounts.sign_in(username, password, arrival.client).await?;
     let cookie = cookie(&app, &headers, &token, SESSION_LASTS.as_secs());
+    let signed_in = SignedIn { success: true, user: user.into(), token };
+    Ok(([(SET_COOKIE, cookie)], Json(signed_in)).into_response())
+}
+
+/// Signs in the user whose email address the provider of single sign-on has verified: with the token of
+/// `POST /api/portal/sso/token`, through the gateway.
+#[utoipa::path(post, path = "/api/auth/sso", responses(
+    (status = 200, description = "Also sets the cookie `service_session`, for 8 hours.", body = SignedIn, headers(
+        ("Set-Cookie" = String, description = "The session's token."),
+    )),
+    (status = 401, description = "`UNAUTHORIZED`: the gateway names no caller."),
+    (status = 403, description = "`FORBIDDEN`: the token is not of single sign-on, the provider has not verified the email \
+        address, or the request comes from a page of another site."),
+    (status = 404, description = "`NOT_FOUND`: no user has this email address, and `SSO_CREATE_USERS` is off."),
+))]
+pub async fn sso(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
+    refuse_other_sites(&Method::POST, &headers)?;
+    let verified = verify_identity(&headers, &app.tokens)?;
+    let verified = verified.ok_or_else(|| {
+        ApiError::unauthorized("send the token of POST /api/portal/sso/token through the gateway")
+    })?;
+    if !verified.claims.has_scope(VERIFIED_EMAIL) || !app.admins.admits(&verified).await? {
+        return Err(ApiError::forbidden("the token is not of a user with a verified email address"));
+    }
+    let email = &verified.claims.project_id;
+    let (user, token) = app.accounts.sign_in_verified(email, app.settings.sso_creates_users).await?;
+    let cookie = cookie(&app, &headers, &token, SSO_SESSION_LASTS.as_secs());
     let signed_in = SignedIn { success: true, user: user.into(), token };
     Ok(([(SET_COOKIE, cookie)], Json(signed_in)).into_response())
 }

@@ -29,8 +29,8 @@ const KEYS: [&str; 12] = [
 const MOST_FIELDS: usize = 100;
 /// The names of the two parts of a name, if they are sent separately.
 const NAME_PARTS: [&str; 2] = ["first_name", "last_name"];
-/// A form with this name could not be posted to: the service has a path of this name.
-const RESERVED_NAME: &str = "export";
+/// A form with one of these names could not be posted to: the service has paths of these names.
+const RESERVED_NAMES: [&str; 2] = ["export", "forms"];
 
 /// Something wrong with a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,8 +127,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn form(mut self, value: Spanned<DeValue<'_>>) -> Option<Form> {
         let name = self.name;
-        if !is_word(name) || name == RESERVED_NAME {
-            let wanted = "expected a name of 1 to 64 of a-z A-Z 0-9 _ - other than export";
+        if !is_word(name) || RESERVED_NAMES.contains(&name) {
+            let wanted = "expected a name of 1 to 64 of a-z A-Z 0-9 _ - other than export and forms";
             self.faults.push((self.offset, format!("`forms.{name}`: {wanted}")));
         }
         let Some(table) = value.get_ref().as_table() else {

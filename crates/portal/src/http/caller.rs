@@ -38,8 +38,10 @@ async fn of_session(parts: &Parts, app: &App) -> Result<Claims, ApiError> {
     if !parts.method.is_safe() && is_of_another_site(&parts.headers) {
         return Err(ApiError::forbidden("a page of another site may not change anything here"));
     }
-    let claims = sso.session(token).await?;
-    claims.ok_or_else(|| ApiError::forbidden("the session has ended: sign in again"))
+    let session = sso.session(token).await?;
+    session
+        .map(|session| session.claims)
+        .ok_or_else(|| ApiError::forbidden("the session has ended: sign in again"))
 }
 
 impl FromRequestParts<App> for Admin {

@@ -2,32 +2,31 @@
 
 use super::App;
 use crate::sso::{ATTEMPT_LASTS, Callback, SESSION_LASTS, Sso, SsoError};
-use axum::Extension;
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse, Response};
+use axum::{Extension, Json};
 use http::header::{self, HeaderMap, LOCATION, SET_COOKIE};
 use http::{StatusCode, Uri};
 use kit::error::ApiError;
-use kit::headers::{cookie, is_forwarded_https, is_of_another_site, text};
+use kit::headers::{cookie, forwarded_prefix, is_forwarded_https, is_of_another_site, text};
 use kit::request::Query;
 use kit::serve::Arrival;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 pub const SESSION: &str = "portal_session";
 /// The cookie that shows that the browser which comes back is the one that was sent to the provider.
 const BINDING: &str = "portal_sso";
-const DEFAULT_RETURN: &str = "/kv/";
 const PATH: &str = "/api/portal/sso";
-/// The prefix under which the gateway has the portal.
+/// The prefix under which a gateway that does not name one has the portal.
 const PREFIX: &str = "/kv";
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub struct LoginQuery {
-    /// The path of this installation that the browser goes to afterwards; `/kv/` if absent.
+    /// The path of this installation that the browser goes to afterwards; that of the page if absent.
     #[param(example = "/kv/")]
     return_to: Option<String>,
 }
@@ -62,12 +61,14 @@ pub async fn login(
 ) -> Result<Response, ApiError> {
     let sso = configured(&app)?;
     let base = base(sso, &headers)?;
-    let return_to = query.return_to.as_deref().unwrap_or(DEFAULT_RETURN);
+    let path =
+        base.parse::<Uri>().map(|base| base.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+    let page = format!("{path}/");
+    let return_to = query.return_to.as_deref().unwrap_or(&page);
     let redirect_uri = format!("{base}{PATH}/callback");
     let begun = sso.begin(arrival.client, return_to, redirect_uri, cookie(&headers, BINDING)).await;
     let begun = begun.map_err(refused)?;
-    let path = base.parse::<Uri>().map(|base| base.path().trim_end_matches('/').to_owned());
-    let path = format!("{}{PATH}", path.unwrap_or_default());
+    let path = format!("{path}{PATH}");
     let binding = set_cookie(sso, &base, BINDING, &begun.binding, &path, ATTEMPT_LASTS);
     Ok((StatusCode::SEE_OTHER, [(LOCATION, begun.url), (SET_COOKIE, binding)]).into_response())
 }
@@ -119,6 +120,43 @@ pub async fn logout(State(app): State<App>, headers: HeaderMap) -> Result<Respon
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, session)])).into_response())
 }
 
+/// A gateway token of a user who has signed in by the provider.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IssuedToken {
+    success: bool,
+    #[schema(example = "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJ…")]
+    token: String,
+    /// Milliseconds since 1970. It is renewed by the same request, until the session expires.
+    #[schema(example = 1_794_712_661_000_i64)]
+    expires_at: i64,
+}
+
+/// Gives out a gateway token for the user of the cookie's session, with their scope, for every route.
+#[utoipa::path(post, path = "/api/portal/sso/token", security(("cookie" = [])), responses(
+    (status = 200, body = IssuedToken),
+    (status = 401, description = "`UNAUTHORIZED`: there is no session, or it has expired."),
+    (status = 403, description = "`FORBIDDEN`: a page of another site asks."),
+    (status = 404, description = "`SSO_NOT_CONFIGURED`: there is no provider."),
+))]
+pub async fn token(State(app): State<App>, headers: HeaderMap) -> Result<Json<IssuedToken>, ApiError> {
+    let sso = configured(&app)?;
+    if is_of_another_site(&headers) {
+        return Err(ApiError::forbidden("a page of another site may not get a token"));
+    }
+    let session = match cookie(&headers, SESSION) {
+        Some(token) => sso.session(token).await?,
+        None => None,
+    };
+    let session = session.ok_or_else(|| ApiError::unauthorized("sign in at /api/portal/sso/login"))?;
+    let now = app.db.clock().now_ms().div_euclid(1000);
+    let left = session.expires_at.div_euclid(1000).saturating_sub(now).max(0).unsigned_abs();
+    let lasts = app.token_ttl.min(Duration::from_secs(left));
+    let token = app.tokens.issue(&Sso::gateway_claims(&session), lasts).map_err(ApiError::internal)?;
+    let expires_at = (now + lasts.as_secs() as i64) * 1000;
+    Ok(Json(IssuedToken { success: true, token, expires_at }))
+}
+
 fn configured(app: &App) -> Result<&Sso, ApiError> {
     app.sso.as_ref().ok_or_else(|| {
         let message = "no single sign-on here: set OIDC_ISSUER_URL and OIDC_CLIENT_ID";
@@ -133,8 +171,8 @@ fn base(sso: &Sso, headers: &HeaderMap) -> Result<String, ApiError> {
     }
     let scheme = if is_forwarded_https(headers) { "https" } else { "http" };
     let (host, prefix) = match headers.contains_key("x-gateway-route") {
-        true => (text(headers, "x-forwarded-host"), PREFIX),
-        false => (text(headers, header::HOST), ""),
+        true => (text(headers, "x-forwarded-host"), forwarded_prefix(headers).unwrap_or(PREFIX)),
+        false => (text(headers, header::HOST), forwarded_prefix(headers).unwrap_or_default()),
     };
     let is_host = |host: &&str| {
         let uri = format!("{scheme}://{host}/").parse::<Uri>();

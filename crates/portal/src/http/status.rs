@@ -39,7 +39,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn of(snapshot: &Snapshot) -> Self {
+    pub fn of(snapshot: &Snapshot) -> Self {
         let count = |kind| snapshot.of(kind).len();
         Self {
             updates: count(Kind::Update),

@@ -38,11 +38,13 @@ struct StoredAttempt {
     expires_at: i64,
 }
 
-#[derive(Serialize, Deserialize)]
+/// A session of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredSession {
-    claims: Claims,
-    expires_at: i64,
+pub struct Session {
+    pub claims: Claims,
+    /// In milliseconds since 1970.
+    pub expires_at: i64,
 }
 
 /// What both kinds of records have.
@@ -101,16 +103,15 @@ impl Records {
         if let Some(old) = old {
             self.end_session(old).await?;
         }
-        let stored = StoredSession { claims: claims.clone(), expires_at: self.after(SESSION_LASTS) };
+        let stored = Session { claims: claims.clone(), expires_at: self.after(SESSION_LASTS) };
         self.put(&session_key(token), &stored).await
     }
 
-    pub async fn session(&self, token: &str) -> Result<Option<Claims>, StoreError> {
-        if !is_secret(token) {
-            return Ok(None);
+    pub async fn session(&self, token: &str) -> Result<Option<Session>, StoreError> {
+        match is_secret(token) {
+            true => self.get(&session_key(token)).await,
+            false => Ok(None),
         }
-        let stored: Option<StoredSession> = self.get(&session_key(token)).await?;
-        Ok(stored.map(|session| session.claims))
     }
 
     pub async fn end_session(&self, token: &str) -> Result<(), StoreError> {
@@ -251,7 +252,7 @@ mod tests {
         records.keep_session(STATE, &claims(), None).await.unwrap();
         clock.advance(ATTEMPT_LASTS);
         assert_eq!(refused(&records, Some(BINDING)).await, "the state is unknown, used or too old");
-        assert_eq!(records.session(STATE).await.unwrap(), Some(claims()));
+        assert_eq!(records.session(STATE).await.unwrap().map(|session| session.claims), Some(claims()));
         clock.advance(SESSION_LASTS - ATTEMPT_LASTS);
         assert_eq!(records.session(STATE).await.unwrap(), None);
     }
@@ -262,7 +263,7 @@ mod tests {
         records.keep_session(STATE, &claims(), None).await.unwrap();
         records.keep_session(BINDING, &claims(), Some(STATE)).await.unwrap();
         assert_eq!(records.session(STATE).await.unwrap(), None);
-        assert_eq!(records.session(BINDING).await.unwrap(), Some(claims()));
+        assert_eq!(records.session(BINDING).await.unwrap().map(|session| session.claims), Some(claims()));
     }
 
     #[tokio::test]

@@ -84,6 +84,7 @@ pub async fn knowledge(
         chat_model: config.chat_model.clone(),
         cookie_secure: config.cookie_secure,
         gateway_tokens: GatewayTokenSettings { ttl: config.jwt_ttl, environment: config.environment },
+        sso_creates_users: config.sso_creates_users,
         spool_folder: config.data_dir.clone(),
         job_lease: config.job_lease,
         index: config.index.clone(),
@@ -150,6 +151,7 @@ pub async fn portal(process: &Process) -> Result<Service<impl Handler>> {
         leads,
         sso: config.sso.clone(),
         guests: config.guests,
+        token_ttl: config.jwt_ttl,
     };
     let portal = Portal::open(shared).await.context("cannot start the portal")?;
     let handler = portal.handler(process.health.clone(), door(process));

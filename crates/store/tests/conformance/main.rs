@@ -7,6 +7,7 @@ mod db;
 mod engine;
 mod events;
 mod faults;
+mod figures;
 mod jobs;
 mod kv;
 mod migrate;

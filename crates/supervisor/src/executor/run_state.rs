@@ -178,6 +178,7 @@ mod tests {
             artifact_id: Some(format!("artifact {step}")),
             feedback: Some("shorter".into()),
             decided_by: None,
+            decided_at: None,
             created_at: Time(0),
         }
     }

@@ -11,6 +11,7 @@ pub use answer::{Report, StepOutput};
 pub use knowledge::KnowledgeSearch;
 
 use super::run_state::Feedback;
+use crate::live_text::LiveTexts;
 use crate::records::{Artifact, Run};
 use crate::tables;
 use crate::workflow::Agent;
@@ -36,6 +37,7 @@ pub struct StepRunner {
     providers: Arc<Providers>,
     default_model: DefaultModel,
     knowledge: Option<KnowledgeSearch>,
+    texts: LiveTexts,
     edge_permits: Arc<Semaphore>,
 }
 
@@ -45,9 +47,10 @@ impl StepRunner {
         providers: Arc<Providers>,
         default_model: DefaultModel,
         knowledge: Option<KnowledgeSearch>,
+        texts: LiveTexts,
     ) -> Self {
         let edge_permits = Arc::new(Semaphore::new(EDGE_CONCURRENCY));
-        Self { db, providers, default_model, knowledge, edge_permits }
+        Self { db, providers, default_model, knowledge, texts, edge_permits }
     }
 
     /// Returns the model of an agent in a run.
@@ -85,7 +88,8 @@ impl StepRunner {
                 {
                     report(trouble).await;
                 }
-                let mut progress = ProgressReporter::new(index, &reports);
+                let text = self.texts.start(&run.id, &agent.name);
+                let mut progress = ProgressReporter::new(index, &reports, text);
                 self.ask(agent, &self.model(agent, run), &context, tried, &mut progress).await
             };
             let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
@@ -185,7 +189,7 @@ impl StepRunner {
             tries: 1,
         };
         // A token is about four bytes.
-        let (text, usage) = read_answer(model, chat, progress, agent.max_tokens / 25).await?;
+        let (text, usage) = read_answer(model, chat, Some((progress, agent.max_tokens / 25))).await?;
         step_output(agent, model, &text, usage)
     }
 }

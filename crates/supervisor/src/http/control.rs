@@ -10,8 +10,8 @@ use crate::runs::Decision;
 use crate::status::RunStatus;
 use axum::Json;
 use axum::extract::State;
-use kit::error::ApiError;
-use kit::fields::{AnyText, Text};
+use kit::error::{ApiError, ErrorWith};
+use kit::fields::{AnyText, Text, Time};
 use kit::request::{JsonBody, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -54,6 +54,20 @@ pub struct ControlledRun {
     run_id: String,
     status: RunStatus,
     system_state: SystemState,
+}
+
+/// What the error of an approval that was answered before says besides.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierDecision {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "admin")]
+    pub decided_by: Option<String>,
+    /// Absent if an earlier version of the program stored the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Time>,
 }
 
 /// Returns whether a project is interrupted, and what it waits for.
@@ -107,7 +121,8 @@ pub async fn cancel(
         body = ControlledRun),
     (status = 404, description = "`NOT_FOUND`: no project has this id."),
     (status = 409, description = "`CONFLICT`: the project is not interrupted, the approval was answered before, or \
-        `approvalId` is missing and several artifacts wait."),
+        `approvalId` is missing and several artifacts wait. If the approval was answered before, the error says by whom and \
+        when.", body = ErrorWith<EarlierDecision>),
 ))]
 pub async fn resume(
     State(app): State<App>,

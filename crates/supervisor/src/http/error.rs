@@ -1,5 +1,6 @@
 //! Turns errors of the service into answers.
 
+use super::control::EarlierDecision;
 use crate::guests::GuestError;
 use crate::runs::RunError;
 use kit::error::ApiError;
@@ -11,6 +12,10 @@ impl From<RunError> for ApiError {
             RunError::Invalid(_) => Self::invalid(message),
             RunError::NoProject(_) => Self::not_found(message),
             RunError::Conflict(_) => Self::conflict(message),
+            RunError::Decided { decision, by, at, .. } => {
+                let (decision, decided_by) = (Some(decision), Some(by));
+                Self::conflict(message).with(EarlierDecision { decision, decided_by, decided_at: at })
+            }
             RunError::TooMany(_, wait) => Self::too_many_requests(message, wait),
             RunError::Store(error) => error.into(),
         }

@@ -1,12 +1,11 @@
-//! The events of a run: those that are stored, then those to come, until the run ends.
-//!
-//! A reader has at most a page of events in memory, without the artifacts: each artifact is read when its event is sent. So
-//! a slow reader costs no more memory than a fast one, and does not hold up the run.
+//! The events of a run: those that are stored, then those to come, until the run ends. Each artifact is read when its event
+//! is sent.
 
 use super::App;
 use super::caller::Caller;
+use super::follow::{Item, follow};
 use crate::events::{NamedEvent, RunEvent};
-use crate::records::{Project, Run};
+use crate::records::Run;
 use crate::tables;
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
@@ -19,15 +18,13 @@ use kit::headers;
 use kit::request::{PathId, Query};
 use kit::sse::{self, Event};
 use serde::Deserialize;
-use store::follow::{Source, follow};
 use store::{Db, StoreError, events};
 use utoipa::IntoParams;
 
-const PAGE: i64 = 64;
-
 /// Describes a stream of events in the OpenAPI document.
 pub const STREAM: &str = "The events of the run, to its end. Each has an `id`, which rises by one through all runs of the \
-                          project, and the fields of the schema: `event` is its name, `data` is JSON.";
+                          project, and the fields of the schema: `event` is its name, `data` is JSON. Only `agent_text` \
+                          has no `id`: it is sent live and not stored.";
 
 /// Returns an event as it is sent, for the OpenAPI document.
 pub fn event_example() -> &'static str {
@@ -105,42 +102,22 @@ pub fn no_content() -> Response {
 
 /// Sends the run's events after `seen`.
 pub fn stream(app: &App, run: Run, seen: i64) -> Response {
-    let stream = Project::stream(&run.project_id);
-    let wakeup = events::watch(&app.db, &stream);
-    let run_events = RunEvents { db: app.db.clone(), stream, run_id: run.id.clone(), seen };
     let db = app.db.clone();
-    let events = follow(wakeup, run_events).and_then(move |event| with_artifact(db.clone(), event));
-    let mut response = sse::respond(events, app.drain.clone());
+    let items = follow(&app.db, &app.texts, &run, seen).and_then(move |item| to_event(db.clone(), item));
+    let mut response = sse::respond(items, app.drain.clone());
     if let Ok(id) = HeaderValue::from_str(&run.id) {
         response.headers_mut().insert("x-run-id", id);
     }
     response
 }
 
-/// The events of one run, up to its last.
-struct RunEvents {
-    db: Db,
-    stream: String,
-    run_id: String,
-    seen: i64,
-}
-
-impl Source for RunEvents {
-    type Item = events::Event;
-
-    /// Returns none if the run has ended and its last event was returned.
-    async fn next_page(&mut self) -> Result<Option<Vec<events::Event>>, StoreError> {
-        let mut page = events::read(&self.db, &self.stream, self.seen, PAGE).await?;
-        // In this order: if the run is open after the events were read, all of them belong to it.
-        let Some(run) = tables::runs::get(&self.db, &self.run_id).await? else { return Ok(None) };
-        if let Some(last) = run.last_event {
-            if self.seen >= last {
-                return Ok(None);
-            }
-            page.retain(|event| event.seq <= last);
+async fn to_event(db: Db, item: Item) -> Result<Event, StoreError> {
+    match item {
+        Item::Stored(event) => with_artifact(db, event).await,
+        Item::Text(text) => {
+            let NamedEvent { name, data } = NamedEvent::try_from(&RunEvent::AgentText(text))?;
+            Ok(Event::live(&name, data))
         }
-        self.seen = page.last().map_or(self.seen, |event| event.seq);
-        Ok(Some(page))
     }
 }
 

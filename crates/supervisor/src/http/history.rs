@@ -41,7 +41,7 @@ pub struct ArtifactsQuery {
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-enum Versions {
+pub enum Versions {
     Current,
     All,
 }

@@ -34,6 +34,7 @@ pub async fn decide(
     by: &str,
 ) -> Result<Option<String>, RunError> {
     approval.decided_by = Some(by.to_owned());
+    approval.decided_at = Some(tx.now());
     let name: &str = decision.kind().into();
     let mut edited = None;
     match decision {
@@ -77,6 +78,23 @@ async fn insert_edited(
         Artifact { id: tx.new_id(), content, edited_by: Some(by.to_owned()), created_at: tx.now(), ..old };
     tables::artifacts::insert(tx.inner(), &mut artifact).await?;
     Ok(artifact.id)
+}
+
+/// Refuses an approval that was answered before, and says by whom.
+pub async fn refuse_decided(tx: &mut ProjectTx<'_>, approval_id: &str) -> Result<(), RunError> {
+    let project_id = tx.project.id.clone();
+    let found = tables::checkpoints::get_locked(tx.inner(), &project_id, approval_id).await?;
+    let Some(Checkpoint { id, status, decided_by, decided_at, .. }) = found else { return Ok(()) };
+    let decision = match status {
+        CheckpointStatus::Approved => DecisionKind::Approve,
+        CheckpointStatus::Edited => DecisionKind::Edit,
+        CheckpointStatus::Rejected => DecisionKind::Reject,
+        CheckpointStatus::Waiting | CheckpointStatus::Complete | CheckpointStatus::Interrupted => {
+            return Ok(());
+        }
+    };
+    let by = decided_by.unwrap_or_default();
+    Err(RunError::Decided { approval_id: id, decision, by, at: decided_at })
 }
 
 pub fn not_waiting(approval_id: &str) -> RunError {

@@ -1,6 +1,8 @@
 //! Why a request about a run is refused.
 
+use crate::events::DecisionKind;
 use crate::guests::GuestError;
+use kit::fields::Time;
 use std::time::Duration;
 use store::StoreError;
 
@@ -12,6 +14,9 @@ pub enum RunError {
     NoProject(String),
     #[error("{0}")]
     Conflict(String),
+    /// The approval was answered before.
+    #[error("approval `{approval_id}` was answered before: {by} decided `{}`", <&str>::from(*.decision))]
+    Decided { approval_id: String, decision: DecisionKind, by: String, at: Option<Time> },
     #[error("{0}")]
     TooMany(String, Duration),
     #[error(transparent)]

@@ -59,6 +59,16 @@ pub async fn current(db: &Db, project_id: &str, agent: &str) -> Result<Option<Ar
     row.as_ref().map(artifact_of).transpose()
 }
 
+/// Returns the content of the version before an artifact, if there is one.
+pub async fn previous_content(db: &Db, artifact: &Artifact) -> Result<Option<String>, StoreError> {
+    let select =
+        "SELECT content FROM artifacts WHERE project_id = $1 AND phase = $2 AND agent = $3 AND version < $4
+        ORDER BY version DESC LIMIT 1";
+    let query = sqlx::query(select).bind(&artifact.project_id).bind(&artifact.phase).bind(&artifact.agent);
+    let row = query.bind(artifact.version).fetch_optional(db.read()).await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
 /// Which artifacts of a project are asked for.
 pub struct Filter<'a> {
     pub all_versions: bool,

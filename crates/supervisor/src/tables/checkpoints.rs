@@ -7,27 +7,29 @@ use sqlx::any::AnyRow;
 use sqlx::{Any, AssertSqlSafe, Executor, Row};
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str =
-    "id, project_id, run_id, phase, agent, step, status, artifact_id, feedback, decided_by, created_at";
+const COLUMNS: &str = "id, project_id, run_id, phase, agent, step, status, artifact_id, feedback, decided_by, decided_at, created_at";
 
 pub async fn insert(tx: &mut Tx, checkpoint: &Checkpoint) -> Result<(), StoreError> {
-    let sql =
-        format!("INSERT INTO checkpoints ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)");
+    let sql = format!(
+        "INSERT INTO checkpoints ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+    );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&checkpoint.id).bind(&checkpoint.project_id);
     let query = query.bind(&checkpoint.run_id).bind(&checkpoint.phase).bind(&checkpoint.agent);
     let query = query.bind(checkpoint.step).bind(checkpoint.status.as_str()).bind(&checkpoint.artifact_id);
-    let query = query.bind(&checkpoint.feedback).bind(&checkpoint.decided_by).bind(checkpoint.created_at.0);
+    let query = query.bind(&checkpoint.feedback).bind(&checkpoint.decided_by);
+    let query = query.bind(checkpoint.decided_at.map(|time| time.0)).bind(checkpoint.created_at.0);
     query.execute(tx.conn()).await?;
     Ok(())
 }
 
 /// Stores the answer to an approval. Returns false if it was answered before.
 pub async fn decide(tx: &mut Tx, decided: &Checkpoint) -> Result<bool, StoreError> {
-    let update = "UPDATE checkpoints SET status = $2, artifact_id = $3, feedback = $4, decided_by = $5
+    let update = "UPDATE checkpoints SET status = $2, artifact_id = $3, feedback = $4, decided_by = $5, decided_at = $6
         WHERE id = $1 AND status = 'waiting'";
     let query =
         sqlx::query(update).bind(&decided.id).bind(decided.status.as_str()).bind(&decided.artifact_id);
     let query = query.bind(&decided.feedback).bind(&decided.decided_by);
+    let query = query.bind(decided.decided_at.map(|time| time.0));
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
@@ -48,6 +50,40 @@ async fn select_of_run(
     let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE run_id = $1 ORDER BY step, id"));
     let rows = sqlx::query(sql).bind(run_id).fetch_all(executor).await?;
     rows.iter().map(checkpoint_of).collect()
+}
+
+/// Returns a checkpoint of a project, in a transaction that has locked the project.
+pub async fn get_locked(tx: &mut Tx, project_id: &str, id: &str) -> Result<Option<Checkpoint>, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT {COLUMNS} FROM checkpoints WHERE id = $1 AND project_id = $2"));
+    let row = sqlx::query(sql).bind(id).bind(project_id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(checkpoint_of).transpose()
+}
+
+/// Approvals that can be answered: their run waits for nothing else, and was not cancelled.
+const WAITING: &str = "FROM checkpoints JOIN projects ON projects.id = checkpoints.project_id
+    WHERE checkpoints.status = 'waiting'
+    AND EXISTS (SELECT 1 FROM runs WHERE runs.id = checkpoints.run_id AND runs.status = 'interrupted')";
+
+/// Returns approvals of all projects that can be answered, each with the name of its project, the oldest first.
+pub async fn waiting(
+    db: &Db,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<(Checkpoint, String)>, StoreError> {
+    let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("checkpoints.{column}")).collect();
+    let sql = AssertSqlSafe(format!(
+        "SELECT {}, projects.name AS project_name {WAITING} AND checkpoints.id > $1 ORDER BY checkpoints.id LIMIT $2",
+        columns.join(", ")
+    ));
+    let query = sqlx::query(sql).bind(after.unwrap_or("")).bind(limit as i64);
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((checkpoint_of(row)?, row.try_get("project_name")?))).collect()
+}
+
+/// Returns how many approvals of all projects can be answered.
+pub async fn count_waiting(db: &Db) -> Result<i64, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT COUNT(*) {WAITING}"));
+    Ok(sqlx::query(sql).fetch_one(db.read()).await?.try_get(0)?)
 }
 
 /// Returns the newest checkpoints of a project, the newest first. Long feedback is cut to one character more than is
@@ -73,6 +109,7 @@ fn checkpoint_of(row: &AnyRow) -> Result<Checkpoint, StoreError> {
         artifact_id: row.try_get("artifact_id")?,
         feedback: row.try_get("feedback")?,
         decided_by: row.try_get("decided_by")?,
+        decided_at: row.try_get::<Option<i64>, _>("decided_at")?.map(Time),
         created_at: Time(row.try_get("created_at")?),
     })
 }

@@ -1,6 +1,7 @@
 //! A model's answer to an agent: read as it is written, with reports of its progress, until it is whole or has failed.
 
 use super::output;
+use crate::live_text::LiveText;
 use crate::workflow::Agent;
 use futures_util::StreamExt;
 use llm::{Cause, Chat, Model, Piece, Usage};
@@ -61,12 +62,12 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Reads the model's whole answer and reports a percent of progress for every `bytes_per_percent`.
+/// Reads the model's whole answer. With a reporter, the answer is what the agent writes: it is shown while it comes, and a
+/// percent of progress is reported for every so many bytes.
 pub async fn read_answer(
     model: &Model,
     chat: Chat,
-    progress: &mut ProgressReporter<'_>,
-    bytes_per_percent: usize,
+    mut progress: Option<(&mut ProgressReporter<'_>, usize)>,
 ) -> Result<(String, Usage), Failure> {
     let max_tokens = chat.max_tokens;
     // A vendor may send more than it was asked for.
@@ -81,7 +82,10 @@ pub async fn read_answer(
                     let usage = Usage { output_tokens: max_tokens as u64, cut_off: true, ..Usage::default() };
                     return Ok((text, usage));
                 }
-                progress.report((text.len() / bytes_per_percent.max(1)) as i64).await;
+                if let Some((progress, bytes_per_percent)) = &mut progress {
+                    progress.show(&more);
+                    progress.report((text.len() / (*bytes_per_percent).max(1)) as i64).await;
+                }
             }
             Ok(Piece::End(usage)) => return Ok((text, usage)),
             Err(error) => {
@@ -106,17 +110,23 @@ pub fn step_output(agent: &Agent, model: &Model, text: &str, usage: Usage) -> Re
     })
 }
 
-/// Reports the progress of an agent's answer.
+/// Reports the progress of an agent's answer, and shows what it writes.
 pub struct ProgressReporter<'a> {
     agent: usize,
     last_percent: i64,
     last_report: Instant,
     reports: &'a mpsc::Sender<Report>,
+    text: LiveText,
 }
 
 impl<'a> ProgressReporter<'a> {
-    pub fn new(agent: usize, reports: &'a mpsc::Sender<Report>) -> Self {
-        Self { agent, last_percent: 0, last_report: Instant::now(), reports }
+    pub fn new(agent: usize, reports: &'a mpsc::Sender<Report>, text: LiveText) -> Self {
+        Self { agent, last_percent: 0, last_report: Instant::now(), reports, text }
+    }
+
+    /// Shows clients the next piece of what the agent writes.
+    pub fn show(&self, text: &str) {
+        self.text.push(text);
     }
 
     pub async fn report(&mut self, percent: i64) {

@@ -50,6 +50,8 @@ pub async fn write(
     let sections = sections(&agent.prompt);
     let (mut done, mut total) = (Vec::new(), Usage::default());
     let number = sections.len();
+    let written = |text: String| if agent.output == Output::Code { commented(&text) } else { text };
+    progress.show(&written(heading(model.model(), &known, context.feedback.as_ref())));
     for section in sections {
         let mut line = None;
         for (seed, temperature) in (tried * 10..).zip(TEMPERATURES) {
@@ -62,7 +64,7 @@ pub async fn write(
                 urgent: false,
                 tries: 1,
             };
-            let (text, usage) = read_answer(model, chat, progress, usize::MAX).await?;
+            let (text, usage) = read_answer(model, chat, None).await?;
             total.input_tokens += usage.input_tokens;
             total.output_tokens += usage.output_tokens;
             line = supported_sentence(&text, &known, &done);
@@ -70,12 +72,12 @@ pub async fn write(
                 break;
             }
         }
+        progress.show(&written(paragraph(&section, line.as_deref())));
         done.push((section, line));
         progress.report((done.len() * 100 / number) as i64).await;
     }
     let sheet = worksheet(model.model(), &known, context.feedback.as_ref(), &done);
-    let text = if agent.output == Output::Code { commented(&sheet) } else { sheet };
-    step_output(agent, model, &text, total)
+    step_output(agent, model, &written(sheet), total)
 }
 
 /// A section of the document.
@@ -162,6 +164,12 @@ fn worksheet(
     feedback: Option<&(String, String)>,
     done: &[(Section, Option<String>)],
 ) -> String {
+    let paragraphs = done.iter().map(|(section, line)| paragraph(section, line.as_deref()));
+    std::iter::once(heading(model, known, feedback)).chain(paragraphs).collect()
+}
+
+/// Returns what a worksheet begins with: what is known.
+fn heading(model: &str, known: &[String], feedback: Option<&(String, String)>) -> String {
     let mut text = format!(
         "> A worksheet: `{model}` is too small a model to write this document. Give the agent a larger one, or answer \
          the questions yourself.\n\n## What is known\n\n"
@@ -170,11 +178,13 @@ fn worksheet(
     if let Some((_, feedback)) = feedback {
         text.push_str(&format!("\n## Feedback to work in\n\n{}\n", feedback.trim()));
     }
-    for (section, line) in done {
-        let line = line.as_ref().map_or(String::new(), |line| format!("{line}\n\n"));
-        text.push_str(&format!("\n## {}\n\n{line}*To be answered:* {}\n", section.heading, section.question));
-    }
     text
+}
+
+/// Returns a section of a worksheet: the model's sentence, if it was kept, and the question.
+fn paragraph(section: &Section, line: Option<&str>) -> String {
+    let line = line.map_or(String::new(), |line| format!("{line}\n\n"));
+    format!("\n## {}\n\n{line}*To be answered:* {}\n", section.heading, section.question)
 }
 
 /// Turns the text into comments of the form that most languages have.

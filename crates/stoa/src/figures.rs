@@ -1,0 +1,82 @@
+//! Stores what this process answers, so that the portal can show the figures of all processes.
+
+use base::Clock;
+use kit::figures::{Figures, Sums};
+use kit::serve::Drain;
+use std::sync::Arc;
+use std::time::Duration;
+use store::Db;
+use store::figures::{self, Minute, Process};
+
+const INTERVAL: Duration = Duration::from_secs(5);
+/// A process that has nothing to tell writes this often, so that others see that it runs.
+const SIGN_OF_LIFE_MS: i64 = 30_000;
+const MINUTE_MS: i64 = 60_000;
+const END_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The counters of the services of this process.
+pub type ServiceFigures = Vec<(&'static str, Arc<Figures>)>;
+
+/// Stores the sums of the current minute every few seconds, until the process stops.
+pub async fn run(db: Db, services: ServiceFigures, drain: Drain) {
+    let clock = db.clock().clone();
+    let mut writer = Writer::new(&db, &clock, services);
+    let mut every = tokio::time::interval(INTERVAL);
+    loop {
+        tokio::select! {
+            _ = every.tick() => {}
+            () = drain.started() => break,
+        }
+        if let Err(error) = writer.write(&db, clock.now_ms()).await {
+            tracing::warn!(%error, "the figures of this process cannot be stored");
+        }
+    }
+    // What cannot be removed is shown for two minutes more.
+    let _ = tokio::time::timeout(END_TIMEOUT, figures::end(&db, &writer.process.id)).await;
+}
+
+struct Writer {
+    process: Process,
+    services: ServiceFigures,
+    minute_ms: i64,
+    /// The sums of the current minute, in the order of the services.
+    sums: Vec<Sums>,
+}
+
+impl Writer {
+    fn new(db: &Db, clock: &Clock, services: ServiceFigures) -> Self {
+        let names = services.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let now = clock.now_ms();
+        let process =
+            Process { id: db.random().hex::<8>(), started_at_ms: now, seen_at_ms: 0, services: names };
+        let sums = vec![Sums::default(); services.len()];
+        Self { process, services, minute_ms: now - now.rem_euclid(MINUTE_MS), sums }
+    }
+
+    async fn write(&mut self, db: &Db, now: i64) -> Result<(), store::StoreError> {
+        let minute_ms = now - now.rem_euclid(MINUTE_MS);
+        if minute_ms != self.minute_ms {
+            self.minute_ms = minute_ms;
+            self.sums.fill(Sums::default());
+        }
+        let mut changed = Vec::new();
+        for ((name, figures), sums) in self.services.iter().zip(&mut self.sums) {
+            let taken = figures.take();
+            if taken.requests() == 0 {
+                continue;
+            }
+            sums.add(&taken);
+            changed.push(Minute {
+                minute_ms,
+                service: (*name).to_owned(),
+                errors: sums.errors,
+                times: sums.times.to_vec(),
+            });
+        }
+        if changed.is_empty() && now - self.process.seen_at_ms < SIGN_OF_LIFE_MS {
+            return Ok(());
+        }
+        self.process.seen_at_ms = now;
+        figures::write(db, &self.process, &changed).await
+    }
+}
