@@ -1,0 +1,18 @@
+import type { HydratedProject } from '$lib/api/types/supervisor';
+import type { ProjectState } from '../project/project.svelte';
+import { agentState, type AgentStage } from '../run/run-state';
+
+/** Returns how far an agent is: live in the phase that is followed, from the project's history in others. */
+export function stageOf(
+  agent: string,
+  phase: string,
+  project: ProjectState,
+  data: HydratedProject,
+): AgentStage {
+  const run = data.history.runs.find((one) => one.phase === phase);
+  if (run && project.feed?.runId === run.id) return agentState(project.feed.state, agent).stage;
+  const trace = data.history.traces.find((one) => one.agent === agent && one.run_id === run?.id);
+  if (trace?.status === 'running') return 'writing';
+  if (trace && trace.status !== 'complete') return trace.status;
+  return data.history.artifacts.some((one) => one.agent === agent) ? 'complete' : 'idle';
+}
