@@ -2,11 +2,10 @@ import { untrack } from 'svelte';
 import { knowledge, ok } from './api/client';
 import { followShared } from './api/shared-stream';
 import type { StreamEvent } from './api/stream';
-import type { Document as ListedDocument, StatusCounts } from './api/types/knowledge';
+import type { Document, StatusCounts } from './api/types/knowledge';
 import { session } from './session.svelte';
 
-export type Stage = 'queued' | 'reading' | 'embedding' | 'graph' | 'finishing';
-export type Document = ListedDocument & { stage?: Stage | null; mediaType?: string };
+export type { Document };
 
 /** What has become of the documents. After `restart`, anything may have changed. */
 export type DocumentChange =

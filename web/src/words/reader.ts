@@ -15,6 +15,8 @@ export const words = {
   loadingText: 'Reading the text',
   loadingPages: 'Loading the pages',
   noPages: 'The pages cannot be shown. The text can.',
+  password: 'The PDF is protected by a password.',
+  damaged: 'The PDF is damaged.',
   stages: {
     queued: 'Waiting for its turn',
     reading: 'Reading the file',

@@ -8,7 +8,7 @@ import { words } from '$words/documents';
 import ExternalLink from '@lucide/svelte/icons/external-link';
 import MessageCircle from '@lucide/svelte/icons/message-circle';
 import RotateCw from '@lucide/svelte/icons/rotate-cw';
-import Square from '@lucide/svelte/icons/square';
+import CircleX from '@lucide/svelte/icons/circle-x';
 import Trash from '@lucide/svelte/icons/trash-2';
 import Waypoints from '@lucide/svelte/icons/waypoints';
 
@@ -90,7 +90,7 @@ export function menuOf(document: Document): Action[] {
         ]
       : []),
     document.status === 'processing'
-      ? { label: words.actions.cancel, icon: Square, run: () => void actions.cancel(document) }
+      ? { label: words.actions.cancel, icon: CircleX, run: () => void actions.cancel(document) }
       : { label: again, icon: RotateCw, run: () => void actions.reindex(document) },
     { label: words.actions.delete, icon: Trash, danger: true, run: () => actions.delete(document) },
   ];

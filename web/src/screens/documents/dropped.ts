@@ -9,11 +9,22 @@ export function droppedFiles(transfer: DataTransfer): Promise<Found[]> {
   return Promise.all(entries.map((entry) => (entry ? filesOf(entry, '') : []))).then((found) => found.flat());
 }
 
-/** Returns the chosen files of an input; with `webkitdirectory` each knows its path. */
-export function chosenFiles(files: FileList | null): Found[] {
+/** Lets the user choose files, or a folder. */
+export function chooseFiles({ folder = false } = {}): Promise<Found[]> {
+  const input = document.createElement('input');
+  Object.assign(input, { type: 'file', multiple: true, webkitdirectory: folder });
+  return new Promise((done) => {
+    input.onchange = () => done(chosenFiles(input.files));
+    input.oncancel = () => done([]);
+    input.click();
+  });
+}
+
+/** Returns the chosen files of an input; those of a folder know their path. */
+function chosenFiles(files: FileList | null): Found[] {
   return [...(files ?? [])]
     .map((file) => ({ file, folder: file.webkitRelativePath.split('/').slice(0, -1).join('/') }))
-    .filter(({ file, folder }) => isWanted(file.name) && folder.split('/').every(isWanted));
+    .filter(({ file, folder }) => folder === '' || [...folder.split('/'), file.name].every(isWanted));
 }
 
 async function filesOf(entry: FileSystemEntry, folder: string): Promise<Found[]> {

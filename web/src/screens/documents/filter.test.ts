@@ -7,6 +7,7 @@ const document = (changes: Partial<Document>): Document => ({
   userId: 'u',
   title: 'Pump manual',
   filename: 'pump.pdf',
+  mediaType: 'application/pdf',
   size: 10,
   objectKey: '',
   uploadedAt: 5,

@@ -3,7 +3,7 @@ import { failure, failureFrom, type Failure } from '$lib/api/failure';
 import { fetchOk } from '$lib/api/client';
 import { documents } from '$lib/documents.svelte';
 import { session } from '$lib/session.svelte';
-import type { Found } from './dropped';
+import { chooseFiles, type Found } from './dropped';
 import { type Answer, sendFile } from './send';
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'duplicate' | 'failed';
@@ -60,7 +60,12 @@ class Uploads {
     });
   }
 
+  async choose(what: { folder?: boolean } = {}): Promise<void> {
+    this.add(await chooseFiles(what));
+  }
+
   add(found: Found[]): void {
+    if (found.length === 0) return;
     if (this.pending.length === 0) this.clear();
     this.lost = [];
     this.list = [...this.list, ...found.map(({ file, folder }) => new Upload(this.#next++, file, folder))];

@@ -1,3 +1,6 @@
+import { Failure, failure } from '$lib/api/failure';
+import { words } from '$words/common';
+import { words as reader } from '$words/reader';
 import { getDocument, GlobalWorkerOptions, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist';
 import worker from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
 import { locate, type Quad, type TextRun } from './locate';
@@ -29,4 +32,14 @@ export async function locateOn(page: PDFPageProxy, text: string): Promise<Quad[]
     items.filter((item): item is typeof item & TextRun => 'str' in item),
     text,
   );
+}
+
+/** Returns why a PDF cannot be shown, in words. */
+export function reasonOf(error: unknown): Failure {
+  const { name, status } = error as { name?: string; status?: number };
+  if (name === 'ResponseException')
+    return new Failure(status ? words.status(status) : words.offline, status ?? 0);
+  if (name === 'PasswordException') return new Failure(reader.password, 0);
+  if (name === 'InvalidPDFException') return new Failure(reader.damaged, 0);
+  return failure(error);
 }

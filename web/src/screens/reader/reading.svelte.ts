@@ -1,4 +1,4 @@
-import { fetchOk } from '$lib/api/client';
+import { knowledge, ok } from '$lib/api/client';
 import { type Document, documents } from '$lib/documents.svelte';
 import type { DocumentText } from './sections';
 
@@ -34,12 +34,12 @@ export class Reading {
     this.loading = true;
     this.error = null;
     try {
-      const path = `/api/documents/${encodeURIComponent(this.id)}`;
-      this.document = await (await fetchOk('core', path, { signal })).json();
-      if (this.document) documents.note(this.document);
+      const call = { params: { path: { id: this.id } }, signal };
+      this.document = await ok(knowledge.GET('/api/documents/{id}', call));
+      documents.note(this.document);
       // One that is indexed again keeps its text meanwhile; a new one has none yet.
-      if (this.document?.chunkCount || this.document?.status === 'indexed') {
-        this.text = await (await fetchOk('core', `${path}/text`, { signal })).json();
+      if (this.document.chunkCount > 0 || this.document.status === 'indexed') {
+        this.text = await ok(knowledge.GET('/api/documents/{id}/text', call));
       }
     } catch (thrown) {
       if (!signal.aborted) this.error = thrown;

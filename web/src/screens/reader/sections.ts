@@ -1,20 +1,11 @@
+import type { DocumentText, TextPassage } from '$lib/api/types/knowledge';
+
 /*
  * The text of a document, cut into sections for the page. A text has up to 8 MiB: a browser lays out a section only when
  * it comes near the visible part, so opening a long text is quick.
  */
 
-export type TextPassage = { id: string; index: number; start: number; end: number; page: number | null };
-
-/** A document's text as the knowledge service returns it. All places are in UTF-16 code units. */
-export type DocumentText = {
-  documentId: string;
-  title: string;
-  text: string;
-  truncated: boolean;
-  pages: { number: number; start: number }[];
-  headings: { level: number; text: string; start: number }[];
-  passages: TextPassage[];
-};
+export type { DocumentText, TextPassage };
 
 export type Piece =
   | { kind: 'text'; text: string; marked: boolean }

@@ -1,11 +1,9 @@
 import { fetchOk } from '$lib/api/client';
 import { failure } from '$lib/api/failure';
-import type { SearchResult } from '$lib/api/types/knowledge';
+import type { SearchAnswer as Answer, SearchResult as Result } from '$lib/api/types/knowledge';
 import { untrack } from 'svelte';
-import type { Span } from './excerpt';
 
-export type Result = SearchResult & { matches?: Span[] };
-export type Answer = { results: Result[]; notice?: string | null; reindexDue?: number | null };
+export type { Answer, Result };
 
 export const MODES = ['graph', 'hybrid', 'dense', 'lexical'] as const;
 /** How many results are asked for, at first and as more are wanted. */
