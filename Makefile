@@ -26,7 +26,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --silent
 	touch $@
 
-web/dist/index.html: web/node_modules/.package-lock.json web/index.html web/vite.config.ts $(shell find web/src web/public web/scripts -type f -not -path '*/api/types/*')
+web/dist/index.html: web/node_modules/.package-lock.json web/index.html web/vite.config.ts $(shell find web/src web/scripts -type f -not -path '*/api/types/*')
 	cd web && npm run --silent build
 
 # The page's types come from the program's OpenAPI documents.
