@@ -36,7 +36,8 @@ export const words = {
     edit: 'Edit and ask again',
     label: 'Your question',
     again: 'Ask again',
-    drops: (n: number) => (n === 1 ? 'Replaces the answer.' : `Replaces the ${formatNumber(n)} messages after it.`),
+    drops: (n: number) =>
+      n === 1 ? 'Replaces the answer.' : `Replaces the ${formatNumber(n)} messages after it.`,
     copy: 'Copy the question',
   },
   answer: {

@@ -5,8 +5,8 @@ import type { Style } from './conversation.svelte';
 
 /** Which kind of answer and which model the user wants; remembered in this browser. */
 class Choices {
-  agent = new Setting('chat.agent', '');
-  provider = new Setting('chat.provider', '');
+  agent = new Setting<string>('chat.agent', '');
+  provider = new Setting<string>('chat.provider', '');
   offered = $state.raw<ProviderList | null>(null);
 
   /** Without the list, questions are asked as the server's defaults say. */
@@ -21,7 +21,10 @@ class Choices {
 
   get model() {
     const usable = this.offered?.providers.filter(({ configured }) => configured) ?? [];
-    return usable.find(({ name }) => name === this.provider.value) ?? usable.find(({ name }) => name === this.offered?.default);
+    return (
+      usable.find(({ name }) => name === this.provider.value) ??
+      usable.find(({ name }) => name === this.offered?.default)
+    );
   }
 
   get style(): Style {

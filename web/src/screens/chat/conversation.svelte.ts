@@ -173,7 +173,8 @@ export class Conversation {
       const leave = follow({
         service: 'core',
         first,
-        path: (last) => `/api/conversations/${id}/events${last ? `?lastEventId=${encodeURIComponent(last)}` : ''}`,
+        path: (last) =>
+          `/api/conversations/${id}/events${last ? `?lastEventId=${encodeURIComponent(last)}` : ''}`,
         onState: (reason) => (this.lost = reason),
         onEvent: (event) => {
           ended = this.#take(event as StreamEvent & ConversationEvent, writing);

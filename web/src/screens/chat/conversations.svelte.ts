@@ -23,7 +23,13 @@ export class Conversations {
 
   /** Reads the list anew, as far as it was loaded. */
   async refresh(text = this.text): Promise<void> {
-    const wanted = text === this.text ? Math.max(PAGE, untrack(() => this.list.length)) : PAGE;
+    const wanted =
+      text === this.text
+        ? Math.max(
+            PAGE,
+            untrack(() => this.list.length),
+          )
+        : PAGE;
     this.text = text;
     await this.#load(wanted, null);
   }
@@ -34,7 +40,9 @@ export class Conversations {
   }
 
   async rename(id: string, title: string): Promise<void> {
-    const renamed = await ok(knowledge.PATCH('/api/conversations/{id}', { params: { path: { id } }, body: { title } }));
+    const renamed = await ok(
+      knowledge.PATCH('/api/conversations/{id}', { params: { path: { id } }, body: { title } }),
+    );
     this.list = this.list.map((conversation) => (conversation.id === id ? renamed : conversation));
   }
 
@@ -58,7 +66,10 @@ export class Conversations {
   async export({ id, title }: Conversation): Promise<void> {
     try {
       const response = await fetchOk('core', `/api/conversations/${encodeURIComponent(id)}/export`);
-      const name = (title || words.untitled).replace(/[\\/:*?"<>|\p{Cc}]+/gu, ' ').slice(0, 80).trim();
+      const name = (title || words.untitled)
+        .replace(/[\\/:*?"<>|\p{Cc}]+/gu, ' ')
+        .slice(0, 80)
+        .trim();
       download(`${name || 'conversation'}.md`, await response.blob());
     } catch (thrown) {
       this.problem = failure(thrown);
@@ -74,7 +85,11 @@ export class Conversations {
     try {
       // With a search, a page may be empty although another one follows.
       do {
-        const query = { limit: Math.min(200, wanted - found.length), after: next ?? undefined, q: this.text || undefined };
+        const query = {
+          limit: Math.min(200, wanted - found.length),
+          after: next ?? undefined,
+          q: this.text || undefined,
+        };
         const page = await ok(knowledge.GET('/api/conversations', { params: { query }, signal }));
         found.push(...page.conversations);
         next = page.next ?? null;
