@@ -26,8 +26,10 @@ class Shortcuts {
     const typing =
       event.target instanceof HTMLElement &&
       event.target.matches('input, textarea, select, [contenteditable]');
-    if (typing && !key.startsWith('mod+')) return;
-    if (document.querySelector('dialog[open]') && !key.startsWith('mod+')) return;
+    const dialog = document.querySelector('dialog[open]') !== null;
+    // Esc leaves a field, so that single keys are shortcuts again.
+    if (typing && !dialog && key === 'Escape') (event.target as HTMLElement).blur();
+    if ((typing || dialog) && !key.startsWith('mod+')) return;
     const sequence = performance.now() - this.#at < 1200 ? `${this.#previous} ${key}` : key;
     [this.#previous, this.#at] = [key, performance.now()];
     const found =

@@ -41,7 +41,10 @@ class Session {
 
   async signOut(): Promise<void> {
     await fetch(address('core', '/api/auth/logout'), { method: 'POST' }).catch(() => null);
-    await fetch(address('kv', '/api/portal/sso/logout'), { method: 'POST' }).catch(() => null);
+    // Where nobody signed in by single sign-on, there is no session of it to end.
+    const me = await fetch(address('kv', '/api/portal/me')).catch(() => null);
+    const signedOn = me?.ok && (await me.json()).sso?.signedIn;
+    if (signedOn) await fetch(address('kv', '/api/portal/sso/logout'), { method: 'POST' }).catch(() => null);
     this.#token = null;
     this.user = null;
     this.state = 'out';

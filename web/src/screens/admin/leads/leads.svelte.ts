@@ -94,8 +94,8 @@ class Leads {
     this.notice = null;
     this.#hidden.add(lead.id);
     const commit = async () => {
-      const params = { path: { id: lead.id } };
-      const { status } = await ok(service.DELETE('/api/leads/{id}', { params, keepalive: true }));
+      const params = { path: { name: lead.id } };
+      const { status } = await ok(service.DELETE('/api/leads/{name}', { params, keepalive: true }));
       this.put({ ...lead, status, email: null, fields: {}, consent: null, address: null, error: null });
       this.#hidden.delete(lead.id);
     };
