@@ -1,9 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 // The tests in real Chromium, against the real program.
 export default defineConfig({
-  resolve: { alias: { $words: fileURLToPath(new URL('./src/words', import.meta.url)) } },
+  // Words name numbers and sizes by the formats of the page.
+  resolve: { alias: { $lib: at('./src/lib'), $words: at('./src/words') } },
   test: {
     environment: 'node',
     include: ['tests/**/*.test.ts'],

@@ -5,8 +5,9 @@ import { compare, type Filter, fits, parameters } from './filter';
 
 type Page = { documents: Document[]; next: string | null };
 
-/** How many documents a page has: some screens full, and quick to read. */
-const PAGE = 200;
+/** How many documents the first page has: some screens full, and quick to read. Further ones have more. */
+const FIRST_PAGE = 200;
+const PAGE = 500;
 const LARGEST_PAGE = 1000;
 
 /** The documents that fit a filter, loaded page by page and kept up to date by the stream of changes. */
@@ -36,7 +37,7 @@ export class DocumentList {
   async more(): Promise<void> {
     if (this.loading || this.#next === null || this.error) return;
     await this.#load(async () => {
-      const page = await this.#page(this.#next ?? '', PAGE);
+      const page = await this.#page(this.#next ?? '', this.ready ? PAGE : FIRST_PAGE);
       this.#append(page.documents);
       this.#next = page.next;
     });
@@ -63,7 +64,7 @@ export class DocumentList {
       do {
         const page: Page = await this.#page(
           next,
-          Math.max(PAGE, Math.min(LARGEST_PAGE, wanted - found.length)),
+          Math.max(FIRST_PAGE, Math.min(LARGEST_PAGE, wanted - found.length)),
         );
         found = [...found, ...page.documents];
         next = page.next;

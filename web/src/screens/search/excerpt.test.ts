@@ -29,6 +29,16 @@ test('a match at the end of a long passage is shown', () => {
   expect(shown(text, [{ start: 1200, end: 1204 }])).toMatch(/^… .*\[pump\]$/);
 });
 
+test('the part with most of the words is shown', () => {
+  const text = 'pump ' + 'lorem '.repeat(200) + 'pump P-204 ' + 'ipsum '.repeat(200);
+  const matches = [
+    { start: 0, end: 4 },
+    { start: 1205, end: 1209 },
+    { start: 1210, end: 1215 },
+  ];
+  expect(shown(text, matches)).toContain('[pump] [P-204]');
+});
+
 test('places that the text does not have are left out', () => {
   expect(
     shown('pump', [

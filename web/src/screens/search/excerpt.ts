@@ -5,13 +5,13 @@ export type Part = { text: string; marked: boolean };
 const LENGTH = 360;
 const BEFORE = 90;
 
-/** Returns the part of a passage around its first match, with the matched words marked. */
+/** Returns the part of a passage that has most of the matched words, with these marked. */
 export function excerpt(text: string, matches: Span[]): Part[] {
   const valid = matches
     .filter(({ start, end }) => start >= 0 && end > start && end <= text.length)
     .sort((a, b) => a.start - b.start);
   const start =
-    text.length <= LENGTH ? 0 : wordAt(text, Math.min((valid[0]?.start ?? 0) - BEFORE, text.length - LENGTH));
+    text.length <= LENGTH ? 0 : wordAt(text, Math.min(bestStart(text, valid) - BEFORE, text.length - LENGTH));
   const end = start + LENGTH >= text.length ? text.length : wordEnd(text, start + LENGTH);
 
   const parts: Part[] = [];
@@ -27,6 +27,17 @@ export function excerpt(text: string, matches: Span[]): Part[] {
   add(text.slice(done, end), false);
   if (end < text.length) add(' …', false);
   return parts;
+}
+
+/** Returns the match that most different words follow within the length of an excerpt; the first of equal ones. */
+function bestStart(text: string, matches: Span[]): number {
+  let best = { start: matches[0]?.start ?? 0, words: 0 };
+  for (const { start } of matches) {
+    const within = matches.filter((match) => match.start >= start && match.end <= start + LENGTH - BEFORE);
+    const words = new Set(within.map((match) => text.slice(match.start, match.end).toLowerCase())).size;
+    if (words > best.words) best = { start, words };
+  }
+  return best.start;
 }
 
 /** Returns where the word begins that follows a place. */

@@ -1,0 +1,124 @@
+/* Adding documents: files and folders are sent, followed, cancelled and sent again. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, it } from 'vitest';
+import { words } from '$words/documents';
+import { words as reader } from '$words/reader';
+import { api } from './api';
+import { open, program, row, startForDocuments, titles } from './documents';
+
+startForDocuments();
+const files = mkdtempSync(join(tmpdir(), 'stoa-files-'));
+afterAll(() => rmSync(files, { recursive: true }));
+
+/** Writes a file whose indexing takes a while, because it has many passages. */
+function longText(name: string): string {
+  const path = join(files, name);
+  const line = (i: number) =>
+    `Paragraph ${i} of ${name} tells of pump ${i}, of its valves and of the hall ${i % 7}. `.repeat(8);
+  writeFileSync(path, Array.from({ length: 250 }, (_, i) => line(i)).join('\n\n'));
+  return path;
+}
+
+async function choose(page: Page, paths: string | string[]): Promise<void> {
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: words.add }).click();
+  await (await chooser).setFiles(paths);
+}
+
+/** Drops files and folders as a file manager does. */
+async function drop(page: Page, paths: string[]): Promise<void> {
+  const browser = await page.context().newCDPSession(page);
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await browser.send('Input.dispatchDragEvent', { type, x: 700, y: 500, data });
+  }
+}
+
+describe('adding files', () => {
+  it('takes ten files and a nested folder, sends three at a time, and lists all of them', async () => {
+    const folder = join(files, 'papers');
+    mkdirSync(join(folder, 'old'), { recursive: true });
+    const dropped = Array.from({ length: 10 }, (_, i) => join(files, `note ${i}.txt`));
+    [...dropped, join(folder, 'one.md'), join(folder, 'old', 'two.md'), join(folder, '.hidden')].forEach(
+      (path) => writeFileSync(path, `This is ${path}.`),
+    );
+    const { page, close } = await open();
+    let [atOnce, most, sent] = [0, 0, 0];
+    await page.route('**/api/ingest', async (route) => {
+      most = Math.max(most, ++atOnce);
+      sent++;
+      await new Promise((done) => setTimeout(done, 150));
+      await route.continue();
+      atOnce--;
+    });
+    await page.getByText(words.empty.title).waitFor();
+    await drop(page, [...dropped, folder]);
+    await page
+      .getByRole('list', { name: words.uploads.label })
+      .getByText(words.uploads.waiting)
+      .first()
+      .waitFor();
+    await page.getByRole('tab', { name: `${words.filter.indexed} 12` }).waitFor({ timeout: 30_000 });
+    expect([sent, most]).toEqual([12, 3]);
+    expect((await titles(page)).toSorted()).toEqual(
+      [...dropped.map((path) => path.split('/').at(-1)), 'one.md', 'two.md'].toSorted(),
+    );
+    await row(page, 'two.md').getByText('papers/old').waitFor();
+    await close();
+  });
+
+  it('shows the bytes, then the stage and the percentage, live and after a reload, and can cancel and retry', async () => {
+    const { page, close } = await open();
+    await choose(page, longText('slow.txt'));
+    const slow = row(page, 'slow.txt');
+    await slow.getByText(new RegExp(`(${Object.values(reader.stages).join('|')}), \\d+ %`)).waitFor();
+    await page.reload();
+    await slow.getByRole('progressbar').waitFor();
+    await slow.getByRole('button', { name: words.actions.cancelOf('slow.txt') }).click();
+    await slow.getByText(words.status.cancelled).waitFor();
+    await slow.getByRole('button', { name: words.actions.retryOf('slow.txt') }).click();
+    await slow.getByRole('progressbar').waitFor();
+    await slow.getByText(words.status.indexed).waitFor({ timeout: 60_000 });
+    await close();
+  });
+
+  it('does not send what is cancelled, says what is there already, and what cannot be read', async () => {
+    await api(program).ingest('known.txt', 'Known content.');
+    for (const [name, text] of [
+      ['known again.txt', 'Known content.'],
+      ['empty.txt', ''],
+      ['never.txt', 'Never sent.'],
+    ] as const) {
+      writeFileSync(join(files, name), text);
+    }
+    const { page, close } = await open();
+    await page.route('**/api/ingest', async (route) => {
+      await new Promise((done) => setTimeout(done, 800));
+      await route.continue().catch(() => null);
+    });
+    await choose(
+      page,
+      ['known again.txt', 'empty.txt', 'never.txt'].map((name) => join(files, name)),
+    );
+    await page.getByRole('button', { name: words.uploads.cancel('never.txt') }).click();
+    await page.getByText(words.uploads.duplicate, { exact: true }).waitFor();
+    await row(page, 'empty.txt').getByText(words.status.error).waitFor();
+    expect((await titles(page)).toSorted()).toEqual(['empty.txt', 'known.txt']);
+    await close();
+  });
+
+  it('sends again by itself after the connection was lost', async () => {
+    writeFileSync(join(files, 'offline.txt'), 'Sent in the end.');
+    const { page, context, close } = await open({ allow: /ERR_INTERNET_DISCONNECTED/ });
+    await page.getByText(words.empty.title).waitFor();
+    await context.setOffline(true);
+    await choose(page, join(files, 'offline.txt'));
+    await page.getByText(words.uploads.offline).waitFor();
+    await context.setOffline(false);
+    await row(page, 'offline.txt').getByText(words.status.indexed).waitFor();
+    await close();
+  });
+});
