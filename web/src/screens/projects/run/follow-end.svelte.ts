@@ -9,8 +9,12 @@ export class FollowEnd {
   attach = (element: HTMLElement) => {
     this.#element = element;
     const scroller = scrollerOf(element);
+    let top = scroller.scrollTop;
     const note = () => {
-      this.#atEnd = distance(scroller) < 24;
+      // Only a reader scrolls up. A distance alone says little: text may have come since the scroll that this tells of.
+      if (distance(scroller) < 24) this.#atEnd = true;
+      else if (scroller.scrollTop < top) this.#atEnd = false;
+      top = scroller.scrollTop;
       if (this.#atEnd) this.missed = false;
     };
     scroller.addEventListener('scroll', note, { passive: true });

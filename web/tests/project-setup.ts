@@ -1,0 +1,88 @@
+/* The program with a small workflow whose agents ask the tests' vendor: an analyst, a manager who needs approval, a
+   developer. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { words } from '$words/projects';
+import { accessibilityFaults, type Program, startProgram, visit } from './harness';
+import { startVendor, type Vendor } from './vendor';
+
+const agent = (name: string, more = '') =>
+  `[[phase.agent]]\nname = "${name}"\nprompt = "${name}.md"\nretries = 0\n${more}\n`;
+const WORKFLOW = [
+  '[[phase]]\nname = "prd"\n',
+  agent('analyst'),
+  agent('manager', 'inputs = ["analyst"]\napproval = true'),
+  '[[phase]]\nname = "build"\n',
+  agent('developer', 'inputs = ["manager"]\noutput = "code"'),
+  agent('modeller', 'inputs = ["manager"]\noutput = "json"'),
+].join('\n');
+
+export type Setup = { program: Program; vendor: Vendor; stop: () => Promise<void> };
+
+export async function startProjects(): Promise<Setup> {
+  const folder = mkdtempSync(join(tmpdir(), 'stoa-workflow-'));
+  writeFileSync(join(folder, 'workflow.toml'), WORKFLOW);
+  for (const name of ['analyst', 'manager', 'developer', 'modeller'])
+    writeFileSync(join(folder, `${name}.md`), `${name} is your role.`);
+  const vendor = await startVendor();
+  const program = await startProgram({
+    WORKFLOW: join(folder, 'workflow.toml'),
+    AGENT_PROVIDER: 'vendor-a',
+    VENDOR_A_API_KEY: 'key',
+    VENDOR_A_BASE_URL: vendor.url,
+  });
+  const stop = async () => {
+    await program.stop();
+    await vendor.stop();
+    rmSync(folder, { recursive: true });
+  };
+  return { program, vendor, stop };
+}
+
+export const projectPath = (id: string, rest = '') => `#/projects/${id}${rest}`;
+/** `w1 w2 w3 …`: a text of which every loss and every doubling shows. */
+export const numbered = (n: number) => Array.from({ length: n }, (_, index) => `w${index + 1}`).join(' ');
+
+export const agentRow = (page: Page, name: string) => page.locator(`[data-agent="${name}"]`);
+export const written = (page: Page) => page.locator('.markdown').innerText({ timeout: 20_000 });
+
+/** Runs the first phase until its artifact waits. */
+export async function runUntilWaiting(page: Page): Promise<void> {
+  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByText(words.run.waits(1)).waitFor();
+}
+
+export async function openApproval(page: Page): Promise<void> {
+  await page.getByRole('link', { name: words.run.review }).click();
+  await page.getByRole('button', { name: words.inbox.approve }).waitFor();
+}
+
+/** Checks screens in both themes and widths, as `checkLooks`, with one visit for all: an address and what it shows. */
+export async function checkAllLooks(
+  browser: Browser,
+  address: string,
+  looks: [hash: string, ready: string][],
+): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [1440, 360]) {
+      const { page, close } = await visit(browser, address, {
+        colorScheme,
+        viewport: { width, height: 844 },
+      });
+      for (const [hash, ready] of looks) {
+        const at = `${hash} ${colorScheme} ${width}`;
+        await page.goto(address + hash);
+        await page.waitForSelector(ready);
+        expect(await accessibilityFaults(page), at).toEqual([]);
+        expect(
+          await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+          `sideways: ${at}`,
+        ).toBeLessThanOrEqual(0);
+      }
+      await close();
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/* Projects: the list, runs that are followed, their control, artifacts, traces and the workflow. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { words as common } from '$words/common';
+import { words } from '$words/projects';
+import { api } from './api';
+import { type Program, session, startBrowser, visit } from './harness';
+import { agentRow, numbered, projectPath, startProjects, type Setup, written } from './project-setup';
+
+let setup: Setup;
+let program: Program;
+let browser: Browser;
+beforeAll(async () => {
+  [setup, browser] = await Promise.all([startProjects(), startBrowser()]);
+  program = setup.program;
+});
+afterAll(async () => {
+  await browser.close();
+  await setup.stop();
+});
+beforeEach(() => {
+  setup.vendor.texts = {};
+  setup.vendor.pause = 0;
+});
+
+const open = (hash: string, options = {}) => visit(browser, program.page, { hash, ...options });
+const makeProject = async (name = 'Bees') => (await api(program).makeProject(name)).id;
+
+it('creates a project, and what was typed survives a reload', async () => {
+  const { page, close } = await open('#/projects/new');
+  await page.getByRole('button', { name: words.create.action }).click();
+  await page.getByText(words.create.nameMissing).waitFor();
+  await page.getByLabel(words.create.name, { exact: true }).fill('Hives <b>& bees</b>');
+  await page.getByLabel(words.create.seed).fill('A diary.');
+  await page.reload();
+  expect(await page.getByLabel(words.create.seed).inputValue()).toBe('A diary.');
+  await page.getByRole('button', { name: words.create.action }).click();
+  await page.getByRole('heading', { name: 'Hives <b>& bees</b>' }).waitFor();
+  await page.getByText(words.run.never).waitFor();
+  await close();
+});
+
+it('follows a run across a reload and a time offline: nothing is lost, nothing doubled', async () => {
+  const text = numbered(300);
+  setup.vendor.texts = { analyst: text };
+  setup.vendor.pause = 50;
+  const { page, context, close } = await open(projectPath(await makeProject()), {
+    allow: /ERR_INTERNET_DISCONNECTED|ERR_NETWORK/,
+  });
+  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByText(/w20\b/).waitFor();
+  expect(await agentRow(page, 'analyst').getAttribute('data-stage')).toBe('writing');
+  await page.getByText(words.run.working('Analyst')).waitFor();
+
+  await page.reload();
+  await page.getByText(/w60\b/).waitFor();
+  expect(text.startsWith((await written(page)).replace(/w?\d*$/, '').trim())).toBe(true);
+
+  await context.setOffline(true);
+  await page.waitForTimeout(4000);
+  await context.setOffline(false);
+  await agentRow(page, 'analyst').click();
+  await page.locator('[data-agent="analyst"][data-stage="complete"]').waitFor();
+  expect(await written(page)).toBe(text);
+  await close();
+});
+
+it('keeps the end in view only for a reader who is there', async () => {
+  setup.vendor.texts = { analyst: Array.from({ length: 160 }, (_, index) => `line ${index}\n\n`).join('') };
+  setup.vendor.pause = 20;
+  const { page, close } = await open(projectPath(await makeProject()));
+  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByText('line 60', { exact: true }).waitFor();
+  const region = page.getByRole('region', { name: 'Analyst' });
+  const fromEnd = () =>
+    region.evaluate((element) => element.scrollHeight - element.clientHeight - element.scrollTop);
+  expect(await fromEnd()).toBeLessThan(60);
+  await region.evaluate((element) => element.scrollTo(0, 0));
+  await page.getByRole('button', { name: words.run.newText }).waitFor();
+  expect(await region.evaluate((element) => element.scrollTop)).toBe(0);
+  await page.getByRole('button', { name: words.run.newText }).click();
+  expect(await fromEnd()).toBeLessThan(60);
+  await close();
+});
+
+it('interrupts, resumes and cancels a run', async () => {
+  setup.vendor.texts = { analyst: numbered(400) };
+  setup.vendor.pause = 30;
+  const { page, close } = await open(projectPath(await makeProject()));
+  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByText(/w10\b/).waitFor();
+  await page.getByRole('button', { name: words.run.interrupt }).click();
+  await page.getByText(words.run.interrupted).waitFor();
+  await page.getByRole('button', { name: words.run.resume }).click();
+  await page.locator('[data-agent="analyst"][data-stage="writing"]').waitFor();
+  await page.getByRole('button', { name: words.run.cancel }).click();
+  await page.getByRole('dialog').getByLabel(words.run.reason).fill('not needed');
+  await page.getByRole('dialog').getByRole('button', { name: words.run.cancel }).click();
+  await page.getByText(words.run.cancelled).waitFor();
+  await page.getByText('not needed').waitFor();
+  await close();
+});
+
+it('says why a run has failed, and executes it again', async () => {
+  setup.vendor.texts = { analyst: null };
+  const { page, close } = await open(projectPath(await makeProject()));
+  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  const fault = page.getByRole('alert');
+  await fault.getByText(words.run.failed('Analyst')).waitFor();
+  setup.vendor.texts = {};
+  await fault.getByRole('button', { name: words.run.executeAgain }).click();
+  await page.getByText(words.run.waits(1)).waitFor();
+  await page.getByRole('tab', { name: words.project.tabs.runs }).click();
+  await page.getByRole('list', { name: words.runs.traces }).getByText(words.runs.traceStatus.error).waitFor();
+  await close();
+});
+
+it('deletes a project, and brings it back', async () => {
+  const id = await makeProject('Short-lived');
+  const { page, close } = await open(projectPath(id));
+  const remove = async () => {
+    await page.getByRole('button', { name: words.project.actions }).click();
+    await page.getByRole('menuitem', { name: words.project.delete }).click();
+    await page.getByText(words.project.deleted('Short-lived')).waitFor();
+  };
+  await remove();
+  const row = page.getByRole('list', { name: words.list.label }).getByText('Short-lived');
+  expect(await row.count()).toBe(0);
+  await page.getByRole('button', { name: common.undo }).click();
+  await row.first().click();
+  await remove();
+  // A page that is left no longer offers to undo.
+  await page.goto('about:blank');
+  await expect
+    .poll(() =>
+      api(program)
+        .call(`/build/api/projects/${id}`)
+        .then(
+          () => 'there',
+          () => 'gone',
+        ),
+    )
+    .toBe('gone');
+  await close();
+});
+
+it('tells users who are no administrators what they may not do', async () => {
+  const user = await api(program).makeUser('carla');
+  setup.vendor.texts = { analyst: numbered(200) };
+  setup.vendor.pause = 30;
+  const id = await makeProject();
+  const { page, context, close } = await open('#/', { signIn: false, allow: /401/ });
+  await session(context, program.page, user);
+  await page.goto(program.page + projectPath(id));
+  await page.reload();
+  await page.getByText(words.adminOnly).waitFor();
+  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByText(/w10\b/).waitFor();
+  expect(await page.getByRole('button', { name: words.run.interrupt }).isDisabled()).toBe(true);
+  await page.getByRole('button', { name: words.project.actions }).click();
+  expect(await page.getByRole('menuitem', { name: words.project.deleteNotAllowed }).isDisabled()).toBe(true);
+  await close();
+});
