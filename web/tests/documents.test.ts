@@ -148,6 +148,23 @@ describe('the stream of changes', () => {
   });
 });
 
+describe('the stream on plain http', () => {
+  it('is one for each tab, because browsers have no locks there', async () => {
+    const { page, context, close } = await open({ hash: '#/' });
+    await context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }));
+    const other = await context.newPage();
+    for (const tab of [page, other]) {
+      const stream = tab.waitForRequest('**/documents/events');
+      await tab.goto(`${program.page}#/documents`);
+      await tab.reload();
+      await stream;
+    }
+    await api(program).ingest('plain.txt', 'Plain.');
+    for (const tab of [page, other]) await row(tab, 'plain.txt').waitFor();
+    await close();
+  });
+});
+
 describe('looks', () => {
   it('is accessible and fits, empty and with hostile and long names', async () => {
     const script = '<img src=x onerror=alert(1)>';

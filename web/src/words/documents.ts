@@ -44,6 +44,8 @@ export const words = {
     of: (title: string) => `Actions for ${title}`,
     open: 'Open the original',
     ask: 'Ask about it',
+    question: (title: string) => `What does “${title}” say?`,
+    search: 'Search in it',
     graph: 'Show in the graph',
     cancel: 'Cancel',
     cancelOf: (title: string) => `Cancel indexing of ${title}`,

@@ -9,6 +9,7 @@ import ExternalLink from '@lucide/svelte/icons/external-link';
 import MessageCircle from '@lucide/svelte/icons/message-circle';
 import RotateCw from '@lucide/svelte/icons/rotate-cw';
 import CircleX from '@lucide/svelte/icons/circle-x';
+import Search from '@lucide/svelte/icons/search';
 import Trash from '@lucide/svelte/icons/trash-2';
 import Waypoints from '@lucide/svelte/icons/waypoints';
 
@@ -85,7 +86,12 @@ export function menuOf(document: Document): Action[] {
     },
     ...(document.status === 'indexed'
       ? [
-          { label: words.actions.ask, icon: MessageCircle, href: href('/chat', { document: document.id }) },
+          {
+            label: words.actions.ask,
+            icon: MessageCircle,
+            href: href('/chat', { ask: words.actions.question(document.title) }),
+          },
+          { label: words.actions.search, icon: Search, href: href('/search', { documentId: document.id }) },
           { label: words.actions.graph, icon: Waypoints, href: href('/graph', { document: document.id }) },
         ]
       : []),
