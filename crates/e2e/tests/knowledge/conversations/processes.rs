@@ -88,15 +88,16 @@ async fn two_processes_share_the_answers_of_one_database() {
     let database = Postgres::shared().await.database().await;
     let start = || start(&vendor).set("DATABASE_URL", &database);
     let (here, there) = (start().serve(), start().serve());
-    let admin = KnowledgeClient::admin(&here).await;
-    let remote = KnowledgeClient::admin(&there).await;
-    admin.ingest_text("pump.md", PUMP).await;
+    let sign_in = async |stoa| KnowledgeClient::sign_in(stoa, "ada@example.org", "correct horse").await;
+    let local = KnowledgeClient::admin(&here).await.invite(&here, "ada").await;
+    let remote = sign_in(&there).await;
+    local.ingest_text("pump.md", PUMP).await;
 
     // Followed at the other process, and at both in turns, without loss or repetition.
-    let talk = Talk::start(&admin).await;
+    let talk = Talk::start(&local).await;
     talk.send(&question(QUESTION, "slow")).await;
     let other = talk.through(&remote);
-    let talks = [talk.through(&admin), talk.through(&remote)];
+    let talks = [talk.through(&local), talk.through(&remote)];
     let (whole, pieces) =
         tokio::join!(async { other.follow(None).await.rest().await }, follow_in_pieces(&talks, Vec::new()));
     for events in [&whole, &pieces] {
@@ -111,7 +112,7 @@ async fn two_processes_share_the_answers_of_one_database() {
 
     // One question at a time, whichever process takes it.
     let body = question(QUESTION, "hang");
-    let posts = (0..6).map(|n| if n % 2 == 0 { talk.through(&admin) } else { talk.through(&remote) });
+    let posts = (0..6).map(|n| if n % 2 == 0 { talk.through(&local) } else { talk.through(&remote) });
     let posts: Vec<Talk> = posts.collect();
     let statuses = join_all(posts.iter().map(|talk| talk.post(&body))).await;
     assert_eq!(statuses.iter().filter(|answer| answer.status == 202).count(), 1, "{statuses:?}");
@@ -133,7 +134,7 @@ async fn two_processes_share_the_answers_of_one_database() {
 
     // An answer whose process does not respond is stopped all the same.
     let third = start().set("JOB_LEASE", "60s").serve();
-    let user = KnowledgeClient::admin(&third).await;
+    let user = sign_in(&third).await;
     other.through(&user).send(&body).await;
     third.signal("STOP");
     let stopped = other.stop().await;
