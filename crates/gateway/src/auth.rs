@@ -28,6 +28,9 @@ use utoipa::ToSchema;
 /// the difference would tell which names exist.
 const FAILURE_TAKES: Duration = Duration::from_millis(150);
 
+/// The `projectId` of tokens that any client can get.
+const GUEST: &str = "guest";
+
 /// What the gateway answers itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
@@ -169,7 +172,7 @@ pub async fn guest(auth: &Auth, request: GuestRequest) -> Result<GuestToken, Gat
     if auth.guests == Guests::Off {
         return Err(GatewayError::guests_off(Route::Auth));
     }
-    let token = auth.issue("guest", request.route.into(), "guest", None)?;
+    let token = auth.issue(GUEST, request.route.into(), "guest", None)?;
     Ok(GuestToken { success: true, token, route: request.route })
 }
 
@@ -194,10 +197,13 @@ pub async fn refresh(auth: &Auth, headers: &HeaderMap) -> Result<RenewedToken, G
     if auth.guests == Guests::Off && is_guest(claims) {
         return Err(GatewayError::guests_off(Route::Auth));
     }
-    // Tokens of other tools and of single sign-on end with their session there. Only the generation says that an
-    // administrator's token can be revoked: without it, a stolen one could be renewed for ever.
+    // Tokens of users and of single sign-on are renewed where their session is, which may have ended. An administrator's
+    // token can be revoked by its generation: without it, a stolen one could be renewed for ever.
     let is_own = claims.issued_by == auth.tokens.issuer();
-    let is_revocable = claims.generation.is_some() || (is_guest(claims) && claims.has_scope("guest"));
+    let is_revocable = match is_guest(claims) {
+        true => claims.project_id == GUEST && claims.has_scope("guest"),
+        false => claims.generation.is_some(),
+    };
     if !is_own || !is_revocable {
         return Err(GatewayError::invalid_token(Route::Auth));
     }

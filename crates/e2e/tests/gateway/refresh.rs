@@ -3,11 +3,18 @@
 use crate::login::{CORRECT_HORSE, login, write_record};
 use e2e::tokens::{claims, now, sign, verified};
 use e2e::{Reply, Stoa, Upstream, reply};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 async fn refresh(stoa: &Stoa, token: &str) -> Reply {
     reply(reqwest::Client::new().post(stoa.url("/auth/refresh")).bearer_auth(token)).await
+}
+
+/// The claims of a token of `/auth/guest`.
+fn guest() -> Value {
+    let mut claims = claims("KV", "guest");
+    claims["projectId"] = "guest".into();
+    claims
 }
 
 fn refused() -> (u16, String, String) {
@@ -46,18 +53,22 @@ async fn tokens_that_are_not_of_this_gateway_are_not_renewed() {
     let stoa = Stoa::start().serve();
     let missing = reply(reqwest::Client::new().post(stoa.url("/auth/refresh"))).await;
     assert_eq!(missing.error(), (401, "MISSING_TOKEN".into(), "AUTH".into()));
-    let mut expired = claims("KV", "guest");
+    let mut expired = guest();
     expired["exp"] = (now() - 10).into();
-    let mut of_provider = claims("CORE", "guest");
+    let mut of_provider = guest();
     of_provider["issuedBy"] = json!("https://id.example.org");
-    let mut without_scope = claims("KV", "guest");
+    let mut without_scope = guest();
     without_scope["scopes"] = json!([]);
+    // As the knowledge service issues it: the user may have been disabled meanwhile.
+    let mut of_user = claims("CORE", "guest");
+    of_user["scopes"] = json!(["guest", "user"]);
     // It has no generation, so nothing would ever end it.
     let of_other_tool = claims("AUTH", "admin");
     for (what, claims) in [
         ("expired", expired),
         ("of single sign-on", of_provider),
         ("without a scope", without_scope),
+        ("a user's", of_user),
         ("an administrator's of another tool", of_other_tool),
     ] {
         assert_eq!(refresh(&stoa, &sign(&claims)).await.error(), refused(), "{what}");
@@ -66,7 +77,7 @@ async fn tokens_that_are_not_of_this_gateway_are_not_renewed() {
         assert_eq!(refresh(&stoa, nonsense).await.error(), refused(), "{nonsense}");
     }
     let twice = reqwest::Client::new().post(stoa.url("/auth/refresh"));
-    let token = sign(&claims("KV", "guest"));
+    let token = sign(&guest());
     let twice = twice.bearer_auth(&token).header("authorization", format!("Bearer {token}"));
     assert_eq!(reply(twice).await.error(), refused());
     let get = reply(reqwest::Client::new().get(stoa.url("/auth/refresh")).bearer_auth(&token)).await;
@@ -87,6 +98,6 @@ async fn a_removed_administrator_and_a_guest_who_is_not_let_in_renew_nothing() {
     }
     assert_eq!(refresh(&stoa, &admin).await.error(), refused());
     let closed = Stoa::start().set("GUESTS", "off").serve();
-    let answer = refresh(&closed, &sign(&claims("KV", "guest"))).await;
+    let answer = refresh(&closed, &sign(&guest())).await;
     assert_eq!(answer.error(), (403, "GUESTS_OFF".into(), "AUTH".into()));
 }
