@@ -80,6 +80,11 @@ async fn a_verified_email_address_opens_the_account_that_has_it() {
     let session = opened.json()["token"].as_str().unwrap().to_owned();
     let own = reply(Client::new().get(stoa.url("/core/api/auth/me")).header("x-api-key", session)).await;
     assert_eq!((own.status, &own.json()["user"]["name"]), (200, &json!("ada")));
+    // A disabled account is not opened either.
+    let user = opened.json()["user"]["id"].as_str().unwrap().to_owned();
+    let disable = admin.request(reqwest::Method::PATCH, &format!("/api/users/{user}"));
+    assert_eq!(reply(disable.json(&json!({ "disabled": true }))).await.status, 200);
+    assert_eq!(open_session(&stoa, &token).await.status, 403);
     // A gateway token of single sign-on is renewed by its own session alone.
     let refreshed = reply(Client::new().post(stoa.url("/auth/refresh")).bearer_auth(&token)).await;
     assert_eq!(refreshed.error().1, "INVALID_TOKEN");

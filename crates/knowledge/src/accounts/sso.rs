@@ -26,7 +26,10 @@ impl Accounts {
         let mut tx = self.db.begin().await?;
         tables::sessions::delete_expired(&mut tx, now).await?;
         // None if the user was removed meanwhile.
-        tables::users::lock(&mut tx, &user.id).await?.ok_or_else(unknown)?;
+        let locked = tables::users::lock(&mut tx, &user.id).await?.ok_or_else(unknown)?;
+        if locked.disabled {
+            return Err(AccountError::Disabled);
+        }
         let expires_at = now + SSO_SESSION_LASTS.as_millis() as i64;
         tables::sessions::insert(&mut tx, &token_hash(&token), &user.id, expires_at).await?;
         tables::users::set_last_login(&mut tx, &user.id, now).await?;

@@ -106,7 +106,7 @@ pub async fn login(
     )),
     (status = 401, description = "`UNAUTHORIZED`: the gateway names no caller."),
     (status = 403, description = "`FORBIDDEN`: the token is not of single sign-on, the provider has not verified the email \
-        address, or the request comes from a page of another site."),
+        address, the account is disabled, or the request comes from a page of another site."),
     (status = 404, description = "`NOT_FOUND`: no user has this email address, and `SSO_CREATE_USERS` is off."),
 ))]
 pub async fn sso(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
