@@ -130,7 +130,7 @@ async fn parts_of_a_file_in_a_folder_are_sent() {
     parts_are_sent(Stoa::start_knowledge().serve()).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn parts_of_a_file_in_s3_are_sent() {
     let s3 = S3::start().await;
     let start = Stoa::start_knowledge().set("OBJECT_STORE_URL", format!("s3://{}/stoa", s3.bucket));

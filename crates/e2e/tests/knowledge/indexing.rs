@@ -120,7 +120,7 @@ async fn one_document_is_indexed_again_and_found_all_the_time() {
     let answer = user.post(&format!("/api/documents/{id}/reindex")).await;
     assert_eq!((answer.status, &answer.json()["success"]), (202, &json!(true)));
     assert_eq!(answer.json()["document"]["id"], json!(id));
-    assert_eq!(user.find("varroa").await, [id.as_str()]);
+    assert_eq!(user.find("varroa").await.first(), Some(&id));
     user.settled(Duration::from_secs(30)).await;
     assert_eq!((document(&user, &id).await, document(&user, &other).await), before);
     assert_eq!(user.post("/api/documents/nothing/reindex").await.status, 404);

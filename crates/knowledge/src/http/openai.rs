@@ -47,7 +47,7 @@ impl FromRequestParts<App> for OpenAiCaller {
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct ModelList {
+pub struct CompletionModels {
     #[schema(example = "list")]
     object: &'static str,
     data: Vec<ModelView>,
@@ -68,11 +68,11 @@ pub struct ModelView {
 }
 
 /// Lists the models, as OpenAI's protocol does.
-#[utoipa::path(get, path = "/v1/models", responses((status = 200, body = ModelList), AnyError))]
-pub async fn list_models(State(app): State<App>, _: OpenAiCaller) -> Json<ModelList> {
+#[utoipa::path(get, path = "/v1/models", responses((status = 200, body = CompletionModels), AnyError))]
+pub async fn list_models(State(app): State<App>, _: OpenAiCaller) -> Json<CompletionModels> {
     let models = names::all(app.chats.providers()).into_iter();
     let data = models.map(|(id, owner)| model(&app, id, owner)).collect();
-    Json(ModelList { object: "list", data })
+    Json(CompletionModels { object: "list", data })
 }
 
 /// Returns one model.
