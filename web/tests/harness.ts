@@ -129,25 +129,38 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
     );
 }
 
-/** Checks a screen in both themes and both widths: nothing serious for axe-core, no sideways scroll. */
+/** Checks screens in both themes and both widths: nothing serious for axe-core, no sideways scroll. */
 export async function checkLooks(
   browser: Browser,
   address: string,
-  hash: string,
+  hashes: string | string[],
   ready: (page: Page) => Promise<unknown>,
 ): Promise<void> {
+  const [first, ...others] = [hashes].flat();
+  const { page, close } = await visit(browser, address, { hash: first });
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1440, 390]) {
-      const { page, close } = await visit(browser, address, {
-        hash,
-        colorScheme,
-        viewport: { width, height: 844 },
-      });
-      await ready(page);
-      expect(await accessibilityFaults(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      expect(overflow, `sideways scroll of ${hash} at ${width}`).toBeLessThanOrEqual(0);
-      await close();
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 844 });
+      await page.goto(address + first);
+      // Loaded anew, as a visitor with this theme and width loads it.
+      await page.reload();
+      await page.waitForSelector('main#main');
+      for (const hash of [first, ...others]) {
+        if (hash !== first) await page.goto(address + hash);
+        await ready(page);
+        expect(await accessibilityFaults(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect(overflow, `sideways scroll of ${hash} at ${width}`).toBeLessThanOrEqual(0);
+      }
     }
   }
+  await close();
+}
+
+/** Waits until a screen is there and loads nothing. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(
+    () => document.querySelector('main h1') && !document.querySelector('main .loading'),
+  );
 }

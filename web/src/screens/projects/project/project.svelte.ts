@@ -71,6 +71,7 @@ export class ProjectState {
     const { feed } = this;
     const run = this.runs.find(({ id }) => id === feed?.runId);
     if (!feed || !run || feed.trouble || run.status === feed.state.status) return;
+    if (run.last_event != null && run.last_event <= feed.state.lastEventId) return;
     clearTimeout(this.#stale);
     // What was asked a moment ago may be older than what the events have told since, and the other way round.
     this.#stale = setTimeout(() => {
