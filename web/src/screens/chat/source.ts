@@ -1,17 +1,28 @@
 import { href } from '$lib/router.svelte';
 import type { Source } from './message.svelte';
 
-export type Place = { documentId: string | null; title: string; headings: string; page: number | null };
+export type Place = {
+  documentId: string | null;
+  title: string;
+  headings: string;
+  /** The innermost heading, if it says more than the title. */
+  section: string | null;
+  page: number | null;
+};
 
 /** Returns where a source stands. Sources that were given with a question need not say it. */
 export function placeOf(source: Source): Place {
   const metadata = (source.metadata ?? {}) as Record<string, unknown>;
   const documentId = (source as { documentId?: unknown }).documentId;
-  const headings = Array.isArray(metadata.headings) ? metadata.headings : [];
+  const found = Array.isArray(metadata.headings) ? metadata.headings : [];
+  const headings = found.filter((heading): heading is string => typeof heading === 'string');
+  const title = typeof metadata.documentTitle === 'string' ? metadata.documentTitle : source.id;
+  const section = headings.at(-1) ?? null;
   return {
     documentId: typeof documentId === 'string' ? documentId : null,
-    title: typeof metadata.documentTitle === 'string' ? metadata.documentTitle : source.id,
-    headings: headings.filter((heading) => typeof heading === 'string').join(' › '),
+    title,
+    headings: headings.join(' › '),
+    section: section === title ? null : section,
     page: typeof metadata.page === 'number' ? metadata.page : null,
   };
 }

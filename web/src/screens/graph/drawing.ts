@@ -22,6 +22,9 @@ type Happens = {
 type NodeAttributes = { x: number; y: number; size: number; label: string; kind: string };
 type EdgeAttributes = { weight: number };
 
+/** So few nodes all show their names. */
+const FEW = 40;
+
 export class Drawing {
   #graph = newGraph();
   #content: Content | null = null;
@@ -121,10 +124,12 @@ export class Drawing {
     const before = this.#graph;
     // A graph of its own: the drawing would react to each node that is added to the one it shows.
     const graph = newGraph();
+    // Narrow screens get smaller nodes.
+    const scale = Math.max(0.5, Math.min(1, this.#sigma.getContainer().offsetWidth / 900));
     const places = placed(content, (id) => (before.hasNode(id) ? before.getNodeAttributes(id) : null));
     for (const node of content.nodes.values()) {
       const { x, y } = before.hasNode(node.id) ? before.getNodeAttributes(node.id) : places.get(node.id)!;
-      const size = 3 + 9 * Math.sqrt(strengthOf(node));
+      const size = scale * (3 + 9 * Math.sqrt(strengthOf(node)));
       graph.addNode(node.id, { x, y, size, label: node.label, kind: node.type });
     }
     for (const [key, edge] of content.edges) {
@@ -166,7 +171,7 @@ export class Drawing {
       ...(faint ? { label: null } : {}),
       zIndex: faint ? 0 : 1,
       highlighted: isSelected,
-      forceLabel: isSelected || id === this.#hovered,
+      forceLabel: isSelected || id === this.#hovered || this.#graph.order <= FEW,
     };
   }
 
@@ -177,7 +182,7 @@ export class Drawing {
     const hidden =
       !this.#shown.edges.has(key) || !this.#shown.nodes.has(source) || !this.#shown.nodes.has(target);
     const color = own ? this.#theme.text : this.#near ? this.#theme.faint : this.#theme.line;
-    return { hidden, color, size: (own ? 1 : 0.5) + 1.5 * weight, zIndex: own ? 1 : 0 };
+    return { hidden, color, size: (own ? 1.2 : 0.7) + 1.5 * weight, zIndex: own ? 1 : 0 };
   }
 
   /** Has a worker arrange the nodes, and moves them as it goes on. */

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { Source } from './message.svelte';
+import { graphOf, placeOf } from './source';
+
+test('a source says where it stands, as far as it knows', () => {
+  const metadata = {
+    documentTitle: 'Pump manual',
+    chunkIndex: 0,
+    headings: ['Pump manual', 'Seals'],
+    offset: 0,
+    page: 3,
+  };
+  const full = { id: 'c1', documentId: 'd1', text: '', score: 1, metadata } as Source;
+  expect(placeOf(full)).toEqual({
+    documentId: 'd1',
+    title: 'Pump manual',
+    headings: 'Pump manual › Seals',
+    section: 'Seals',
+    page: 3,
+  });
+  const bare = { id: '7', text: '', metadata: { headings: 'x', page: '3' } } as unknown as Source;
+  expect(placeOf(bare)).toEqual({ documentId: null, title: '7', headings: '', section: null, page: null });
+});
+
+test('the graph of an answer is named by all its sources', () => {
+  const sources = [{ id: 'a b' }, { id: 'c&d' }] as Source[];
+  expect(graphOf(sources)).toBe('#/graph?sources=a+b&sources=c%26d');
+});
