@@ -107,13 +107,16 @@ describe('the reader', () => {
 });
 
 describe('looks', () => {
-  it('is accessible and fits, with pages, hostile text and details', async () => {
-    const okapi = await passage('okapi bearing');
-    const hostile = await passage('basilisk');
-    const at = (hash: string, wanted: string) =>
-      checkLooks(browser, program.page, hash, (page) => page.locator(wanted).first().waitFor());
-    await at(`#/documents/${turbine}?passage=${okapi.id}`, '.mark');
-    await at(`#/documents/${hostile.documentId}?passage=${hostile.id}`, 'mark.passage');
-    await at(`#/documents/${turbine}?view=details`, 'dl');
+  it.each([
+    ['pages', async () => `#/documents/${turbine}?passage=${(await passage('okapi bearing')).id}`, '.mark'],
+    ['hostile text', async () => addressOf(await passage('basilisk')), 'mark.passage'],
+    ['details', async () => `#/documents/${turbine}?view=details`, 'dl'],
+  ])('is accessible and fits with %s', async (_, address, wanted) => {
+    await checkLooks(browser, program.page, await address(), (page) =>
+      page.locator(wanted).first().waitFor(),
+    );
   });
 });
+
+const addressOf = ({ documentId, id }: { documentId: string; id: string }) =>
+  `#/documents/${documentId}?passage=${id}`;
