@@ -75,6 +75,8 @@ export function keepScroll(name: string) {
     const stays = attached.get(element) === name;
     attached.set(element, name);
     const wanted = positions.get(key) ?? (stays ? element.scrollTop : 0);
+    // Noted even if it is never scrolled: Back may return to this entry.
+    positions.set(key, wanted);
     let restoring = wanted > 0;
     element.scrollTop = wanted;
     // The content may arrive later than the element: try again as it grows, until it is there or the user scrolls.
