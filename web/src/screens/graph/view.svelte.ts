@@ -5,6 +5,8 @@ import { href, router } from '$lib/router.svelte';
 import { combined, type Content, visible } from './content';
 
 export const DEFAULT_LIMIT = 500;
+/** Nodes that expanding around one adds at most. */
+const MOST_AROUND = 100;
 
 /** What the graph's screen shows. All of it is in the address; this reads it there and gets the graph for it. */
 export class GraphView {
@@ -44,7 +46,7 @@ export class GraphView {
     try {
       const first = get({ sources: sources.length ? sources : undefined, documentId: document ?? undefined });
       // A node that is gone since then costs its own surroundings only.
-      const around = expanded.map((id) => get({ around: id }).catch(() => null));
+      const around = expanded.map((id) => get({ around: id, limit: MOST_AROUND }).catch(() => null));
       const graphs = await Promise.all([first, ...around]);
       this.#graphs = graphs.filter((graph) => graph !== null);
       this.problem = null;
