@@ -40,7 +40,6 @@ describe('signing in', () => {
       const address = program.page.replace('127.0.0.1', 'stoa.test');
       const { page, close } = await visit(lan, address, {
         signIn: false,
-        allow: /Cross-Origin-Opener-Policy/,
       });
       expect(await page.evaluate(() => [isSecureContext, typeof crypto.subtle])).toEqual([
         false,

@@ -22,13 +22,13 @@ pub fn entries() -> Vec<Entry> {
         welcome.into(),
         tool(
             "Knowledge",
-            "/core/",
+            "/kv/#/documents",
             "services",
             "Documents, search, the knowledge graph and answers with their sources.",
         ),
         tool(
             "Supervisor",
-            "/build/api/workflow",
+            "/kv/#/projects",
             "services",
             "Projects and the agents that carry them through their phases.",
         ),

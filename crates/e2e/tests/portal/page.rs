@@ -30,7 +30,6 @@ async fn the_page_is_at_kv_and_may_load_nothing_from_elsewhere() {
     assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
     assert_eq!(page.header("x-content-type-options"), ["nosniff"]);
     assert_eq!(page.header("referrer-policy"), ["no-referrer"]);
-    assert_eq!(page.header("cross-origin-opener-policy"), ["same-origin"]);
     let cached = page.header("cache-control").concat();
     assert!(["no-cache", "no-store"].contains(&cached.as_str()), "{cached}");
     let head = ask(&stoa, Method::HEAD, "/kv/", &[]).await;

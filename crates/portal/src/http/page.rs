@@ -38,7 +38,7 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 const ASK_FIRST: &str = "no-cache";
 
 /// Sent with every file: a worker of the page has the policy of its own file.
-const SECURITY: [(HeaderName, &str); 4] = [
+const SECURITY: [(HeaderName, &str); 3] = [
     (
         CONTENT_SECURITY_POLICY,
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
@@ -47,7 +47,6 @@ const SECURITY: [(HeaderName, &str); 4] = [
     ),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (REFERRER_POLICY, "no-referrer"),
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
 /// Returns the page; through the gateway it is at `/kv/`.
