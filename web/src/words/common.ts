@@ -40,7 +40,8 @@ export const words = {
     equal: 'Nothing has changed.',
     added: 'Added: ',
     removed: 'Removed: ',
-    sum: (added: number, removed: number) => `${added} ${added === 1 ? 'line' : 'lines'} added, ${removed} removed`,
+    sum: (added: number, removed: number) =>
+      `${added} ${added === 1 ? 'line' : 'lines'} added, ${removed} removed`,
     folded: (n: number) => `Show ${n} unchanged ${n === 1 ? 'line' : 'lines'}`,
   },
 };
