@@ -20,7 +20,8 @@ export const words = {
   users: {
     add: 'New user',
     filter: 'Filter by name, username or email',
-    count: (shown: string, all: string) => (shown === all ? `${all} users` : `${shown} of ${all} users`),
+    count: (shown: string, all: string) =>
+      shown !== all ? `${shown} of ${all} users` : all === '1' ? '1 user' : `${all} users`,
     columns: {
       name: 'Name',
       rights: 'Rights',
