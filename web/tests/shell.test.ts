@@ -1,6 +1,7 @@
 /* The page around its screens: finding things, shortcuts, themes, phones and the first load. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { words as chat } from '$words/chat';
 import { words as home } from '$words/home';
 import { words } from '$words/shell';
 import { api } from './api';
@@ -43,6 +44,18 @@ describe('finding things', () => {
     expect(await open('quagga rest', 'Quagga restoration')).toBe(`#/projects/${project.id}`);
     expect(await open('quagga news', 'Quagga news')).toBe(`#/?show=update%3A${entry.id}`);
     await page.getByRole('complementary', { name: 'Quagga news' }).getByText('It is back.').waitFor();
+    await close();
+  });
+
+  it('leaves a screen before the address of the next is read', async () => {
+    const project = await api(program).makeProject('Elsewhere');
+    const { page, close } = await visit(browser, program.page, { hash: '#/chat' });
+    await page.getByRole('textbox', { name: chat.composer.label }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(`${program.page}#/projects/${project.id}`);
+    await page.getByRole('heading', { name: 'Elsewhere' }).waitFor();
+    expect(asked.filter((url) => url.includes(`conversations/${project.id}`))).toEqual([]);
     await close();
   });
 
