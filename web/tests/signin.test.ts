@@ -1,23 +1,13 @@
 /* Signing in: by name and password, on plain http, again in place, and as another user. */
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromium } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { words as home } from '$words/home';
 import { words } from '$words/shell';
 import { words as signin } from '$words/signin';
-import { api } from './api';
-import { accessibilityFaults, ADMIN, type Program, startBrowser, startProgram, visit } from './harness';
+import { accessibilityFaults, ADMIN, visit } from './harness';
+import { browser, program, server } from './program';
 import { openAll, signIn } from './page';
-
-let program: Program;
-let browser: Browser;
-beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram(), startBrowser()]);
-});
-afterAll(async () => {
-  await browser.close();
-  await program.stop();
-});
 
 describe('signing in', () => {
   it('opens the address that was asked for', async () => {
@@ -93,7 +83,7 @@ describe('signing in', () => {
   });
 
   it('shows nothing of one user to the next', async () => {
-    const user = await api(program).makeUser('eve');
+    const user = await server.makeUser('eve');
     const { page, close } = await visit(browser, program.page, { hash: '#/?new=update' });
     await page.getByLabel(home.fields.title!, { exact: true }).fill('A secret');
     await page.getByRole('button', { name: ADMIN.username }).click();
