@@ -28,6 +28,7 @@ describe('finding things', () => {
       return new URL(page.url()).hash;
     };
     for (const [id, label] of screens) expect(await open(label, label)).toBe(pathOf(id));
+    expect(await open('zebra', words.palette.inDocuments('zebra'))).toBe('#/search?q=zebra');
     expect(await open('quagga', 'quagga.txt')).toContain('#/documents/');
     expect(await open('quagga rest', 'Quagga restoration')).toBe(`#/projects/${project.id}`);
     expect(await open('quagga news', 'Quagga news')).toBe(`#/?show=update%3A${entry.id}`);
