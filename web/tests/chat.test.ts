@@ -130,7 +130,9 @@ it('stops an answer, answers again, and asks an edited question again', async ()
   await page.reload();
   await page.getByRole('button', { name: words.question.again }).click();
   await answers(page).getByText('It circulates coolant').waitFor();
-  expect(await questions(page).allInnerTexts()).toEqual(['What does the pump circulate in the hall?']);
+  await expect
+    .poll(() => questions(page).allInnerTexts())
+    .toEqual(['What does the pump circulate in the hall?']);
   await close();
 });
 

@@ -16,7 +16,11 @@ describe('finding things', () => {
     const open = async (text: string, title: string) => {
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox', { name: words.palette.label }).fill(text);
-      await page.getByRole('option', { name: title }).first().waitFor();
+      await page
+        .getByRole('option')
+        .filter({ hasText: new RegExp(title) })
+        .first()
+        .waitFor();
       // By the keyboard alone: down to the wanted one, then Enter.
       for (let step = 0; step < 20; step++) {
         const chosen = page.locator('[role=option][aria-selected=true]');
