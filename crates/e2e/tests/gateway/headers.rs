@@ -121,7 +121,7 @@ async fn a_browser_that_opens_kv_is_sent_to_the_page_and_other_callers_are_not()
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
     let page = |path: &str| client.get(stoa.url(path)).header("accept", accept);
-    for (path, location) in [("/kv", "kv/"), ("/kv?a=b%20c&d", "kv/?a=b%20c&d"), ("/%6bv", "kv/")] {
+    for (path, location) in [("/kv", "kv/"), ("/kv?a=b%20c&d", "kv/?a=b%20c&d")] {
         let sent = reply(page(path)).await;
         assert_eq!((sent.status, sent.header("location"), sent.body.as_str()), (302, vec![location], ""));
         assert_eq!(sent.header("cache-control"), ["no-store"]);
