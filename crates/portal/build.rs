@@ -1,5 +1,4 @@
 //! Tells cargo to build the crate again when the page was built again.
-#![expect(clippy::print_stdout, reason = "this is how a build script talks to cargo")]
 
 const DIST: &str = "../../web/dist";
 

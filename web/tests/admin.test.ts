@@ -1,21 +1,8 @@
 /* Administration of what is no user and no lead: tokens, services and models. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { words } from '$words/admin';
-import { api } from './api';
-import { checkLooks, type Program, settled, startBrowser, startProgram, visit } from './harness';
-
-let program: Program;
-let browser: Browser;
-let server: ReturnType<typeof api>;
-beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram(), startBrowser()]);
-  server = api(program);
-});
-afterAll(async () => {
-  await browser.close();
-  await program.stop();
-});
+import { checkLooks, settled, visit } from './harness';
+import { browser, program, server } from './program';
 
 describe('tokens', () => {
   it('are made for a tool, shown once, and work', async () => {

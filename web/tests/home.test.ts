@@ -1,22 +1,10 @@
 /* Home: entries are shown, edited in place, and found by their address; the first steps tick themselves off. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/home';
-import { api } from './api';
-import { checkLooks, type Program, startBrowser, startProgram, visit } from './harness';
-
-let program: Program;
-let browser: Browser;
-let server: ReturnType<typeof api>;
-beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram(), startBrowser()]);
-  server = api(program);
-});
-afterAll(async () => {
-  await browser.close();
-  await program.stop();
-});
+import { checkLooks, visit } from './harness';
+import { browser, program, server } from './program';
 
 const HOSTILE =
   '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [go](javascript:alert(1))';

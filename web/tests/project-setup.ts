@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import { words } from '$words/projects';
-import { accessibilityFaults, type Program, startProgram, visit } from './harness';
+import { api } from './api';
+import { accessibilityFaults, type Program, startBrowser, startProgram, visit } from './harness';
 import { startVendor, type Vendor } from './vendor';
 
 const agent = (name: string, more = '') =>
@@ -20,28 +21,38 @@ const WORKFLOW = [
   agent('modeller', 'inputs = ["manager"]\noutput = "json"'),
 ].join('\n');
 
-export type Setup = { program: Program; vendor: Vendor; stop: () => Promise<void> };
+export let program: Program;
+export let browser: Browser;
+export let vendor: Vendor;
+let folder: string;
 
-export async function startProjects(): Promise<Setup> {
-  const folder = mkdtempSync(join(tmpdir(), 'stoa-workflow-'));
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'stoa-workflow-'));
   writeFileSync(join(folder, 'workflow.toml'), WORKFLOW);
   for (const name of ['analyst', 'manager', 'developer', 'modeller'])
     writeFileSync(join(folder, `${name}.md`), `${name} is your role.`);
-  const vendor = await startVendor();
-  const program = await startProgram({
+  vendor = await startVendor();
+  const settings = {
     WORKFLOW: join(folder, 'workflow.toml'),
     AGENT_PROVIDER: 'vendor-a',
     VENDOR_A_API_KEY: 'key',
     VENDOR_A_BASE_URL: vendor.url,
-  });
-  const stop = async () => {
-    await program.stop();
-    await vendor.stop();
-    rmSync(folder, { recursive: true });
   };
-  return { program, vendor, stop };
-}
+  [program, browser] = await Promise.all([startProgram(settings), startBrowser()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await program.stop();
+  await vendor.stop();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(() => {
+  vendor.texts = {};
+  vendor.pause = 0;
+});
 
+export const open = (hash: string, options = {}) => visit(browser, program.page, { hash, ...options });
+export const makeProject = async (name = 'Bees') => (await api(program).makeProject(name)).id;
 export const projectPath = (id: string, rest = '') => `#/projects/${id}${rest}`;
 /** `w1 w2 w3 …`: a text of which every loss and every doubling shows. */
 export const numbered = (n: number) => Array.from({ length: n }, (_, index) => `w${index + 1}`).join(' ');

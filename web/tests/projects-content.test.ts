@@ -1,45 +1,27 @@
 /* Projects: their artifacts, hostile texts, and how the screens look. */
 import { readFileSync } from 'node:fs';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { api } from './api';
-import { type Program, startBrowser, visit } from './harness';
 import {
+  browser,
   checkAllLooks,
+  makeProject,
+  open,
   openApproval,
+  program,
   projectPath,
   runUntilWaiting,
-  startProjects,
-  type Setup,
+  vendor,
 } from './project-setup';
 
-let setup: Setup;
-let program: Program;
-let browser: Browser;
-beforeAll(async () => {
-  [setup, browser] = await Promise.all([startProjects(), startBrowser()]);
-  program = setup.program;
-});
-afterAll(async () => {
-  await browser.close();
-  await setup.stop();
-});
-beforeEach(() => {
-  setup.vendor.texts = {};
-  setup.vendor.pause = 0;
-});
-
-const open = (hash: string, options = {}) => visit(browser, program.page, { hash, ...options });
-const makeProject = async (name = 'Bees') => (await api(program).makeProject(name)).id;
-
 it('compares versions, downloads an artifact and all of them', async () => {
-  setup.vendor.texts = { manager: '# First\n\nold line' };
+  vendor.texts = { manager: '# First\n\nold line' };
   const id = await makeProject();
   const { page, close } = await open(projectPath(id));
   await runUntilWaiting(page);
-  setup.vendor.texts = { manager: '# First\n\nnew line' };
+  vendor.texts = { manager: '# First\n\nnew line' };
   const [{ approvalId }] = (await (await api(program).call(`/build/api/state/${id}`)).json()).approvals;
   await api(program).post('/build/api/resume', {
     projectId: id,
@@ -78,7 +60,7 @@ it('compares versions, downloads an artifact and all of them', async () => {
 it('shows what hostile models and names say as text', async () => {
   const hostile =
     '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script> [a](javascript:window.hacked=1) ![p](https://evil.example/p.png) https://evil.example';
-  setup.vendor.texts = {
+  vendor.texts = {
     analyst: hostile,
     manager: hostile,
     developer: hostile,

@@ -1,33 +1,23 @@
 /* The inbox of projects: reading, approving, editing and rejecting, also when another person was faster. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeEach, expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { words as shell } from '$words/shell';
 import { api } from './api';
-import { type Program, session, startBrowser, visit } from './harness';
+import { session, visit } from './harness';
 import {
+  browser,
   checkAllLooks,
   openApproval,
+  program,
   projectPath,
   runUntilWaiting,
-  startProjects,
-  type Setup,
+  vendor,
 } from './project-setup';
 
-let setup: Setup;
-let program: Program;
-let browser: Browser;
-beforeAll(async () => {
-  [setup, browser] = await Promise.all([startProjects(), startBrowser()]);
-  program = setup.program;
-});
-afterAll(async () => {
-  await browser.close();
-  await setup.stop();
-});
 beforeEach(async () => {
-  setup.vendor.texts = { manager: '# Diary\n\nOne line is here.' };
+  vendor.texts = { manager: '# Diary\n\nOne line is here.' };
   for (const { id } of await (await api(program).call('/build/api/projects')).json())
     await api(program).call(`/build/api/projects/${id}`, { method: 'DELETE' });
 });
@@ -77,13 +67,13 @@ it('rejects with a reason, and shows the changes of the next version before it i
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: words.inbox.reject }).click();
   await dialog.getByText(words.inbox.reasonMissing).waitFor();
-  setup.vendor.texts = { manager: '# Diary\n\nTwo line is here.' };
+  vendor.texts = { manager: '# Diary\n\nTwo line is here.' };
   await dialog.getByLabel(words.inbox.rejectReason).fill('Name the mites.');
   const first = await approvalOf(id);
   await dialog.getByRole('button', { name: words.inbox.reject }).click();
   await page.getByRole('link', { name: words.inbox.watch }).click();
   await page.getByText(words.run.waits(1)).waitFor();
-  expect(setup.vendor.asked.at(-1)).toContain('Name the mites.');
+  expect(vendor.asked.at(-1)).toContain('Name the mites.');
 
   await openApproval(page);
   const diff = page.getByRole('group', { name: words.inbox.changes(1) });

@@ -1,30 +1,19 @@
 /* Projects: the list, runs that are followed, their control, artifacts, traces and the workflow. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { api } from './api';
-import { type Program, session, startBrowser, visit } from './harness';
-import { agentRow, numbered, projectPath, startProjects, type Setup, written } from './project-setup';
-
-let setup: Setup;
-let program: Program;
-let browser: Browser;
-beforeAll(async () => {
-  [setup, browser] = await Promise.all([startProjects(), startBrowser()]);
-  program = setup.program;
-});
-afterAll(async () => {
-  await browser.close();
-  await setup.stop();
-});
-beforeEach(() => {
-  setup.vendor.texts = {};
-  setup.vendor.pause = 0;
-});
-
-const open = (hash: string, options = {}) => visit(browser, program.page, { hash, ...options });
-const makeProject = async (name = 'Bees') => (await api(program).makeProject(name)).id;
+import { session } from './harness';
+import {
+  agentRow,
+  makeProject,
+  numbered,
+  open,
+  program,
+  projectPath,
+  vendor,
+  written,
+} from './project-setup';
 
 it('creates a project, and what was typed survives a reload', async () => {
   const { page, close } = await open('#/projects/new');
@@ -42,8 +31,8 @@ it('creates a project, and what was typed survives a reload', async () => {
 
 it('follows a run across a reload and a time offline: nothing is lost, nothing doubled', async () => {
   const text = numbered(300);
-  setup.vendor.texts = { analyst: text };
-  setup.vendor.pause = 50;
+  vendor.texts = { analyst: text };
+  vendor.pause = 50;
   const { page, context, close } = await open(projectPath(await makeProject()), {
     allow: /ERR_INTERNET_DISCONNECTED|ERR_NETWORK/,
   });
@@ -66,8 +55,8 @@ it('follows a run across a reload and a time offline: nothing is lost, nothing d
 });
 
 it('keeps the end in view only for a reader who is there', async () => {
-  setup.vendor.texts = { analyst: Array.from({ length: 160 }, (_, index) => `line ${index}\n\n`).join('') };
-  setup.vendor.pause = 20;
+  vendor.texts = { analyst: Array.from({ length: 160 }, (_, index) => `line ${index}\n\n`).join('') };
+  vendor.pause = 20;
   const { page, close } = await open(projectPath(await makeProject()));
   await page.getByRole('button', { name: words.run.start('PRD') }).click();
   await page.getByText('line 60', { exact: true }).waitFor();
@@ -84,8 +73,8 @@ it('keeps the end in view only for a reader who is there', async () => {
 });
 
 it('interrupts, resumes and cancels a run', async () => {
-  setup.vendor.texts = { analyst: numbered(400) };
-  setup.vendor.pause = 30;
+  vendor.texts = { analyst: numbered(400) };
+  vendor.pause = 30;
   const { page, close } = await open(projectPath(await makeProject()));
   await page.getByRole('button', { name: words.run.start('PRD') }).click();
   await page.getByText(/w10\b/).waitFor();
@@ -102,12 +91,12 @@ it('interrupts, resumes and cancels a run', async () => {
 });
 
 it('says why a run has failed, and executes it again', async () => {
-  setup.vendor.texts = { analyst: null };
+  vendor.texts = { analyst: null };
   const { page, close } = await open(projectPath(await makeProject()));
   await page.getByRole('button', { name: words.run.start('PRD') }).click();
   const fault = page.getByRole('alert');
   await fault.getByText(words.run.failed('Analyst')).waitFor();
-  setup.vendor.texts = {};
+  vendor.texts = {};
   await fault.getByRole('button', { name: words.run.executeAgain }).click();
   await page.getByText(words.run.waits(1)).waitFor();
   await page.getByRole('tab', { name: words.project.tabs.runs }).click();
@@ -166,8 +155,8 @@ it('deletes a project, and brings it back', async () => {
 
 it('tells users who are no administrators what they may not do', async () => {
   const user = await api(program).makeUser('carla');
-  setup.vendor.texts = { analyst: numbered(200) };
-  setup.vendor.pause = 30;
+  vendor.texts = { analyst: numbered(200) };
+  vendor.pause = 30;
   const id = await makeProject();
   const { page, context, close } = await open('#/', { signIn: false, allow: /401/ });
   await session(context, program.page, user);

@@ -1,25 +1,14 @@
 /* The page around its screens: finding things, shortcuts, themes, phones and the first load. */
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { words as chat } from '$words/chat';
 import { words as home } from '$words/home';
 import { words } from '$words/shell';
-import { api } from './api';
-import { ADMIN, type Program, startBrowser, startProgram, visit } from './harness';
+import { ADMIN, visit } from './harness';
+import { browser, program, server } from './program';
 import { pathOf, screens } from './page';
-
-let program: Program;
-let browser: Browser;
-beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram(), startBrowser()]);
-});
-afterAll(async () => {
-  await browser.close();
-  await program.stop();
-});
 
 describe('finding things', () => {
   it('reaches every screen, document, project and entry by Ctrl-K', async () => {
-    const server = api(program);
     await server.ingest('quagga.txt', 'The quagga was a zebra of South Africa.');
     const project = await server.makeProject('Quagga restoration');
     const entry = await server.makeEntry('update', { title: 'Quagga news', body: 'It is back.' });
@@ -39,10 +28,23 @@ describe('finding things', () => {
       return new URL(page.url()).hash;
     };
     for (const [id, label] of screens) expect(await open(label, label)).toBe(pathOf(id));
+    expect(await open('zebra', words.palette.inDocuments('zebra'))).toBe('#/search?q=zebra');
     expect(await open('quagga', 'quagga.txt')).toContain('#/documents/');
     expect(await open('quagga rest', 'Quagga restoration')).toBe(`#/projects/${project.id}`);
     expect(await open('quagga news', 'Quagga news')).toBe(`#/?show=update%3A${entry.id}`);
     await page.getByRole('complementary', { name: 'Quagga news' }).getByText('It is back.').waitFor();
+    await close();
+  });
+
+  it('leaves a screen before the address of the next is read', async () => {
+    const project = await server.makeProject('Elsewhere');
+    const { page, close } = await visit(browser, program.page, { hash: '#/chat' });
+    await page.getByRole('textbox', { name: chat.composer.label }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.goto(`${program.page}#/projects/${project.id}`);
+    await page.getByRole('heading', { name: 'Elsewhere' }).waitFor();
+    expect(asked.filter((url) => url.includes(`conversations/${project.id}`))).toEqual([]);
     await close();
   });
 

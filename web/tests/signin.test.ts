@@ -1,23 +1,13 @@
 /* Signing in: by name and password, on plain http, again in place, and as another user. */
 import { existsSync } from 'node:fs';
-import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromium } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { words as home } from '$words/home';
 import { words } from '$words/shell';
 import { words as signin } from '$words/signin';
-import { api } from './api';
-import { accessibilityFaults, ADMIN, type Program, startBrowser, startProgram, visit } from './harness';
+import { accessibilityFaults, ADMIN, session, visit } from './harness';
+import { browser, program, server } from './program';
 import { openAll, signIn } from './page';
-
-let program: Program;
-let browser: Browser;
-beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram(), startBrowser()]);
-});
-afterAll(async () => {
-  await browser.close();
-  await program.stop();
-});
 
 describe('signing in', () => {
   it('opens the address that was asked for', async () => {
@@ -71,6 +61,7 @@ describe('signing in', () => {
       allow: /401/,
     });
     await page.getByLabel(home.fields.title!, { exact: true }).fill('Half a thought');
+    await server.makeEntry('update', { title: 'Anything goes', body: '' });
     await context.clearCookies();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('anything');
@@ -83,7 +74,7 @@ describe('signing in', () => {
     await dialog.getByRole('button', { name: signin.action, exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     // The search that found the session ended goes on by itself.
-    await page.getByText(words.palette.nothing).waitFor();
+    await page.getByRole('option', { name: 'Anything goes' }).waitFor();
     await page.keyboard.press('Escape');
     expect(await page.getByLabel(home.fields.title!, { exact: true }).inputValue()).toBe('Half a thought');
     await page.reload();
@@ -92,8 +83,29 @@ describe('signing in', () => {
     await close();
   });
 
+  it('changes the own password, and stays signed in', async () => {
+    const user = await server.makeUser('mia');
+    const { page, context, close } = await visit(browser, program.page, { signIn: false, allow: /401/ });
+    await signIn(page, user);
+    await page.getByRole('button', { name: 'mia' }).click();
+    await page.getByRole('menuitem', { name: words.password.action }).click();
+    const change = async (current: string) => {
+      await page.getByLabel(words.password.current).fill(current);
+      await page.getByLabel(words.password.wanted).fill('a new password');
+      await page.getByRole('button', { name: words.password.action }).click();
+    };
+    await change('not this one');
+    await page.getByText('wrong password').waitFor();
+    await change(user.password);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.reload();
+    await page.waitForSelector('main#main');
+    await session(context, program.page, { ...user, password: 'a new password' });
+    await close();
+  });
+
   it('shows nothing of one user to the next', async () => {
-    const user = await api(program).makeUser('eve');
+    const user = await server.makeUser('eve');
     const { page, close } = await visit(browser, program.page, { hash: '#/?new=update' });
     await page.getByLabel(home.fields.title!, { exact: true }).fill('A secret');
     await page.getByRole('button', { name: ADMIN.username }).click();

@@ -1,32 +1,11 @@
 /* Administration of users: created, changed, deleted, and kept out if they are no administrators. */
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { words } from '$words/admin';
 import { words as common } from '$words/common';
 import { words as signin } from '$words/signin';
-import { api } from './api';
-import {
-  ADMIN,
-  checkLooks,
-  type Program,
-  session,
-  settled,
-  startBrowser,
-  startProgram,
-  visit,
-} from './harness';
-
-let program: Program;
-let browser: Browser;
-let server: ReturnType<typeof api>;
-beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram(), startBrowser()]);
-  server = api(program);
-});
-afterAll(async () => {
-  await browser.close();
-  await program.stop();
-});
+import { ADMIN, checkLooks, session, settled, visit } from './harness';
+import { browser, program, server } from './program';
 
 const list = (page: Page) => page.getByRole('list', { name: words.tabs.users });
 const row = (page: Page, name: string) => list(page).getByRole('listitem').filter({ hasText: name });

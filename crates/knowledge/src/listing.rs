@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 8 << 20;
 pub struct Listing {
     pub status: Option<Status>,
     pub filters: Filters,
-    /// A part of the title, in upper or lower case.
+    /// A part of the title or of the file's name, in upper or lower case.
     pub title: Option<String>,
     pub order: Order,
     /// A cursor of the same order.
@@ -36,10 +36,12 @@ pub struct Page {
 
 impl Listing {
     pub async fn page(self, db: &Db, user_id: &str) -> Result<Page, StoreError> {
-        let title = self.title.as_ref().map(|title| title.to_lowercase());
+        let wanted = self.title.as_ref().map(|title| title.to_lowercase());
+        let is_named = |document: &Document, wanted: &String| {
+            [&document.title, &document.filename].iter().any(|name| name.to_lowercase().contains(wanted))
+        };
         let fits = |document: &Document| {
-            self.filters.accept(document)
-                && title.as_ref().is_none_or(|title| document.title.to_lowercase().contains(title))
+            self.filters.accept(document) && wanted.as_ref().is_none_or(|wanted| is_named(document, wanted))
         };
         let (mut listed, mut bytes, mut rows_read) = (Page::default(), 0, 0);
         let mut last = self.after;

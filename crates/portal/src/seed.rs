@@ -32,7 +32,12 @@ pub fn entries() -> Vec<Entry> {
             "services",
             "Projects and the agents that carry them through their phases.",
         ),
-        tool("Status", "/kv/api/portal/status", "operations", "Which services answer, and how fast."),
+        tool(
+            "Interface",
+            "/core/docs",
+            "developers",
+            "The requests of the knowledge service, to browse and try.",
+        ),
     ]
 }
 

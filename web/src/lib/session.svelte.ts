@@ -39,6 +39,14 @@ class Session {
     await this.#open('/api/auth/sso', undefined, token);
   }
 
+  /** Changes the password, which ends all sessions, and opens a new one. Throws a `Failure`. */
+  async changePassword(currentPassword: string, newPassword: string): Promise<void> {
+    const body = JSON.stringify({ currentPassword, newPassword });
+    const response = await fetch(address('core', '/api/auth/password'), { method: 'POST', body });
+    if (!response.ok) throw await failureOf(response);
+    await this.signIn(this.user!.username, newPassword);
+  }
+
   async signOut(): Promise<void> {
     await fetch(address('core', '/api/auth/logout'), { method: 'POST' }).catch(() => null);
     // Where nobody signed in by single sign-on, there is no session of it to end.

@@ -16,8 +16,8 @@ export const words = {
   },
   nothing: { title: 'No document fits the filter', action: 'Clear the filter' },
   filter: {
-    label: 'Filter by title',
-    placeholder: 'Filter by title',
+    label: 'Filter by title or file name',
+    placeholder: 'Filter by title or file name',
     status: 'Status',
     all: 'All',
     processing: 'In work',

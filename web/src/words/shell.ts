@@ -16,6 +16,14 @@ export const words = {
   account: 'Account',
   signOut: 'Sign out',
   shortcuts: 'Keyboard shortcuts',
+  password: {
+    action: 'Change the password',
+    title: 'Change your password',
+    text: 'You stay signed in here. Other browsers and programs have to sign in again.',
+    current: 'Current password',
+    wanted: 'New password',
+    hint: 'At least 8 characters',
+  },
   collapse: 'Narrow or widen the sidebar',
   waiting: (n: number) => `${n} waiting for you`,
   api: 'Interface documents',
@@ -30,13 +38,14 @@ export const words = {
   palette: {
     label: 'Find a screen, document, project or entry',
     placeholder: 'Screen, document, project, conversation, entry…',
-    nothing: 'Nothing found',
+    inDocuments: (text: string) => `Search the documents for “${text}”`,
     groups: {
       screens: 'Screens',
       documents: 'Documents',
       projects: 'Projects',
       entries: 'Portal',
       conversations: 'Conversations',
+      search: 'Search',
     },
   },
 };

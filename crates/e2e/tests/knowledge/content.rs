@@ -12,7 +12,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 /// Uploads a file, which may be refused as a document, and returns its id.
 async fn upload(user: &KnowledgeClient, filename: &str, bytes: &[u8]) -> String {
     let answer = user.ingest(filename, bytes).await;
-    answer.json()["documentId"].as_str().unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+    answer.json()["documentId"].as_str().expect("a document").to_owned()
 }
 
 async fn content(user: &KnowledgeClient, id: &str, headers: &[(&str, &str)]) -> Reply {

@@ -143,6 +143,7 @@ async fn filters_pick_documents_and_counts_are_of_all() {
         ("title=pump", vec!["Pump 100% \\_x", "Über die Pumpe"]),
         ("title=100%25", vec!["Pump 100% \\_x"]),
         ("title=%25", vec!["Pump 100% \\_x"]),
+        ("title=C.TXT", vec!["Bees"]),
         ("title=pump&category=manual&tags=cooling&status=indexed", vec!["Über die Pumpe"]),
         ("title=", vec!["broken.pdf", "Bees", "Pump 100% \\_x", "Über die Pumpe"]),
     ] {

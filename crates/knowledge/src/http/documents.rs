@@ -32,7 +32,7 @@ pub struct ListQuery {
     /// Only documents with this status.
     #[param(inline)]
     status: Option<Status>,
-    /// Only documents with this in their title, in upper or lower case.
+    /// Only documents with this in their title or in the name of their file, in upper or lower case.
     title: Option<String>,
     /// The order: by the time of the upload, newest first if absent, by the title, or by the size, largest first.
     #[param(inline)]

@@ -86,7 +86,9 @@ async fn an_answer_that_does_not_end_is_interrupted_when_the_process_stops() {
 async fn two_processes_share_the_answers_of_one_database() {
     let vendor = Vendor::start(LONG).await;
     let database = Postgres::shared().await.database().await;
-    let start = || start(&vendor).set("DATABASE_URL", &database);
+    let objects = tempfile::tempdir().unwrap();
+    let objects = format!("file://{}", objects.path().display());
+    let start = || start(&vendor).set("DATABASE_URL", &database).set("OBJECT_STORE_URL", &objects);
     let (here, there) = (start().serve(), start().serve());
     let sign_in = async |stoa| KnowledgeClient::sign_in(stoa, "ada@example.org", "correct horse").await;
     let local = KnowledgeClient::admin(&here).await.invite(&here, "ada").await;
