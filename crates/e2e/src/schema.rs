@@ -30,6 +30,11 @@ pub fn register(address: SocketAddr, service: &str) {
     LISTENERS.lock().unwrap().insert(address.port(), service.to_owned());
 }
 
+/// Forgets a service that ends.
+pub fn forget(address: SocketAddr) {
+    LISTENERS.lock().unwrap().remove(&address.port());
+}
+
 /// Remembers which of our services are behind a gateway: those of its process, unless a setting names other targets.
 pub fn register_targets(gateway: SocketAddr, runs: impl Fn(&str) -> bool, is_set: impl Fn(&str) -> bool) {
     let mut targets = TARGETS.lock().unwrap();

@@ -262,6 +262,9 @@ impl Stoa {
 
 impl Drop for Stoa {
     fn drop(&mut self) {
+        // First, since another server may get the ports at once.
+        let workers = [self.knowledge, self.supervisor, self.portal, self.leads];
+        workers.into_iter().flatten().chain([self.gateway]).for_each(schema::forget);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
