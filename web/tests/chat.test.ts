@@ -34,7 +34,8 @@ it('shows the passage of a citation by pointer, focus and tap, and opens it at t
   vendorSays('The pump circulates **coolant** [1].\n\n- The seal lasts 500 hours [1]');
   const { page, close } = await open();
   const id = await converse(page, 'What does the pump circulate?');
-  expect(await answers(page).locator('strong').innerText()).toBe('coolant');
+  // Not `innerText`, which is empty before the browser has drawn what it may leave out.
+  expect(await answers(page).locator('strong').textContent()).toBe('coolant');
   const cite = page.locator('[data-cite="1"]').first();
   const popover = page.getByRole('group', { name: words.source.label(1) });
 
@@ -144,7 +145,7 @@ it('shows what a hostile model writes as text', async () => {
   page.on('dialog', () => expect.unreachable('a dialog of the model'));
   await converse(page, 'What does the pump do, <b>really</b>?');
   expect(await answers(page).locator('img, script, style, iframe, [href^="javascript"]').count()).toBe(0);
-  expect(await questions(page).innerText()).toContain('<b>really</b>');
+  expect(await questions(page).textContent()).toContain('<b>really</b>');
   await close();
 });
 
