@@ -14,5 +14,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // One program and one browser at a time: two cores are enough for both, and no more.
     fileParallelism: false,
+    // CI shares its machine: what fails there has to fail twice.
+    retry: process.env.CI ? 1 : 0,
   },
 });
