@@ -49,7 +49,7 @@ class Session {
 
   async signOut(): Promise<void> {
     await fetch(address('core', '/api/auth/logout'), { method: 'POST' }).catch(() => null);
-    // Where nobody signed in by single sign-on, there is no session of it to end.
+    // Without a session of single sign-on, there is none to end.
     const me = await fetch(address('kv', '/api/portal/me')).catch(() => null);
     const signedOn = me?.ok && (await me.json()).sso?.signedIn;
     if (signedOn) await fetch(address('kv', '/api/portal/sso/logout'), { method: 'POST' }).catch(() => null);

@@ -149,7 +149,7 @@ export const words = {
     token: 'Token',
     example: 'Try it',
     forget: 'I have copied it',
-    adminWarning: 'Whoever has this token can do what you can. It ends when your password changes.',
+    adminWarning: 'A program with this token can do what you can. It ends when your password changes.',
   },
   services: {
     range: 'The last hour, minute by minute, of all processes.',

@@ -207,7 +207,7 @@ export const words = {
     model: 'Model',
     asSet: 'The one that is set',
     nothing: 'The project’s description only',
-    nobody: 'No agent',
+    none: 'No agent',
     phase: 'Phase',
     open: 'Open its text',
   },

@@ -48,7 +48,7 @@ async fn a_session_of_a_user_reads_everywhere_also_if_guests_are_off() {
 }
 
 #[tokio::test]
-async fn a_page_may_ask_who_is_signed_in_before_anybody_is() {
+async fn a_page_may_ask_who_is_signed_in_before_any_user_is() {
     let stoa = Stoa::start().only("gateway,knowledge").serve();
     let url = stoa.url("/core/api/auth/session");
     let answer = reply(reqwest::Client::new().get(&url)).await;

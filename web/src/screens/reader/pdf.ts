@@ -16,7 +16,7 @@ export function openPdf(address: string): { pdf: Promise<PDFDocumentProxy>; clos
   const loading = getDocument({
     url: address,
     disableAutoFetch: true,
-    // A PDF is what somebody has uploaded: nothing in it is run. The page's policy would refuse it as well.
+    // A PDF comes from a user: nothing in it is run. The page's policy would refuse it as well.
     isEvalSupported: false,
     useWasm: false,
     enableXfa: false,
