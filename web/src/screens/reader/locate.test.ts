@@ -53,6 +53,14 @@ test('a passage of which most is elsewhere is not marked', () => {
   expect(locate(runs, passage)).toEqual([]);
 });
 
+test('a passage that was read across two columns is marked in both', () => {
+  const left = ['The pump circulates cool-', 'ant through the north hall', 'and back to the basin.'];
+  const right = ['Its seal is replaced by the', 'second crew whenever it', 'has run for 500 hours.'];
+  const across = left.map((line, i) => `${line.replaceAll(' ', ' | ')} | ${right[i]}`).join('\n');
+  const runs = page(...left, ...right, 'Another section begins below both of the columns.');
+  expect(marked(runs, across)).toEqual([...left, ...right]);
+});
+
 test('rotated text is marked along its own direction', () => {
   const [quad] = locate(
     [{ str: 'vertical text', width: 13, height: 10, transform: [0, 10, -10, 0, 50, 20] }],

@@ -1,7 +1,7 @@
 /*
  * Finds a passage on a page of a PDF. The text of the passage was extracted by another program than the browser's, so
- * spaces, hyphens and ligatures differ: only letters and digits are compared. If it is not certain where the passage is,
- * nothing is found.
+ * spaces, hyphens and ligatures differ, and the order of columns: only letters and digits are compared, piece by piece.
+ * If it is not certain where the passage is, nothing is found.
  */
 
 /** A run of text on a page, as pdf.js returns it. */
@@ -11,25 +11,25 @@ export type TextRun = { str: string; transform: number[]; width: number; height:
 export type Quad = [number, number][];
 
 /** Shorter pieces occur by chance. */
-const SHORTEST_PIECE = 24;
+const SHORTEST_PIECE = 12;
+/** Shorter ones are only found directly beside a piece. */
+const SHORTEST_REST = 3;
 /** How much of a passage has to be found, if it is not found as a whole. */
 const ENOUGH = 0.8;
 
 type Letters = { text: string; places: { run: number; from: number; to: number }[] };
-type Match = { start: number; end: number };
+type Span = { start: number; end: number };
 
 /** Returns where a passage is on a page, line by line; none if that is not certain. */
 export function locate(runs: TextRun[], passage: string): Quad[] {
   const page = lettersOf(runs);
   const wanted = letters(passage);
   if (wanted === '') return [];
-  const whole = find(page.text, wanted);
-  if (whole) return quads(runs, page, [whole]);
+  const whole = page.text.indexOf(wanted);
   // A word that occurs twice is not the passage; the same passage twice is not certain either.
-  if (page.text.includes(wanted)) return [];
-  const pieces = piecesOf(passage);
-  const found = pieces.map((piece) => find(page.text, piece)).filter((match) => match !== null);
-  const covered = found.reduce((sum, { start, end }) => sum + end - start, 0);
+  if (whole >= 0 && page.text.indexOf(wanted, whole + 1) >= 0) return [];
+  if (whole >= 0) return quads(runs, page, [{ start: whole, end: whole + wanted.length }]);
+  const { found, covered } = inPieces(page.text, wanted);
   return covered >= ENOUGH * wanted.length ? quads(runs, page, found) : [];
 }
 
@@ -54,28 +54,70 @@ function lettersOf(runs: TextRun[]): Letters {
   return found;
 }
 
-/** Returns the only place of a text in another. */
-function find(text: string, wanted: string): Match | null {
-  const start = text.indexOf(wanted);
-  if (start < 0 || text.indexOf(wanted, start + 1) >= 0) return null;
-  return { start, end: start + wanted.length };
+/**
+ * Finds a passage whose parts stand on the page in another order, as those of columns do: each part is a piece that is
+ * on the page only once. Returns the pieces in the page's order, and how many letters of the passage they cover.
+ */
+function inPieces(page: string, passage: string): { found: Span[]; covered: number } {
+  const known = new Map<string, number[]>();
+  for (let at = 0; at + SHORTEST_PIECE <= page.length; at++) {
+    const start = page.slice(at, at + SHORTEST_PIECE);
+    known.set(start, [...(known.get(start) ?? []), at]);
+  }
+  const found: Span[] = [];
+  const rests: string[] = [];
+  let [covered, rest] = [0, 0];
+  for (let at = 0; at < passage.length;) {
+    const places = known.get(passage.slice(at, at + SHORTEST_PIECE)) ?? [];
+    const spans = places.map((start) => ({ start, end: start + common(page, start, passage, at) }));
+    const longest = Math.max(0, ...spans.map(({ start, end }) => end - start));
+    const [piece, ...others] = spans.filter(({ start, end }) => end - start === longest);
+    if (piece && others.length === 0) {
+      rests.push(passage.slice(rest, at));
+      found.push(piece);
+      covered += longest;
+      rest = at + longest;
+    }
+    at += Math.max(1, longest);
+  }
+  rests.push(passage.slice(rest));
+  for (const text of rests) {
+    const span = text.length < SHORTEST_REST ? null : beside(page, text, found);
+    if (span) found.push(span);
+    covered += span ? text.length : 0;
+  }
+  return { found: joined(found), covered };
 }
 
-/** Cuts a passage into sentences; short ones are joined with the next. */
-function piecesOf(passage: string): string[] {
-  const pieces: string[] = [];
-  let open = '';
-  for (const sentence of passage.split(/(?<=[.!?。])\s+|\n+/)) {
-    open += letters(sentence);
-    if (open.length < SHORTEST_PIECE) continue;
-    pieces.push(open);
-    open = '';
+/** Returns how many letters two texts have in common from these places on. */
+function common(a: string, from: number, b: string, at: number): number {
+  let length = 0;
+  while (from + length < a.length && a[from + length] === b[at + length] && at + length < b.length) length++;
+  return length;
+}
+
+/** Returns the only place of a text that is directly before or after one of the spans. */
+function beside(page: string, text: string, spans: Span[]): Span | null {
+  const starts = spans
+    .flatMap(({ start, end }) => [start - text.length, end])
+    .filter((at) => at >= 0 && page.startsWith(text, at));
+  const [start, ...others] = new Set(starts);
+  return start === undefined || others.length > 0 ? null : { start, end: start + text.length };
+}
+
+/** Returns spans in order, with those that touch as one. */
+function joined(spans: Span[]): Span[] {
+  const result: Span[] = [];
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = result.at(-1);
+    if (last && start <= last.end) last.end = Math.max(last.end, end);
+    else result.push({ start, end });
   }
-  return pieces;
+  return result;
 }
 
 /** Returns the places of matches, with the spaces between their first and their last letters. */
-function quads(runs: TextRun[], page: Letters, matches: Match[]): Quad[] {
+function quads(runs: TextRun[], page: Letters, matches: Span[]): Quad[] {
   return matches.flatMap(({ start, end }) => {
     const [first, last] = [page.places[start]!, page.places[end - 1]!];
     return runs

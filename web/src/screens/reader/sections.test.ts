@@ -73,6 +73,12 @@ test('a long text is cut into sections and loses nothing', () => {
   expect(joined).toBe(text);
 });
 
+test('a log of one block is cut between its lines', () => {
+  const lines = Array.from({ length: 2000 }, (_, i) => `12:00:00 request ${i} was handled in 17 ms`);
+  const cut = sections(document(lines.join('\n')), null);
+  expect(cut.flatMap(([piece]) => (piece?.kind === 'text' ? piece.text.split('\n') : []))).toEqual(lines);
+});
+
 test('a block without a gap is cut between characters', () => {
   const text = '😀'.repeat(20_000);
   const cut = sections(document(text), null);

@@ -1,8 +1,8 @@
 import type { DocumentText, TextPassage } from '$lib/api/types/knowledge';
 
 /*
- * The text of a document, cut into sections for the page. A text has up to 8 MiB: a browser lays out a section only when
- * it comes near the visible part, so opening a long text is quick.
+ * The text of a document, cut into sections for the page. A text has up to 8 MiB: a section is in the page, and laid
+ * out, only when it comes near the visible part, so opening a long text is quick.
  */
 
 export type { DocumentText, TextPassage };
@@ -48,13 +48,15 @@ export function sections(document: DocumentText, marked: { start: number; end: n
   return result;
 }
 
-/** Returns where sections begin: at an empty line, or within a very long block at any place. */
+/** Returns where sections begin: at an empty line; within a very long block at a line, within a very long line anywhere. */
 function breaks(text: string): number[] {
   const found: number[] = [];
   let at = LENGTH;
   while (at < text.length) {
-    const gap = text.indexOf('\n\n', at);
-    const wanted = gap >= 0 && gap < at + LENGTH ? gap + 2 : at;
+    // Only the next part is searched: a log of one block would be searched to its end for each section.
+    const next = text.slice(at, at + LENGTH);
+    const gap = ['\n\n', '\n'].find((gap) => next.includes(gap));
+    const wanted = gap ? at + next.indexOf(gap) + gap.length : at;
     // A pair of surrogates is one character.
     const place = isLowSurrogate(text.charCodeAt(wanted)) ? wanted + 1 : wanted;
     found.push(place);
