@@ -30,6 +30,17 @@ it('leads to adding a document while there is none', async () => {
   await close();
 });
 
+it('leads on from a conversation that does not exist, to questions about the documents', async () => {
+  const { page, close } = await open({ hash: '#/chat/unknown', allow: /404/ });
+  await page.getByText(words.missing.title).waitFor();
+  expect(await composer(page).count()).toBe(0);
+  await page.getByRole('link', { name: words.missing.action }).click();
+  await page.getByRole('button', { name: words.empty.points.label }).click();
+  expect(await composer(page).inputValue()).toBe(words.empty.points.question('Pump manual'));
+  await composer(page).fill('');
+  await close();
+});
+
 it('shows the passage of a citation by pointer, focus and tap, and opens it at the first click', async () => {
   vendorSays('The pump circulates **coolant** [1].\n\n- The seal lasts 500 hours [1]');
   const { page, close } = await open();
@@ -44,6 +55,12 @@ it('shows the passage of a citation by pointer, focus and tap, and opens it at t
   await page.mouse.move(5, 5);
   await popover.waitFor({ state: 'detached' });
   await cite.focus();
+  await popover.waitFor();
+  await page.keyboard.press('Escape');
+  await popover.waitFor({ state: 'detached' });
+
+  // The list of sources does the same.
+  await page.getByRole('list', { name: words.source.list }).getByRole('button').first().hover();
   await popover.waitFor();
   await page.keyboard.press('Escape');
   await popover.waitFor({ state: 'detached' });
@@ -92,22 +109,25 @@ it('goes on with an answer after a reload, and announces it once, whole', async 
   await close();
 });
 
-it('loses and doubles nothing while the network is away', async () => {
-  vendorSays(count(80), 50);
+it('loses and doubles nothing while the network is away for 30 s', async () => {
+  // Still being written when the network is back.
+  const text = count(550);
+  vendorSays(text, 60);
   const link = await startLink(program);
   const { page, close } = await visit(browser, link.page, { hash: '#/chat', allow: /ERR_|Failed to load/ });
   await ask(page, 'How is the pump maintained while I travel?');
   await answers(page).getByText('word5').waitFor();
   link.cut();
   await page.getByText(words.answer.lost).waitFor();
-  await page.waitForTimeout(2000);
+  await page.waitForTimeout(30_000);
+  expect(await answers(page).textContent()).not.toContain('word200');
   link.mend();
-  const text = await answered(page);
-  expect(text.match(/word\d+/g)).toEqual(count(80).match(/word\d+/g));
+  await answers(page).getByText('word550').waitFor({ timeout: 40_000 });
+  expect((await answered(page)).match(/word\d+/g)).toEqual(text.match(/word\d+/g));
   expect(await questions(page).count()).toBe(1);
   await close();
   link.stop();
-});
+}, 120_000);
 
 it('stops an answer, answers again, and asks an edited question again', async () => {
   vendorSays(count(200), 40);

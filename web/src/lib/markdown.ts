@@ -1,4 +1,5 @@
 import DOMPurify from 'dompurify';
+import { words } from '$words/common';
 import { Marked, type Renderer, type TokenizerAndRendererExtension, type Tokens } from 'marked';
 
 /*
@@ -15,7 +16,7 @@ const cite: TokenizerAndRendererExtension = {
     return found ? { type: 'cite', raw: found[0], number: found[1] } : undefined;
   },
   renderer: ({ number }) =>
-    `<button type="button" class="cite" data-cite="${number}" aria-label="Source ${number}">${number}</button>`,
+    `<button type="button" class="cite" data-cite="${number}" aria-label="${escape(words.source(number))}">${number}</button>`,
 };
 
 const LINK = /^(?:https?:|mailto:)/i;

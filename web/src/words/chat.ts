@@ -1,4 +1,5 @@
 import { formatNumber } from '$lib/format';
+import { words as common } from './common';
 
 export const words = {
   title: 'Ask',
@@ -23,6 +24,11 @@ export const words = {
     title: 'Rename the conversation',
     label: 'Title',
     empty: 'A title needs at least one character.',
+  },
+  missing: {
+    title: 'There is no such conversation',
+    text: 'It may have been deleted, or it belongs to another user.',
+    action: 'Start a new conversation',
   },
   messages: {
     label: 'Messages',
@@ -54,7 +60,7 @@ export const words = {
     failed: (reason: string, text: string) => `The answer failed: ${reason}. ${text}`,
   },
   source: {
-    label: (number: number) => `Source ${number}`,
+    label: common.source,
     list: 'Sources',
     page: (page: number) => `page ${page}`,
     open: 'Open in the reader',
@@ -83,6 +89,22 @@ export const words = {
       n === 1
         ? 'The answer is made from your document, and cites the passages it uses.'
         : `Answers are made from your ${formatNumber(n)} documents, and cite the passages they use.`,
-    example: (title: string) => `What is “${title}” about?`,
+    points: {
+      label: 'The main points',
+      question: (title: string) => `What are the main points of “${title}”?`,
+    },
+    facts: {
+      label: 'Names, dates and numbers',
+      question: (title: string) => `Which names, dates and numbers does “${title}” give?`,
+    },
+    compared: {
+      label: 'Two documents compared',
+      question: (one: string, other: string) =>
+        `What do “${one}” and “${other}” have in common, and where do they differ?`,
+    },
+    connection: {
+      label: 'How two names are connected',
+      question: (one: string, other: string) => `How is ${one} connected with ${other}?`,
+    },
   },
 };

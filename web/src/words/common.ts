@@ -28,6 +28,7 @@ export const words = {
   loading: 'Loading',
   search: 'Search',
   back: 'Back',
+  source: (number: number) => `Source ${number}`,
   requestId: (id: string) => `Request ${id}`,
   waitUntil: (seconds: number) => `Again in ${seconds} s`,
   elapsed: (time: string) => `${time} so far`,

@@ -44,7 +44,7 @@ export const words = {
     of: (title: string) => `Actions for ${title}`,
     open: 'Open the original',
     ask: 'Ask about it',
-    question: (title: string) => `What does “${title}” say?`,
+    question: (title: string) => `In “${title}”: `,
     search: 'Search in it',
     graph: 'Show in the graph',
     cancel: 'Cancel',

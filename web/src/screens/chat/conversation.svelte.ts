@@ -57,6 +57,11 @@ export class Conversation {
     return this.answer?.status === 'running' || this.asking !== null;
   }
 
+  /** Whether the address names a conversation that the user does not have. */
+  get missing(): boolean {
+    return this.problem?.status === 404 && this.messages.length === 0;
+  }
+
   /** Reads the messages, and follows the answer if one is being written. */
   async load(): Promise<void> {
     if (!this.id) return;
