@@ -21,6 +21,7 @@ test('sizes and durations have two or three digits', () => {
 test('a time is relative for a month', () => {
   const now = Date.UTC(2026, 10, 16);
   expect(formatAgo(now - 5 * 60_000, now)).toMatch(/5/);
+  expect([now, now - 50_000].map((time) => formatAgo(time, now))).toEqual(['now', 'now']);
   expect(formatAgo(now - 90 * 86_400_000, now)).toMatch(/2026/);
   expect(formatAgo(null)).toBe('');
 });

@@ -1,3 +1,5 @@
+import { createSubscriber } from 'svelte/reactivity';
+
 /** Dates, sizes and numbers in the words of the user's language. */
 
 const date = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
@@ -21,16 +23,26 @@ export function formatTime(time: Time): string {
   return time ? clock.format(new Date(time)) : '';
 }
 
-/** Returns how long ago something was: "5 minutes ago", "yesterday"; after a month, the date. */
-export function formatAgo(time: Time, now = Date.now()): string {
+/** Lets what shows relative times be drawn again, twice a minute, for as long as it is in the page. */
+const passing = createSubscriber((update) => {
+  const timer = setInterval(update, 30_000);
+  return () => clearInterval(timer);
+});
+
+/** Returns how long ago something was: "now", "5 minutes ago", "yesterday"; after a month, the date. */
+export function formatAgo(time: Time, now?: number): string {
   if (!time) return '';
+  if (now === undefined) {
+    passing();
+    now = Date.now();
+  }
   const seconds = (new Date(time).getTime() - now) / 1000;
   const units: [Intl.RelativeTimeFormatUnit, number, number][] = [
-    ['second', 1, 60],
     ['minute', 60, 3600],
     ['hour', 3600, 86_400],
     ['day', 86_400, 30 * 86_400],
   ];
+  if (Math.abs(seconds) < 60) return relative.format(0, 'second');
   const unit = units.find(([, , limit]) => Math.abs(seconds) < limit);
   return unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : formatDate(time);
 }
