@@ -62,7 +62,7 @@ export const written = (page: Page) => page.locator('.markdown').innerText({ tim
 
 /** Runs the first phase until its artifact waits. */
 export async function runUntilWaiting(page: Page): Promise<void> {
-  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText(words.run.waits(1)).waitFor();
 }
 

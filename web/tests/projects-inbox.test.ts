@@ -50,6 +50,8 @@ const editor = (page: Page) => page.getByLabel(words.inbox.editLabel);
 it('counts what waits in a badge, and lists it for all projects', async () => {
   const { page, close } = await waiting();
   await page.getByLabel(shell.waiting(1)).first().waitFor();
+  await page.goto(`${program.page}#/projects`);
+  await page.locator('[data-project]').getByText(words.status.waiting).waitFor();
   await page.goto(`${program.page}#/projects/inbox`);
   await page.getByRole('list', { name: words.inbox.label }).getByText('Bees').click();
   await page.getByText(words.inbox.first).waitFor();

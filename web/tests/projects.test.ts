@@ -36,7 +36,7 @@ it('follows a run across a reload and a time offline: nothing is lost, nothing d
   const { page, context, close } = await open(projectPath(await makeProject()), {
     allow: /ERR_INTERNET_DISCONNECTED|ERR_NETWORK/,
   });
-  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText(/w20\b/).waitFor();
   expect(await agentRow(page, 'analyst').getAttribute('data-stage')).toBe('writing');
   await page.getByText(words.run.working('Analyst')).waitFor();
@@ -58,7 +58,7 @@ it('keeps the end in view only for a reader who is there', async () => {
   vendor.texts = { analyst: Array.from({ length: 160 }, (_, index) => `line ${index}\n\n`).join('') };
   vendor.pause = 20;
   const { page, close } = await open(projectPath(await makeProject()));
-  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText('line 60', { exact: true }).waitFor();
   const region = page.getByRole('region', { name: 'Analyst' });
   const fromEnd = () =>
@@ -76,10 +76,11 @@ it('interrupts, resumes and cancels a run', async () => {
   vendor.texts = { analyst: numbered(400) };
   vendor.pause = 30;
   const { page, close } = await open(projectPath(await makeProject()));
-  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText(/w10\b/).waitFor();
   await page.getByRole('button', { name: words.run.interrupt }).click();
   await page.getByText(words.run.interrupted).waitFor();
+  await page.getByText(words.status.stopped).waitFor();
   await page.getByRole('button', { name: words.run.resume }).click();
   await page.locator('[data-agent="analyst"][data-stage="writing"]').waitFor();
   await page.getByRole('button', { name: words.run.cancel }).click();
@@ -87,13 +88,14 @@ it('interrupts, resumes and cancels a run', async () => {
   await page.getByRole('dialog').getByRole('button', { name: words.run.cancel }).click();
   await page.getByText(words.run.cancelled).waitFor();
   await page.getByText('not needed').waitFor();
+  await page.locator('[data-agent="analyst"][data-stage="cancelled"]').waitFor();
   await close();
 });
 
 it('says why a run has failed, and executes it again', async () => {
   vendor.texts = { analyst: null };
   const { page, close } = await open(projectPath(await makeProject()));
-  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   const fault = page.getByRole('alert');
   await fault.getByText(words.run.failed('Analyst')).waitFor();
   vendor.texts = {};
@@ -101,6 +103,48 @@ it('says why a run has failed, and executes it again', async () => {
   await page.getByText(words.run.waits(1)).waitFor();
   await page.getByRole('tab', { name: words.project.tabs.runs }).click();
   await page.getByRole('list', { name: words.runs.traces }).getByText(words.runs.traceStatus.error).waitFor();
+  await close();
+});
+
+it('says that a small model lays out worksheets, and shows them as such', async () => {
+  vendor.texts = {
+    analyst: '> A worksheet: `tiny-10M` is too small a model to write this document. Give it',
+  };
+  const id = await makeProject();
+  const { page, close } = await open('#/projects');
+  await page.route('**/core/api/providers', (route) =>
+    route.fulfill({
+      json: {
+        default: 'edge-ai',
+        providers: [
+          { name: 'edge-ai', label: 'Embedded model', model: 'tiny-10M', configured: true },
+          { name: 'vendor-a', label: 'OpenAI', model: null, configured: false },
+        ],
+        agentTypes: [],
+      },
+    }),
+  );
+  await page.goto(program.page + projectPath(id));
+  await page.reload();
+  await page.getByText(words.worksheet.before('tiny-10M')).waitFor();
+  await page.getByRole('link', { name: words.worksheet.configure }).waitFor();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
+  await page.getByRole('link', { name: words.run.review }).click();
+  await page.getByRole('button', { name: words.inbox.approve }).click();
+  await page.getByRole('link', { name: words.inbox.watch }).click();
+  await page.getByText(words.worksheet.ended(1)).waitFor();
+  await page.locator('[data-agent="analyst"][data-stage="worksheet"]').click();
+
+  // The chosen phase stays chosen while its artifact is open.
+  const chosen = page.getByRole('navigation', { name: words.project.phases }).locator('[aria-current]');
+  await chosen.filter({ hasText: words.phase.worksheets }).waitFor();
+  await page.getByRole('link', { name: words.run.openArtifact }).click();
+  await page.getByRole('button', { name: words.artifacts.download }).waitFor();
+  expect(await chosen.innerText()).toContain('Requirements');
+  expect(await page.getByText(words.agent.worksheet).count()).toBe(2);
+  await page.getByRole('link', { name: 'Manager' }).click();
+  await page.getByText('Text of manager.').waitFor();
+  expect(await chosen.innerText()).toContain('Requirements');
   await close();
 });
 
@@ -163,9 +207,10 @@ it('tells users who are no administrators what they may not do', async () => {
   await page.goto(program.page + projectPath(id));
   await page.reload();
   await page.getByText(words.adminOnly).waitFor();
-  await page.getByRole('button', { name: words.run.start('PRD') }).click();
+  await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText(/w10\b/).waitFor();
-  expect(await page.getByRole('button', { name: words.run.interrupt }).isDisabled()).toBe(true);
+  await page.getByText(words.run.onlyAdmin).waitFor();
+  expect(await page.getByRole('button', { name: words.run.interrupt }).count()).toBe(0);
   await page.getByRole('button', { name: words.project.actions }).click();
   expect(await page.getByRole('menuitem', { name: words.project.deleteNotAllowed }).isDisabled()).toBe(true);
   await close();

@@ -2,11 +2,19 @@ import type { HydratedProject } from '$lib/api/types/supervisor';
 import { expect, test } from 'vitest';
 import { phaseState } from './phases';
 
-function project(status: string, runs: [phase: string, status: string][], approvals = 0): HydratedProject {
+function project(
+  status: string,
+  runs: [phase: string, status: string][],
+  approvals = 0,
+  artifacts: [phase: string, content: string][] = [],
+): HydratedProject {
   return {
     project: { status },
     system_state: { approvals: Array.from({ length: approvals }, () => ({ approvalId: 'a' })) },
-    history: { runs: runs.map(([phase, state]) => ({ phase, status: state })) },
+    history: {
+      runs: runs.map(([phase, state]) => ({ phase, status: state })),
+      artifacts: artifacts.map(([phase, content]) => ({ phase, content, edited_by: null })),
+    },
   } as unknown as HydratedProject;
 }
 
@@ -42,4 +50,24 @@ test('a cancelled second run of a completed phase leaves it complete', () => {
       ]),
     ),
   ).toBe('complete');
+});
+
+test('a phase that left worksheets is not shown as complete', () => {
+  const sheet = '> A worksheet: `tiny` is too small a model to write this document. Give the agent';
+  const ended = project(
+    'active',
+    [
+      ['plan', 'complete'],
+      ['prd', 'complete'],
+    ],
+    0,
+    [
+      ['prd', sheet],
+      ['plan', '# Plan'],
+    ],
+  );
+  expect([phaseState('prd', 0, 2, ended), phaseState('plan', 1, 2, ended)]).toEqual([
+    'worksheets',
+    'complete',
+  ]);
 });

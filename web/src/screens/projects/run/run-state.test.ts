@@ -95,13 +95,40 @@ test('an interruption stops who was writing, and who has finished stays so', () 
   ]);
 });
 
+test('a cancelled run leaves no agent that waits or could be resumed', () => {
+  const run = tell(
+    newRun(),
+    START,
+    [2, 'agent_complete', { agent: 'analyst', artifact: artifact('one') }],
+    [3, 'agent_start', { agent: 'critic' }],
+    [4, 'interrupt', { agents: ['critic'], agent: 'critic', reason: '', approvalId: null }],
+    [5, 'cancelled', { reason: 'not needed' }],
+  );
+  expect([agentState(run, 'analyst').stage, agentState(run, 'critic').stage]).toEqual([
+    'complete',
+    'cancelled',
+  ]);
+});
+
+test('a worksheet is not shown as a document that is done', () => {
+  const sheet = artifact('> A worksheet: `tiny` is too small a model to write this document. Give it');
+  const run = tell(newRun(), START, [2, 'agent_complete', { agent: 'analyst', artifact: sheet }]);
+  expect(agentState(run, 'analyst').stage).toBe('worksheet');
+});
+
 test('a run that failed says who and why, and goes on when it is executed again', () => {
-  const run = tell(newRun(), START, [2, 'error', { agent: 'analyst', message: 'no answer' }]);
+  const run = tell(
+    newRun(),
+    START,
+    [2, 'agent_start', { agent: 'critic' }],
+    [3, 'error', { agent: 'analyst', message: 'no answer' }],
+  );
   expect(run).toMatchObject({ status: 'error', reason: 'no answer', failedAgent: 'analyst' });
+  expect(agentState(run, 'critic').stage).toBe('interrupted');
   const again = tell(
     run,
-    [3, 'resumed', { agent: null, decision: null, reason: 'executed again' }],
-    [4, 'agent_start', { agent: 'analyst' }],
+    [4, 'resumed', { agent: null, decision: null, reason: 'executed again' }],
+    [5, 'agent_start', { agent: 'analyst' }],
   );
   expect(again).toMatchObject({ status: 'running', reason: null, failedAgent: null });
   expect(agentState(again, 'analyst')).toMatchObject({ stage: 'starting', text: '' });

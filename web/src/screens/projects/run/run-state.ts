@@ -1,5 +1,6 @@
 import type { StreamEvent } from '$lib/api/stream';
 import type { Artifact, RunStatus } from '$lib/api/types/supervisor';
+import { isWorksheet } from '../worksheets';
 
 /*
  * A run as its events tell it. The stored events have rising ids and may come again after a reconnection; `agent_text`
@@ -7,7 +8,16 @@ import type { Artifact, RunStatus } from '$lib/api/types/supervisor';
  */
 
 export type AgentStage =
-  'idle' | 'starting' | 'writing' | 'complete' | 'waiting' | 'rejected' | 'interrupted' | 'error';
+  | 'idle'
+  | 'starting'
+  | 'writing'
+  | 'complete'
+  | 'worksheet'
+  | 'waiting'
+  | 'rejected'
+  | 'interrupted'
+  | 'cancelled'
+  | 'error';
 
 export type AgentState = {
   stage: AgentStage;
@@ -96,7 +106,7 @@ export function applyEvent(run: RunState, { event, id, data }: StreamEvent, now 
     case 'error':
       return failed(next, said);
     case 'cancelled':
-      return { ...stopped(next), status: 'cancelled', waiting: [], reason: said.reason ?? null };
+      return cancelled(next, said);
     default:
       return next;
   }
@@ -125,7 +135,7 @@ function withText(run: RunState, { agent: name, text = '', offset = 0 }: Data): 
 function completed(agent: AgentState, artifact: Artifact | null | undefined): AgentState {
   return {
     ...agent,
-    stage: 'complete',
+    stage: artifact && isWorksheet(artifact) ? 'worksheet' : 'complete',
     progress: 100,
     artifact: artifact ?? agent.artifact,
     text: artifact?.content ?? agent.text,
@@ -143,15 +153,22 @@ function waits(run: RunState, { agent, approvalId, reason }: Data): RunState {
 }
 
 function interrupted(run: RunState, { reason }: Data): RunState {
-  return { ...stopped(run), status: 'interrupted', reason: reason ?? null };
+  return { ...stopped(run, BUSY, 'interrupted'), status: 'interrupted', reason: reason ?? null };
 }
 
+function cancelled(run: RunState, { reason }: Data): RunState {
+  const open: AgentStage[] = [...BUSY, 'waiting', 'interrupted'];
+  return { ...stopped(run, open, 'cancelled'), status: 'cancelled', waiting: [], reason: reason ?? null };
+}
+
+const BUSY: AgentStage[] = ['starting', 'writing', 'rejected'];
+
 /** What agents were writing is discarded. */
-function stopped(run: RunState): RunState {
-  const agents = Object.entries(run.agents).map(([name, agent]) => {
-    const busy = agent.stage === 'starting' || agent.stage === 'writing' || agent.stage === 'rejected';
-    return [name, busy ? { ...agent, stage: 'interrupted' as const } : agent];
-  });
+function stopped(run: RunState, which: AgentStage[], stage: AgentStage): RunState {
+  const agents = Object.entries(run.agents).map(([name, agent]) => [
+    name,
+    which.includes(agent.stage) ? { ...agent, stage } : agent,
+  ]);
   return { ...run, agents: Object.fromEntries(agents) };
 }
 
@@ -172,6 +189,10 @@ function resumed(run: RunState, { agent, decision, approvalId, artifact }: Data)
 }
 
 function failed(run: RunState, { agent, message }: Data): RunState {
-  const next = withAgent(run, agent, (state) => ({ ...state, stage: 'error' }));
+  const next = stopped(
+    withAgent(run, agent, (state) => ({ ...state, stage: 'error' })),
+    BUSY,
+    'interrupted',
+  );
   return { ...next, status: 'error', waiting: [], reason: message ?? null, failedAgent: agent ?? null };
 }

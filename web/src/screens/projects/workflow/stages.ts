@@ -1,6 +1,7 @@
 import type { HydratedProject } from '$lib/api/types/supervisor';
 import type { ProjectState } from '../project/project.svelte';
 import { agentState, type AgentStage } from '../run/run-state';
+import { isWorksheet } from '../worksheets';
 
 /** Returns how far an agent is: live in the phase that is followed, from the project's history in others. */
 export function stageOf(
@@ -13,6 +14,9 @@ export function stageOf(
   if (run && project.feed?.runId === run.id) return agentState(project.feed.state, agent).stage;
   const trace = data.history.traces.find((one) => one.agent === agent && one.run_id === run?.id);
   if (trace?.status === 'running') return 'writing';
+  if (trace?.status === 'interrupted' && run?.status === 'cancelled') return 'cancelled';
   if (trace && trace.status !== 'complete') return trace.status;
-  return data.history.artifacts.some((one) => one.agent === agent) ? 'complete' : 'idle';
+  const artifact = data.history.artifacts.find((one) => one.agent === agent);
+  if (!artifact) return 'idle';
+  return isWorksheet(artifact) ? 'worksheet' : 'complete';
 }
