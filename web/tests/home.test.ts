@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/home';
+import { words as projects } from '$words/projects';
 import { checkLooks, visit } from './harness';
 import { browser, program, server } from './program';
 
@@ -14,19 +15,32 @@ const title = (page: Page) => page.getByLabel(words.fields.title!, { exact: true
 const save = (page: Page) => page.getByRole('button', { name: common.save, exact: true }).click();
 
 describe('the first steps', () => {
-  it('tick themselves off from what is on the server, and stay dismissed', async () => {
+  it('tick themselves off by what the user does, and stay dismissed', async () => {
     const { page, close } = await visit(browser, program.page);
     const steps = page.getByRole('region', { name: words.checklist.title });
     await steps.waitFor();
     expect(await steps.getByText(words.checklist.doneWord).count()).toBe(0);
     expect(await steps.getByRole('link').count()).toBe(3);
-    await server.makeProject('The first project');
+    // One click asks for files, and shows where they go.
+    const chooser = page.waitForEvent('filechooser');
+    await steps.getByRole('link', { name: words.checklist.steps.document.action }).click();
+    const file = { name: 'first.txt', mimeType: 'text/plain', buffer: Buffer.from('The first file.') };
+    await (await chooser).setFiles([file]);
+    expect(new URL(page.url()).hash).toBe('#/documents');
+    await page.getByText('first.txt').first().waitFor();
+    // A project of another user is not a step of this one.
+    await server.makeProject('Of a colleague');
+    await page.goto(`${program.page}#/`);
     await page.reload();
     await steps.getByText(words.checklist.doneWord).waitFor({ state: 'attached' });
     expect(await steps.getByRole('link').count()).toBe(2);
-    await steps.getByRole('link', { name: words.checklist.steps.document.action }).click();
-    expect(new URL(page.url()).hash).toBe('#/documents');
-    await page.goBack();
+    await steps.getByRole('link', { name: words.checklist.steps.project.action }).click();
+    await page.getByLabel(projects.create.name).fill('My own');
+    await page.getByLabel(projects.create.seed).fill('A diary.');
+    await page.getByRole('button', { name: projects.create.action }).click();
+    await page.getByRole('heading', { name: 'My own' }).waitFor();
+    await page.goto(`${program.page}#/`);
+    await expect.poll(() => steps.getByRole('link').count()).toBe(1);
     await steps.getByRole('button', { name: words.checklist.dismiss }).click();
     await page.reload();
     await section(page, 'update').waitFor();

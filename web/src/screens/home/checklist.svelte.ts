@@ -1,9 +1,10 @@
-import { knowledge, ok, supervisor } from '$lib/api/client';
+import { knowledge, ok } from '$lib/api/client';
+import { startedProject } from '$lib/first-steps';
 import { Setting } from '$lib/setting.svelte';
 
 export type Step = 'document' | 'question' | 'project';
 
-/** The first steps of a new user. What exists on the server ticks them off. */
+/** The first steps of a new user. What the user has done ticks them off. */
 export class FirstSteps {
   done = $state<Record<Step, boolean> | null>(null);
   /** `seen` once it was shown with something left to do; `closed` once it was dismissed or completed. */
@@ -26,15 +27,14 @@ export class FirstSteps {
   async look(): Promise<void> {
     if (this.#progress.value === 'closed') return;
     const query = { limit: 1 };
-    const [documents, conversations, projects] = await Promise.all([
+    const [documents, conversations] = await Promise.all([
       ok(knowledge.GET('/api/documents', { params: { query } })),
       ok(knowledge.GET('/api/conversations', { params: { query } })),
-      ok(supervisor.GET('/api/projects', { params: { query } })),
     ]);
     this.done = {
       document: documents.documents.length > 0,
       question: conversations.conversations.length > 0,
-      project: projects.length > 0,
+      project: startedProject().value,
     };
     if (!this.complete && this.#progress.value === 'new') this.#progress.value = 'seen';
   }
