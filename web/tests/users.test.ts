@@ -31,8 +31,11 @@ async function admits(username: string, password: string): Promise<boolean> {
 describe('users', () => {
   it('are created with goals and files, and can sign in', async () => {
     const { page, close } = await visit(browser, program.page, { hash: '#/admin' });
-    await page.getByRole('link', { name: words.users.add }).click();
     const dialog = page.getByRole('dialog', { name: words.newUser.title });
+    await page.getByRole('link', { name: words.users.add }).click();
+    await dialog.getByRole('button', { name: common.cancel }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: words.users.add }).click();
     await dialog.getByLabel(words.newUser.name, { exact: true }).fill('Ada Solberg');
     await dialog.getByLabel(words.newUser.email, { exact: true }).fill('ada@example.org');
     await dialog.getByLabel(words.newUser.goals, { exact: true }).fill('Keep the pumps running.');
