@@ -34,7 +34,14 @@ describe('finding things', () => {
     for (const [id, label] of screens) expect(await open(label, label)).toBe(pathOf(id));
     expect(await open('zebra', words.palette.inDocuments('zebra'))).toBe('#/search?q=zebra');
     expect(await open('quagga', 'quagga.txt')).toContain('#/documents/');
+    // Projects come in pages: it is on the second.
+    await page.route('**/build/api/projects?*', (route) =>
+      route.request().url().includes('after=')
+        ? route.continue({ url: `${program.gateway}/build/api/projects` })
+        : route.fulfill({ json: [], headers: { Link: '<?limit=1000&after=first>; rel="next"' } }),
+    );
     expect(await open('quagga rest', 'Quagga restoration')).toBe(`#/projects/${project.id}`);
+    await page.unroute('**/build/api/projects?*');
     expect(await open('quagga news', 'Quagga news')).toBe(`#/?show=update%3A${entry.id}`);
     await page.getByRole('complementary', { name: 'Quagga news' }).getByText('It is back.').waitFor();
     await close();
@@ -112,6 +119,8 @@ describe('looks', () => {
     await page.getByRole('button', { name: words.screens.more }).click();
     await page.getByRole('menuitem', { name: words.screens.graph }).click();
     expect(new URL(page.url()).hash).toBe('#/graph');
+    // The bar shows where the open screen is.
+    await page.getByRole('button', { name: words.openScreen(words.screens.graph) }).waitFor();
     await close();
   });
 });

@@ -1,18 +1,27 @@
-import { knowledge, ok, portal, supervisor } from '$lib/api/client';
+import { knowledge, nextPage, ok, portal, supervisor, whole } from '$lib/api/client';
+import type { ListedProject } from '$lib/api/types/supervisor';
 import { href } from '$lib/router.svelte';
 import { words } from '$words/shell';
+import { readable } from '../screens/projects/names';
 
 export type Found = { group: string; key: string; title: string; detail?: string; href: string };
 
-/** Looks for a text in all services at once. A service that fails leaves its group out. */
-export async function find(text: string, signal: AbortSignal): Promise<Found[]> {
-  const groups = await Promise.allSettled([
-    documents(text, signal),
-    projects(text, signal),
-    conversations(text, signal),
-    entries(text, signal),
-  ]);
-  return groups.flatMap((group) => (group.status === 'fulfilled' ? group.value : []));
+/** Looks for texts in all services at once. A service that fails leaves its group out. */
+export class Finder {
+  /** Read once, with the first text: the service cannot filter them by name. */
+  #projects: Promise<ListedProject[]> | null = null;
+
+  async find(text: string, signal: AbortSignal): Promise<Found[]> {
+    this.#projects ??= allProjects();
+    const groups = await Promise.allSettled([
+      documents(text, signal),
+      this.#projects.then((all) => projects(text, all)),
+      conversations(text, signal),
+      entries(text, signal),
+    ]);
+    if (groups[1].status === 'rejected') this.#projects = null;
+    return groups.flatMap((group) => (group.status === 'fulfilled' ? group.value : []));
+  }
 }
 
 async function documents(title: string, signal: AbortSignal): Promise<Found[]> {
@@ -28,14 +37,27 @@ async function documents(title: string, signal: AbortSignal): Promise<Found[]> {
   }));
 }
 
-async function projects(text: string, signal: AbortSignal): Promise<Found[]> {
-  const all = await ok(supervisor.GET('/api/projects', { params: { query: { limit: 200 } }, signal }));
+async function allProjects(): Promise<ListedProject[]> {
+  const found: ListedProject[] = [];
+  let after: string | null = null;
+  do {
+    const query: { limit: number; after?: string } = { limit: 1000, after: after ?? undefined };
+    const page: { data: ListedProject[]; headers: Headers } = await whole(
+      supervisor.GET('/api/projects', { params: { query } }),
+    );
+    found.push(...page.data);
+    after = nextPage(page.headers);
+  } while (after);
+  return found;
+}
+
+function projects(text: string, all: ListedProject[]): Found[] {
   const fitting = all.filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()));
   return fitting.slice(0, 6).map(({ id, name, current_phase }) => ({
     group: words.palette.groups.projects,
     key: id,
     title: name,
-    detail: current_phase,
+    detail: readable(current_phase),
     href: href(['projects', id]),
   }));
 }

@@ -9,6 +9,7 @@ export const words = {
     admin: 'Administration',
     more: 'More',
   },
+  openScreen: (screen: string) => `${screen} is open`,
   skip: 'Skip to the content',
   navigation: 'Screens',
   find: 'Find anything',
