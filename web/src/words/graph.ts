@@ -10,7 +10,7 @@ export const words = {
     organization: 'Organization',
     place: 'Place',
     event: 'Event',
-    term: 'Term',
+    term: 'Other name',
   },
   otherType: 'Other',
   find: {
@@ -19,15 +19,15 @@ export const words = {
   },
   views: { label: 'View', drawing: 'Drawing', list: 'List' },
   count: (n: number, all: number) =>
-    n === all ? plural(n, 'node', 'nodes') : `${formatNumber(n)} of ${plural(all, 'node', 'nodes')}`,
-  limit: 'Most nodes',
-  strength: 'Weakest connection shown',
+    n === all ? plural(n, 'name', 'names') : `${formatNumber(n)} of ${plural(all, 'name', 'names')}`,
+  limit: 'Names shown at most',
+  strength: 'Weakest connection',
   atLeast: (strength: number) => (strength === 0 ? 'all' : `${Math.round(strength * 100)} % and up`),
-  legend: 'Kinds of nodes',
+  legend: 'Kinds of names',
   hide: (type: string) => `Hide: ${type}`,
   show: (type: string) => `Show: ${type}`,
   drawing: (nodes: number, edges: number) =>
-    `Drawing of ${plural(nodes, 'node', 'nodes')} and ${plural(edges, 'connection', 'connections')}. The list shows the same.`,
+    `Drawing of ${plural(nodes, 'name', 'names')} and ${plural(edges, 'connection', 'connections')}. The list shows the same.`,
   arranging: 'Arranging',
   zoomIn: 'Closer',
   zoomOut: 'Farther',
@@ -36,7 +36,7 @@ export const words = {
   sources: 'Sources of an answer',
   ofDocument: 'Of one document',
   whole: 'Show the whole graph',
-  expanded: (n: number) => `${plural(n, 'node', 'nodes')} expanded`,
+  expanded: (n: number) => `Expanded around ${plural(n, 'name', 'names')}`,
   reset: 'Undo expanding',
   loading: 'Reading the graph',
   empty: {
@@ -51,7 +51,7 @@ export const words = {
   filtered: 'Nothing is left with these filters.',
   clear: 'Clear the filters',
   list: {
-    label: 'Nodes',
+    label: 'Names and concepts',
     documents: (n: number) => plural(n, 'document', 'documents'),
     connections: (n: number) => plural(n, 'connection', 'connections'),
   },

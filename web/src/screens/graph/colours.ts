@@ -23,14 +23,14 @@ export function cssColour(type: string): string {
   return `light-dark(${light}, ${dark})`;
 }
 
-export type Theme = { dark: boolean; text: string; background: string; line: string; faint: string };
+export type Theme = { dark: boolean; text: string; background: string; line: string };
 
 /** Reads the colours of the theme that applies to an element. Canvases know no style sheets. */
 export function themeOf(element: Element): Theme {
   const dark = getComputedStyle(element).colorScheme === 'dark' || (chosen() === null && systemIsDark());
   return dark
-    ? { dark, text: '#e6e8eb', background: '#16191d', line: '#3a414b', faint: '#272c33' }
-    : { dark, text: '#1c2024', background: '#ffffff', line: '#c9ced6', faint: '#e4e7eb' };
+    ? { dark, text: '#e6e8eb', background: '#16191d', line: '#3a414b' }
+    : { dark, text: '#1c2024', background: '#ffffff', line: '#c9ced6' };
 }
 
 /** Calls back whenever the theme may have changed. Returns a function that ends it. */

@@ -1,12 +1,11 @@
 /* Draws the graph with WebGL. Loaded only when the drawing is shown. */
-import Graph from 'graphology';
 import Sigma from 'sigma';
 import type { NodeDisplayData } from 'sigma/types';
 import { colourOf, type Theme, themeOf, watchTheme } from './colours';
 import { type Content, strengthOf } from './content';
+import { type EdgeAttributes, layoutOf, moveNodes, newGraph, type NodeAttributes } from './drawn-graph';
 import { nodeAt, type Point } from './hit';
-import { drawHoveredNode, drawLabel } from './labels';
-import { EDGE, NODE } from './layout';
+import { drawConnections, drawHoveredNode, drawLabel, drawVeil, type DrawnNode, type Font } from './labels';
 import type { Arranged } from './layout.worker';
 import { placed } from './placing';
 
@@ -19,9 +18,6 @@ type Happens = {
   onarranging: (arranging: boolean) => void;
 };
 
-type NodeAttributes = { x: number; y: number; size: number; label: string; kind: string };
-type EdgeAttributes = { weight: number };
-
 /** So few nodes all show their names. */
 const FEW = 40;
 
@@ -33,10 +29,9 @@ export class Drawing {
   #theme: Theme;
   #worker: Worker | null = null;
   #unwatch: () => void;
+  #sizes: ResizeObserver;
   #shown: Shown = { nodes: new Set(), edges: new Set(), selected: null };
   #hovered: string | null = null;
-  /** The node that the others are compared with, and its neighbours. */
-  #near: Set<string> | null = null;
 
   constructor(container: HTMLElement, happens: Happens) {
     this.#happens = happens;
@@ -50,10 +45,9 @@ export class Drawing {
       labelRenderedSizeThreshold: 5,
       minCameraRatio: 0.02,
       maxCameraRatio: 3,
-      zIndex: true,
       defaultDrawNodeLabel: (context, data, settings) => drawLabel(context, data, settings, this.#theme),
       defaultDrawNodeHover: (context, data, settings) =>
-        drawHoveredNode(context, data, settings, this.#theme),
+        this.#point(context, data as DrawnNode & { key: string }, settings),
       nodeReducer: (id, data) => this.#node(id, data),
       edgeReducer: (key, data) => this.#edge(key, data),
     });
@@ -63,16 +57,20 @@ export class Drawing {
     });
     this.#unwatch = watchTheme(() => this.#apply(themeOf(container)));
     this.#apply(this.#theme);
+    this.#sizes = new ResizeObserver(() => this.#fitContainer());
+    this.#sizes.observe(container);
     this.#listen();
   }
 
   /** Shows a part of a content. Nodes that were there before stay where they are. */
   show(content: Content, shown: Shown): void {
+    // The pointer may still be at the node before, while the keyboard has found another one.
+    if (shown.selected !== this.#shown.selected) this.#hover(null);
+    const before = this.#shown;
     this.#shown = shown;
-    if (content === this.#content) return this.#compare();
+    if (content === this.#content) return this.#update(before);
     const isFirst = this.#graph.order === 0;
     const hasMore = this.#replace(content);
-    this.#near = this.#nearby();
     this.#sigma.setGraph(this.#graph);
     if (hasMore) this.#arrange();
     if (isFirst) this.fit();
@@ -100,6 +98,7 @@ export class Drawing {
   destroy(): void {
     this.#worker?.terminate();
     this.#unwatch();
+    this.#sizes.disconnect();
     this.#sigma.kill();
   }
 
@@ -110,13 +109,46 @@ export class Drawing {
       preventSigmaDefault();
       this.#happens.onexpand(node);
     });
-    const hover = (id: string | null) => {
-      this.#hovered = id;
-      this.#sigma.getContainer().style.cursor = id ? 'pointer' : '';
-      this.#compare();
-    };
-    this.#sigma.on('enterNode', ({ node }) => hover(node));
-    this.#sigma.on('leaveNode', () => hover(null));
+    this.#sigma.on('enterNode', ({ node }) => this.#hover(node));
+    this.#sigma.on('leaveNode', () => this.#hover(null));
+  }
+
+  #hover(id: string | null): void {
+    this.#hovered = id;
+    Object.assign(this.#sigma, { hoveredNode: id });
+    this.#sigma.getContainer().style.cursor = id ? 'pointer' : '';
+  }
+
+  /** Takes the size of the container, which a pane beside it changes: the library follows the window alone. */
+  #fitContainer(): void {
+    const { offsetWidth, offsetHeight } = this.#sigma.getContainer();
+    const { width, height } = this.#sigma.getDimensions();
+    if (width !== offsetWidth || height !== offsetHeight)
+      this.#sigma.refresh({ partialGraph: {}, schedule: true });
+  }
+
+  /**
+   * Draws the node that is pointed at or selected, with its connections, on a veil above all others. Drawing those anew
+   * instead would take long in a large graph.
+   */
+  #point(context: CanvasRenderingContext2D, node: DrawnNode & { key: string }, font: Font): void {
+    if (node.key === (this.#hovered ?? this.#shown.selected)) {
+      drawVeil(context, this.#theme);
+      drawConnections(context, node, this.#neighbours(node.key), font, this.#theme);
+    }
+    drawHoveredNode(context, node, font, this.#theme);
+  }
+
+  /** Returns the nodes that a shown connection leads to, the largest first. */
+  #neighbours(id: string): DrawnNode[] {
+    const found: DrawnNode[] = [];
+    this.#graph.forEachEdge(id, (key, _, source, target) => {
+      const node = this.#sigma.getNodeDisplayData(source === id ? target : source);
+      if (!node || node.hidden || !this.#shown.edges.has(key)) return;
+      const size = this.#sigma.scaleSize(node.size);
+      found.push({ ...node, ...this.#sigma.framedGraphToViewport(node), size });
+    });
+    return found.sort((a, b) => b.size - a.size);
   }
 
   /** Makes the graph of a content. Returns whether it has nodes or edges that were not drawn before. */
@@ -142,15 +174,14 @@ export class Drawing {
     return hasMore;
   }
 
-  #nearby(): Set<string> | null {
-    const id = this.#hovered ?? this.#shown.selected;
-    return id && this.#graph.hasNode(id) ? new Set([id, ...this.#graph.neighbors(id)]) : null;
-  }
-
-  #compare(): void {
-    this.#near = this.#nearby();
+  /** Draws what differs from what was shown before: the selected node, or everything if a filter has changed. */
+  #update(before: Shown): void {
+    const isSame = before.nodes === this.#shown.nodes && before.edges === this.#shown.edges;
+    const selected = [before.selected, this.#shown.selected].filter((id) => id && this.#graph.hasNode(id));
+    const partialGraph = isSame
+      ? { nodes: selected as string[] }
+      : { nodes: this.#graph.nodes(), edges: this.#graph.edges() };
     // Nothing has moved: the index of positions stays as it is.
-    const partialGraph = { nodes: this.#graph.nodes(), edges: this.#graph.edges() };
     this.#sigma.refresh({ partialGraph, skipIndexation: true, schedule: true });
   }
 
@@ -160,29 +191,22 @@ export class Drawing {
   }
 
   #node(id: string, data: NodeAttributes): Partial<NodeDisplayData> {
-    const hidden = !this.#shown.nodes.has(id);
     const { light, dark } = colourOf(data.kind);
-    const faint = this.#near !== null && !this.#near.has(id);
     const isSelected = id === this.#shown.selected;
     return {
       ...data,
-      hidden,
-      color: faint ? this.#theme.faint : this.#theme.dark ? dark : light,
-      ...(faint ? { label: null } : {}),
-      zIndex: faint ? 0 : 1,
+      hidden: !this.#shown.nodes.has(id),
+      color: this.#theme.dark ? dark : light,
       highlighted: isSelected,
-      forceLabel: isSelected || id === this.#hovered || this.#graph.order <= FEW,
+      forceLabel: isSelected || this.#graph.order <= FEW,
     };
   }
 
   #edge(key: string, { weight }: EdgeAttributes) {
     const [source, target] = this.#graph.extremities(key);
-    const id = this.#hovered ?? this.#shown.selected;
-    const own = this.#near !== null && (source === id || target === id);
     const hidden =
       !this.#shown.edges.has(key) || !this.#shown.nodes.has(source) || !this.#shown.nodes.has(target);
-    const color = own ? this.#theme.text : this.#near ? this.#theme.faint : this.#theme.line;
-    return { hidden, color, size: (own ? 1.2 : 0.7) + 1.5 * weight, zIndex: own ? 1 : 0 };
+    return { hidden, color: this.#theme.line, size: 0.7 + 1.5 * weight };
   }
 
   /** Has a worker arrange the nodes, and moves them as it goes on. */
@@ -191,38 +215,14 @@ export class Drawing {
     const worker = (this.#worker = new Worker(new URL('./layout.worker.ts', import.meta.url), {
       type: 'module',
     }));
-    const graph = this.#graph;
-    const order = graph.nodes();
-    const at = new Map(order.map((id, index) => [id, index * NODE]));
-    const nodes = new Float32Array(order.length * NODE);
-    order.forEach((id, index) => {
-      const { x, y, size } = graph.getNodeAttributes(id);
-      nodes.set([x, y, 0, 0, 0, 0, 1 + graph.degree(id), 1, size, 0], index * NODE);
-    });
-    const edges = new Float32Array(graph.size * EDGE);
-    let next = 0;
-    graph.forEachEdge((_, { weight }, source, target) => {
-      edges.set([at.get(source)!, at.get(target)!, 0.3 + weight], EDGE * next++);
-    });
     worker.onmessage = ({ data }: MessageEvent<Arranged>) => {
-      this.#move(data.positions);
+      moveNodes(this.#graph, data.positions);
       if (data.done) this.#rest(worker);
     };
     worker.onerror = () => this.#rest(worker);
     this.#happens.onarranging(true);
-    worker.postMessage({ nodes, edges }, [nodes.buffer, edges.buffer]);
-  }
-
-  #move(positions: Float32Array): void {
-    let at = 0;
-    this.#graph.updateEachNodeAttributes(
-      (_, attributes) => {
-        attributes.x = positions[at++]!;
-        attributes.y = positions[at++]!;
-        return attributes;
-      },
-      { attributes: ['x', 'y'] },
-    );
+    const layout = layoutOf(this.#graph);
+    worker.postMessage(layout, [layout.nodes.buffer, layout.edges.buffer]);
   }
 
   #rest(worker: Worker): void {
@@ -231,10 +231,6 @@ export class Drawing {
     this.#worker = null;
     this.#happens.onarranging(false);
   }
-}
-
-function newGraph(): Graph<NodeAttributes, EdgeAttributes> {
-  return new Graph({ type: 'undirected' });
 }
 
 /** How long the camera moves, in milliseconds. */
