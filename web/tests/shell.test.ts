@@ -1,4 +1,5 @@
 /* The page around its screens: finding things, shortcuts, themes, phones and the first load. */
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { words as chat } from '$words/chat';
 import { words as home } from '$words/home';
@@ -120,7 +121,10 @@ describe('looks', () => {
     await page.getByRole('menuitem', { name: words.screens.graph }).click();
     expect(new URL(page.url()).hash).toBe('#/graph');
     // The bar shows where the open screen is.
-    await page.getByRole('button', { name: words.openScreen(words.screens.graph) }).waitFor();
+    const more = page.getByRole('button', { name: words.openScreen(words.screens.graph) });
+    const colour = (of: Locator) => of.evaluate((element) => getComputedStyle(element).color);
+    const other = page.getByRole('link', { name: words.screens.documents }).filter({ visible: true });
+    expect(await colour(more)).not.toBe(await colour(other));
     await close();
   });
 });
