@@ -3,9 +3,10 @@
 
     bench/answers/check.py [CACHE]          default: target/bench/answers, as `fetch` fills it
 
-Verifies that every evidence is in its document, that every question has the fields of its kind, that the counts by
-kind hold, and that the split is the one that the seed gives. Reads the documents in its own plain way, not with Stoa:
-letters and digits are compared, nothing else. PDFs are read with `pdftotext` (Debian: poppler-utils).
+Verifies that every evidence is in its document and has the facts, that no question gives its facts away, that every
+question has the fields of its kind, that the counts by kind hold, and that the split is the one that the seed gives.
+Reads the documents in its own plain way, not with Stoa: letters and digits are compared, nothing else. PDFs are read
+with `pdftotext` (Debian: poppler-utils).
 
 `check.py --grep WORDS CACHE` prints the documents that contain all of the words, for writing near misses.
 """
@@ -81,9 +82,27 @@ def of_question(question, plain):
             yield f"{name}: not in {documents}: {evidence}"
     if found != set(documents):
         yield f"{name}: no evidence from {set(documents) - found}"
-    for group in [question["facts"], *question.get("and_facts", [])]:
-        if not any(letters(fact) in plain[document] for fact in group for document in documents):
-            yield f"{name}: none of {group} is in {documents}"
+    groups = [question["facts"], *question.get("and_facts", [])]
+    for group in groups:
+        if not any(has(" ".join(question["evidence"]), fact) for fact in group):
+            yield f"{name}: none of {group} is in the evidence"
+        if any(has(question["question"], fact) for fact in group):
+            yield f"{name}: one of {group} is in the question"
+    for evidence in question["evidence"]:
+        if not any(has(evidence, string) for string in sum(groups, question["relevant"])):
+            yield f"{name}: not relevant by its own words: {evidence}"
+
+
+def has(text, string):
+    """Returns whether a text has a fact or a relevant string, as the README defines it."""
+    text, string = simple(text), simple(string)
+    start = r"(?<!\w)" if string[0].isalnum() else ""
+    end = r"(?!\d|\.\d)" if string[-1].isdigit() else ""
+    return re.search(start + re.escape(string) + end, text) is not None
+
+
+def simple(text):
+    return " ".join(text.lower().replace("`", "").replace("*", "").split())
 
 
 def of_counts(questions):
