@@ -55,6 +55,16 @@ describe('search', () => {
     await close();
   });
 
+  it('says that no passage has the words, if it shows the nearest ones', async () => {
+    const { page, close } = await open('#/search?q=quagga');
+    await results(page).first().waitFor();
+    expect(await page.getByText(words.nearest).count()).toBe(0);
+    await page.getByLabel(words.label).fill('xyzzy qwrtz');
+    await page.getByText(words.nearest).waitFor();
+    await results(page).first().waitFor();
+    await close();
+  });
+
   it('shows errors below the results, with a way on', async () => {
     const { page, close } = await open('#/search?q=quagga', { allow: /503/ });
     await results(page).first().waitFor();

@@ -18,6 +18,7 @@ export const words = {
     ask: 'Ask instead',
   },
   results: (n: number) => (n === 1 ? '1 passage' : `${formatNumber(n)} passages`),
+  nearest: 'Nothing matches these words closely. These are the nearest passages.',
   list: 'Passages found',
   searching: 'Searching',
   more: 'Show more',
