@@ -105,7 +105,7 @@ describe('adding files', () => {
     );
     await page.getByRole('button', { name: words.uploads.cancel('never.txt') }).click();
     await page.getByText(words.uploads.duplicate, { exact: true }).waitFor();
-    await row(page, 'empty.txt').getByText(words.status.error).waitFor();
+    await row(page, 'empty.txt').getByText(words.status.error, { exact: true }).waitFor();
     expect((await titles(page)).toSorted()).toEqual(['empty.txt', 'known.txt']);
     await close();
   });

@@ -38,10 +38,14 @@ describe('the list', () => {
         .ingest(name, '')
         .catch(() => null);
     const { page, close } = await open({ hash: '#/documents?status=error' });
-    await row(page, 'bad2.txt').waitFor();
+    await row(page, 'bad2.txt').getByText('the file is empty').waitFor();
+    // An empty file stays empty: nothing offers to try it again.
+    expect(await page.getByRole('button', { name: words.actions.retryOf('bad2.txt') }).count()).toBe(0);
     await page.getByRole('button', { name: words.purge }).click();
     await page.getByText(words.purged(2)).waitFor();
     await page.getByText(words.nothing.title).waitFor();
+    // The tab counts what the list shows, also while it can be undone.
+    expect(await page.getByRole('tab', { name: `${words.filter.error} 0` }).count()).toBe(1);
     await page.getByRole('link', { name: words.nothing.action }).click();
     await row(page, 'good.txt').waitFor();
     await page.reload();

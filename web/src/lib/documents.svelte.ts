@@ -19,15 +19,27 @@ type Listener = (change: DocumentChange) => void;
 /** A document without progress for this long is said to be stuck. */
 export const STUCK_AFTER = 60_000;
 
+/** Counts that are older than this are replaced even by some that may be old as well, in milliseconds. */
+const PATIENCE = 2000;
+
 /** The live state of the user's documents: one stream of changes for all tabs of the browser. */
 class Documents {
-  /** How many documents there are in each state; null until the first answer. */
-  counts = $state.raw<StatusCounts | null>(null);
+  /** How many documents there are in each state, without those that are being deleted; null until the first answer. */
+  readonly counts = $derived.by(() => {
+    const counts = this.#counted && { ...this.#counted };
+    for (const id of counts ? this.hidden : []) this.#add(counts!, this.#statuses.get(id), -1);
+    return counts;
+  });
   /** Why changes do not arrive at present. */
   trouble = $state<string | null>(null);
   /** Documents that are deleted as soon as it can no longer be undone. */
   hidden = $state.raw<ReadonlySet<string>>(new Set());
 
+  #counted = $state.raw<StatusCounts | null>(null);
+  #statuses = new Map<string, Document['status']>();
+  /** Rises with each change, so that an answer from before it is known as old. */
+  #changes = 0;
+  #countedAt = 0;
   #listeners = new Set<Listener>();
   #progress = new Map<string, { progress: number; at: number }>();
   #lastProgress = Date.now();
@@ -55,6 +67,7 @@ class Documents {
 
   /** Notes a document that came with an answer, so that its progress is timed from now on. */
   note({ id, status, progress }: Document): void {
+    this.#statuses.set(id, status);
     if (status !== 'processing') this.#progress.delete(id);
     else if (this.#progress.get(id)?.progress !== progress)
       this.#progress.set(id, { progress, at: Date.now() });
@@ -76,8 +89,24 @@ class Documents {
     this.hidden = new Set([...this.hidden].filter((id) => !shown.has(id)));
   }
 
+  /**
+   * Runs a request for a list of documents, and takes the counts that come with it: what is listed and what is counted
+   * are of the same moment then. Counts from before a change are not taken, unless changes never pause: others follow.
+   */
+  async counting<T extends { counts: StatusCounts }>(list: () => Promise<T>): Promise<T> {
+    const before = this.#changes;
+    const page = await list();
+    if (this.#changes === before || Date.now() - this.#countedAt > PATIENCE) {
+      this.#counted = page.counts;
+      this.#countedAt = Date.now();
+    }
+    return page;
+  }
+
   /** Tells all listeners of a change: one of the stream, or one that this page has made. */
   tell(change: DocumentChange): void {
+    this.#changes++;
+    this.#count(change);
     if (change.type === 'document') {
       this.note(change.document);
       this.#lastProgress = Date.now();
@@ -103,15 +132,33 @@ class Documents {
     else if (event === 'documents') this.tell({ type: 'documents', ids: (data as { ids: string[] }).ids });
   }
 
+  /** Counts a change at once, as far as the state before it is known. */
+  #count(change: DocumentChange): void {
+    if (change.type !== 'document' && change.type !== 'removed') return;
+    const id = change.type === 'document' ? change.document.id : change.id;
+    const counts = this.#counted && { ...this.#counted };
+    if (counts) {
+      const before = this.#statuses.get(id);
+      this.#add(counts, before, -1);
+      // One that was not known yet is new if its work begins; otherwise it may have been counted already.
+      if (change.type === 'document' && (before || change.document.status === 'processing'))
+        this.#add(counts, change.document.status, 1);
+    }
+    if (change.type === 'removed') this.#statuses.delete(id);
+    this.#counted = counts;
+  }
+
+  #add(counts: StatusCounts, status: Document['status'] | undefined, by: number): void {
+    if (status) counts[status] = Math.max(0, counts[status] + by);
+  }
+
   /** Counts again, at most twice a second: changes come in bursts. */
   #countSoon(): void {
     if (this.#counting) return;
     this.#counting = setTimeout(async () => {
       this.#counting = null;
-      const page = await ok(knowledge.GET('/api/documents', { params: { query: { limit: 1 } } })).catch(
-        () => null,
-      );
-      if (page) this.counts = page.counts;
+      const query = { limit: 1 };
+      await this.counting(() => ok(knowledge.GET('/api/documents', { params: { query } }))).catch(() => null);
     }, 500);
   }
 }

@@ -9,10 +9,11 @@ export const words = {
   addFolder: 'Add a folder',
   reindexAll: 'Index all again',
   purge: 'Remove all failed',
-  drop: 'Drop files or folders to add them',
+  drop: 'Drop files or folders to add them. Only you can see them.',
+  private: 'Only you can see the documents that you add.',
   empty: {
     title: 'No documents yet',
-    text: 'Drop files or folders here: PDF, Word, PowerPoint, Excel, Markdown, text, HTML, EPUB, mail, source code. You can ask about them as soon as they are indexed.',
+    text: 'Drop files or folders here: PDF, Word, PowerPoint, Excel, Markdown, text, HTML, EPUB, mail, source code. You can ask about them as soon as they are indexed. Only you can see them.',
   },
   nothing: { title: 'No document fits the filter', action: 'Clear the filter' },
   filter: {

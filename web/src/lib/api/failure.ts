@@ -17,6 +17,11 @@ export class Failure extends Error {
     this.name = 'Failure';
   }
 
+  /** Whether the same request would fail again. */
+  get final(): boolean {
+    return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status);
+  }
+
   get offline(): boolean {
     return this.status === 0;
   }

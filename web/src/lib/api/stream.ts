@@ -99,9 +99,8 @@ export function follow(following: Following): () => void {
       } catch (thrown) {
         if (ended.signal.aborted) return;
         const reason = failure(thrown);
-        const final = reason.status >= 400 && reason.status < 500 && ![408, 425, 429].includes(reason.status);
         // A first request may have had its effect: it is not sent twice.
-        if (final || first) return finish(reason);
+        if (reason.final || first) return finish(reason);
         following.onState?.(reason);
       }
       const pause = Math.min(15_000, 500 * 2 ** attempt++) * (0.75 + Math.random() / 2);

@@ -39,7 +39,10 @@ class DocumentActions {
   purge(shown: Document[]): void {
     const ids = shown.filter(({ status }) => status === 'error').map(({ id }) => id);
     const text = words.purged(documents.counts?.error ?? ids.length);
-    this.#undoable(ids, text, '/api/documents/purge-errors', () => documents.tell({ type: 'restart' }));
+    this.#undoable(ids, text, '/api/documents/purge-errors', () => {
+      for (const id of ids) documents.tell({ type: 'removed', id });
+      documents.tell({ type: 'restart' });
+    });
   }
 
   #undoable(ids: string[], text: string, path: string, done: () => void): void {
@@ -75,6 +78,14 @@ class DocumentActions {
 
 export const actions = new DocumentActions();
 
+/** What cannot be read, however often it is tried. */
+const UNREADABLE = /^(audio|image|video)\/|^application\/(octet-stream|zip)$/;
+
+/** Returns whether a document that failed may succeed another time, as far as its size and type tell. */
+export function canRetry({ size, mediaType }: Document): boolean {
+  return size > 0 && !UNREADABLE.test(mediaType);
+}
+
 /** Returns the menu of a document. */
 export function menuOf(document: Document): Action[] {
   const again = document.status === 'error' ? words.actions.retry : words.actions.reindex;
@@ -95,9 +106,11 @@ export function menuOf(document: Document): Action[] {
           { label: words.actions.graph, icon: Waypoints, href: href('/graph', { document: document.id }) },
         ]
       : []),
-    document.status === 'processing'
-      ? { label: words.actions.cancel, icon: CircleX, run: () => void actions.cancel(document) }
-      : { label: again, icon: RotateCw, run: () => void actions.reindex(document) },
+    ...(document.status === 'processing'
+      ? [{ label: words.actions.cancel, icon: CircleX, run: () => void actions.cancel(document) }]
+      : document.status === 'indexed' || canRetry(document)
+        ? [{ label: again, icon: RotateCw, run: () => void actions.reindex(document) }]
+        : []),
     { label: words.actions.delete, icon: Trash, danger: true, run: () => actions.delete(document) },
   ];
 }

@@ -53,6 +53,11 @@ const split = (tags: string) =>
     .map((tag) => tag.trim().toLowerCase())
     .filter(Boolean);
 
+/** Returns whether the user has ended the work on a document. */
+export function isCancelled({ status, metadata }: Document): boolean {
+  return status === 'error' && (metadata.error ?? '').startsWith('cancelled');
+}
+
 /** Compares two documents in the order of the list. */
 export function compare(a: Document, b: Document, sort: Sort): number {
   const byId = a.id < b.id ? -1 : a.id > b.id ? 1 : 0;

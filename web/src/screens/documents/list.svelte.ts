@@ -1,4 +1,5 @@
 import { fetchOk } from '$lib/api/client';
+import type { StatusCounts } from '$lib/api/types/knowledge';
 import { type Document, type DocumentChange, documents } from '$lib/documents.svelte';
 import { session } from '$lib/session.svelte';
 import { compare, type Filter, fits, parameters } from './filter';
@@ -21,6 +22,8 @@ export class DocumentList {
   /** The cursor of the next page; null after the last. */
   #next: string | null = '';
   #stale = false;
+  /** Changes that came while a page was loaded, which may be from before them. */
+  #meanwhile: DocumentChange[] = [];
   #deaf: () => void;
 
   constructor(filter: Filter) {
@@ -84,6 +87,7 @@ export class DocumentList {
     } finally {
       this.loading = false;
     }
+    for (const change of this.#meanwhile.splice(0)) this.#take(change);
     if (this.#stale && !this.error) await this.#reload();
   }
 
@@ -93,10 +97,14 @@ export class DocumentList {
     do {
       const query = new URLSearchParams({ ...parameters(this.filter), limit: String(limit) });
       if (page.next) query.set('after', page.next);
-      page = await (await fetchOk('core', `/api/documents?${query}`)).json();
+      page = await documents.counting(() => this.#get(query));
     } while (page.documents.length === 0 && page.next !== null);
     page.documents.forEach((document) => documents.note(document));
     return page;
+  }
+
+  async #get(query: URLSearchParams): Promise<Page & { counts: StatusCounts }> {
+    return (await fetchOk('core', `/api/documents?${query}`)).json();
   }
 
   #append(more: Document[]): void {
@@ -105,6 +113,7 @@ export class DocumentList {
   }
 
   #take(change: DocumentChange): void {
+    if (this.loading && change.type !== 'restart') this.#meanwhile.push(change);
     if (change.type === 'restart') void (this.ready && this.#reload());
     else if (change.type === 'removed') this.items = this.items.filter(({ id }) => id !== change.id);
     else if (change.type === 'documents') {
