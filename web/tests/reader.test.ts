@@ -54,6 +54,27 @@ describe('the reader', () => {
     await close();
   });
 
+  it('keeps the focus on a phone, where it covers the screen, and gives it back', async () => {
+    const { page, close } = await open('#/documents', { viewport: { width: 390, height: 844 } });
+    const link = page.getByRole('link', { name: 'Manual', exact: true });
+    const sheet = page.getByRole('dialog', { name: 'Manual' });
+    const hasFocus = (selector: string) =>
+      page.evaluate((selector) => document.activeElement?.closest(selector) !== null, selector);
+    for (const leave of [() => page.keyboard.press('Escape'), () => page.goBack()]) {
+      await link.focus();
+      await page.keyboard.press('Enter');
+      await sheet.getByText('Section 1 explains').first().waitFor();
+      for (const key of [...Array<string>(12).fill('Tab'), ...Array<string>(12).fill('Shift+Tab')]) {
+        await page.keyboard.press(key);
+        expect(await hasFocus('aside')).toBe(true);
+      }
+      await leave();
+      await sheet.waitFor({ state: 'detached' });
+      await expect.poll(() => link.evaluate((link) => link === document.activeElement)).toBe(true);
+    }
+    await close();
+  });
+
   it('marks nothing if it is not sure', async () => {
     const { page, close } = await open(`#/documents/${manual}?passage=unknown`);
     await page.getByText(reader.noPassage).waitFor();
