@@ -212,7 +212,7 @@ it('is accessible in both themes and widths, full and with a form and an entry o
     pinned: true,
   });
   await checkLooks(browser, program.page, `#/?new=goal&show=update:${id}`, async (page) => {
-    await page.getByRole('complementary').getByText('A long text.').first().waitFor();
+    await page.locator('[data-pane]').getByText('A long text.').first().waitFor();
     await page.getByText(words.status.ok).first().waitFor({ state: 'attached' });
   });
 });
