@@ -42,7 +42,10 @@ it('finds a node, shows its passages, and opens one in the reader', async () => 
   await find(page, 'solb', 'Ada Solberg');
   const pane = page.getByRole('complementary', { name: 'Ada Solberg' });
   await pane.getByText('Harbour report').first().waitFor();
-  // The drawing ends where the pane begins, so that what it centres can be seen.
+  // The drawing ends where the pane begins, also if that is widened after the camera came to rest.
+  await page.waitForTimeout(1000);
+  await pane.getByRole('separator').focus();
+  for (let step = 0; step < 5; step++) await page.keyboard.press('ArrowLeft');
   const edges = () =>
     page.evaluate(() => {
       const right = (canvas: Element) => canvas.getBoundingClientRect().right;
