@@ -155,6 +155,27 @@ describe('the stream of changes', () => {
   });
 });
 
+describe('the stream after a time without network', () => {
+  it('is taken up at once when the page is looked at again', async () => {
+    const { page, close } = await open({ hash: '#/', allow: /ERR_FAILED|Failed to load/ });
+    let tries = 0;
+    await page.route('**/documents/events*', (route) => {
+      tries++;
+      return route.abort();
+    });
+    await page.evaluate(() => (location.hash = '#/documents'));
+    // The next try is some seconds away by now.
+    await expect.poll(() => tries, { timeout: 20_000 }).toBe(4);
+    await page.unrouteAll();
+    const again = page.waitForRequest('**/documents/events*', { timeout: 1_500 });
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await again;
+    await api(program).ingest('seen.txt', 'Seen.');
+    await row(page, 'seen.txt').waitFor();
+    await close();
+  });
+});
+
 describe('the stream on plain http', () => {
   it('is one for each tab, because browsers have no locks there', async () => {
     const { page, context, close } = await open({ hash: '#/' });

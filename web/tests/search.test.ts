@@ -65,6 +65,19 @@ describe('search', () => {
     await close();
   });
 
+  it('says how long it has been waiting, if that is long', async () => {
+    const { page, close } = await open('#/');
+    await page.clock.install();
+    await page.route('**/api/search?*', () => {});
+    await page.evaluate(() => (location.hash = '#/search?q=quagga'));
+    const waiting = page.getByText(common.elapsed(''));
+    await page.clock.runFor(9_000);
+    expect(await waiting.count()).toBe(0);
+    await page.clock.runFor(3_000);
+    await waiting.waitFor();
+    await close();
+  });
+
   it('shows errors below the results, with a way on', async () => {
     const { page, close } = await open('#/search?q=quagga', { allow: /503/ });
     await results(page).first().waitFor();
