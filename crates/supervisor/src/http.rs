@@ -36,7 +36,7 @@ const DESCRIPTION: Description = Description {
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(projects::list, projects::create))
-        .routes(routes!(projects::get, projects::remove))
+        .routes(routes!(projects::get, projects::change, projects::remove))
         .routes(routes!(history::runs))
         .routes(routes!(hydrate::hydrate))
         .routes(routes!(history::artifacts))

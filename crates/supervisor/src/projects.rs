@@ -1,4 +1,4 @@
-//! Projects: creating and deleting them, and the state of their open run.
+//! Projects: creating, changing and deleting them, and the state of their open run.
 
 use crate::guests::{Guest, GuestError, GuestLimits};
 use crate::project_tx::ProjectTx;
@@ -54,6 +54,14 @@ pub struct Approval {
     pub artifact_id: Option<String>,
 }
 
+/// How a change of a project went.
+pub enum Change {
+    Done,
+    NoProject,
+    /// An open run reads the seed.
+    Running,
+}
+
 impl Projects {
     pub fn new(db: Db, workflow: Arc<Workflow>, guest_limits: Arc<GuestLimits>) -> Self {
         Self { db, workflow, guest_limits }
@@ -89,6 +97,29 @@ impl Projects {
         tables::projects::insert(&mut tx, &project, product_seed).await?;
         tx.commit().await?;
         Ok(project)
+    }
+
+    /// Changes the name of a project, or its seed if no run is open.
+    pub async fn change(
+        &self,
+        id: &str,
+        name: Option<&str>,
+        product_seed: Option<&str>,
+    ) -> Result<Change, StoreError> {
+        let Some(mut tx) = ProjectTx::begin(&self.db, id).await? else { return Ok(Change::NoProject) };
+        if let Some(seed) = product_seed {
+            let run = tables::runs::latest_locked(tx.inner(), id).await?;
+            if run.is_some_and(|run| run.last_event.is_none()) {
+                return Ok(Change::Running);
+            }
+            let (excerpt, length) = Project::excerpt_of(seed);
+            tables::projects::set_seed(tx.inner(), id, seed, &excerpt, length).await?;
+        }
+        if let Some(name) = name {
+            tables::projects::set_name(tx.inner(), id, name).await?;
+        }
+        tx.commit().await?;
+        Ok(Change::Done)
     }
 
     /// Deletes a project with everything in it, and ends its open run. Returns false if there is no such project.

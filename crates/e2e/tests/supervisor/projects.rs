@@ -54,6 +54,53 @@ async fn a_project_is_created_listed_shown_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_projects_name_and_seed_are_changed_by_administrators() {
+    let vendor = Vendor::start("One word after the other.").await;
+    let agents: &[&str] = &["name = \"analyst\"\napproval = true"];
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
+    let admin = SupervisorClient::through_gateway(&stoa, "admin");
+    let id = admin.project().await;
+    let path = format!("/api/projects/{id}");
+    let long = format!("An {} diary.", "ö".repeat(400));
+    let changed = admin.patch(&path, &json!({ "name": " Hives ", "product_seed": long })).await;
+    assert_eq!((changed.status, &changed.json()["name"]), (200, &json!("Hives")), "{changed:?}");
+    assert_eq!(admin.get(&path).await.json()["product_seed"], long);
+    let listed = admin.list("/api/projects").await;
+    assert_eq!((&listed[0]["name"], &listed[0]["product_seed_truncated"]), (&json!("Hives"), &json!(true)));
+    let unchanged = admin.patch(&path, &json!({ "name": null })).await;
+    assert_eq!((unchanged.status, &unchanged.json()["product_seed"]), (200, &json!(long)));
+    for body in [json!({ "name": " " }), json!({ "name": 7 }), json!({ "product_seed": "" }), json!([])] {
+        assert_eq!(admin.patch(&path, &body).await.status, 400, "{body}");
+    }
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
+    assert_eq!(guest.patch(&path, &json!({ "name": "Mine" })).await.status, 403);
+    assert_eq!(admin.patch("/api/projects/none", &json!({ "name": "x" })).await.status, 404);
+
+    // The agents of an open run read the seed.
+    admin.execute(&id, "prd").await.until("interrupt").await;
+    assert_eq!(admin.patch(&path, &json!({ "product_seed": "Another." })).await.status, 409);
+    assert_eq!(admin.patch(&path, &json!({ "name": "Bees" })).await.status, 200);
+    assert_eq!(admin.get(&path).await.json()["product_seed"], long);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_workflow_says_whether_each_model_can_write() {
+    let vendor = Vendor::start("").await;
+    let agents: &[&str] = &["name = \"analyst\"", "name = \"small\"\nprovider = \"edge-ai\""];
+    let text = workflow(&[("prd", agents)]).replacen(
+        "provider = \"vendor-a\"\nname = \"small\"",
+        "name = \"small\"",
+        1,
+    );
+    let stoa = Stoa::start_supervisor(&vendor, &text).serve();
+    let shown = SupervisorClient::local(&stoa).get("/api/workflow").await.json();
+    let agents = shown["phases"][0]["agents"].as_array().unwrap();
+    let writes: Vec<(&Value, &Value)> =
+        agents.iter().map(|agent| (&agent["name"], &agent["writes"])).collect();
+    assert_eq!(writes, [(&json!("analyst"), &json!(true)), (&json!("small"), &json!(false))]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn invalid_projects_are_refused_with_the_name_of_the_field() {
     let (_vendor, stoa) = start().await;
     let client = SupervisorClient::local(&stoa);

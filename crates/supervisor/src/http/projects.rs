@@ -1,7 +1,8 @@
-//! Projects: listing, creating, showing and deleting them.
+//! Projects: listing, creating, showing, changing and deleting them.
 
 use super::App;
 use super::caller::{Admin, Caller, Contributor};
+use crate::projects::Change;
 use crate::records::Project;
 use crate::status::ProjectStatus;
 use crate::tables;
@@ -37,6 +38,17 @@ pub struct CreateProject {
     #[schema(value_type = String, min_length = 1, max_length = 100000,
         example = "A diary of each hive that works without a network.")]
     product_seed: Text,
+}
+
+/// What changes of a project. What is absent or null stays.
+#[derive(Deserialize, ToSchema)]
+pub struct ChangeProject {
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 200, example = "Bees and hives")]
+    name: Option<Text>,
+    /// What is to be built. Artifacts that exist stay as they are.
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 100000,
+        example = "A diary of each hive that works without a network.")]
+    product_seed: Option<Text>,
 }
 
 /// A project that was just created.
@@ -169,9 +181,42 @@ pub async fn get(
     _: Caller,
     PathId(id): PathId,
 ) -> Result<Json<ProjectView>, ApiError> {
-    let project = find(&app, &id).await?;
-    let seed = tables::projects::seed(&app.db, &id).await?.ok_or_else(|| no_project(&id))?;
+    get_view(&app, &id).await
+}
+
+async fn get_view(app: &App, id: &str) -> Result<Json<ProjectView>, ApiError> {
+    let project = find(app, id).await?;
+    let seed = tables::projects::seed(&app.db, id).await?.ok_or_else(|| no_project(id))?;
     Ok(Json(ProjectView::new(&project, seed)))
+}
+
+/// Changes the name of a project, or what is to be built. Only administrators may do so.
+#[utoipa::path(patch, path = "/api/projects/{id}", params(("id" = String, Path, description = "The project's id.")),
+    request_body = ChangeProject, responses(
+        (status = 200, body = ProjectView),
+        (status = 404, description = "`NOT_FOUND`: no project has this id."),
+        (status = 409, description = "`CONFLICT`: a run of the project reads what is to be built."),
+    ))]
+pub async fn change(
+    State(app): State<App>,
+    _: Admin,
+    PathId(id): PathId,
+    JsonBody(body): JsonBody<ChangeProject>,
+) -> Result<Json<ProjectView>, ApiError> {
+    let (name, seed) = (body.name.map(|name| name.0), body.product_seed.map(|seed| seed.0));
+    if let Some(name) = &name {
+        check_text("name", name, LONGEST_NAME)?;
+    }
+    if let Some(seed) = &seed {
+        check_text("product_seed", seed, app.settings.seed_characters)?;
+    }
+    match app.projects.change(&id, name.as_deref().map(str::trim), seed.as_deref()).await? {
+        Change::Done => get_view(&app, &id).await,
+        Change::NoProject => Err(no_project(&id)),
+        Change::Running => Err(ApiError::conflict(
+            "a run of the project is open: `product_seed` can be changed when it has ended",
+        )),
+    }
 }
 
 /// Deletes a project with everything in it. Only administrators may do so.

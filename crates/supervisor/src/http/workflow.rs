@@ -5,7 +5,7 @@ use super::caller::Caller;
 use crate::workflow::{Agent, Output};
 use axum::Json;
 use axum::extract::State;
-use llm::DefaultModel;
+use llm::{DefaultModel, Providers};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -38,6 +38,9 @@ struct AgentView {
     /// Null if it is the provider's default model.
     #[schema(example = "a-large-model")]
     model: Option<String>,
+    /// Whether its model is large enough to write a document. One that is not lays out a worksheet.
+    #[schema(example = true)]
+    writes: bool,
     /// Whether its artifact needs approval.
     #[schema(example = false)]
     approval: bool,
@@ -47,14 +50,16 @@ struct AgentView {
 }
 
 impl AgentView {
-    fn new(agent: &Agent, default: &DefaultModel) -> Self {
+    fn new(agent: &Agent, default: &DefaultModel, providers: &Providers) -> Self {
         let (provider, model) = agent.answered_by((None, None), default);
+        let found = providers.pick(provider, model).unwrap_or_else(|_| providers.edge().clone());
         Self {
             name: agent.name.clone(),
             inputs: agent.inputs.clone(),
             output: agent.output,
             provider: provider.to_owned(),
             model: model.map(str::to_owned),
+            writes: found.can_write(),
             approval: agent.approval,
             search: agent.search,
         }
@@ -64,9 +69,10 @@ impl AgentView {
 /// Returns the phases and their agents.
 #[utoipa::path(get, path = "/api/workflow", responses((status = 200, body = WorkflowView)))]
 pub async fn workflow(State(app): State<App>, _: Caller) -> Json<WorkflowView> {
+    let agent = |agent: &Agent| AgentView::new(agent, &app.settings.default_model, &app.providers);
     let phases = app.settings.workflow.phases.iter().map(|phase| PhaseView {
         name: phase.name.clone(),
-        agents: phase.agents.iter().map(|agent| AgentView::new(agent, &app.settings.default_model)).collect(),
+        agents: phase.agents.iter().map(agent).collect(),
     });
     Json(WorkflowView { phases: phases.collect() })
 }

@@ -62,6 +62,26 @@ pub async fn set_phase(tx: &mut Tx, id: &str, phase: &str) -> Result<(), StoreEr
     Ok(())
 }
 
+pub async fn set_name(tx: &mut Tx, id: &str, name: &str) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE projects SET name = $2 WHERE id = $1").bind(id).bind(name);
+    update.execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn set_seed(
+    tx: &mut Tx,
+    id: &str,
+    product_seed: &str,
+    excerpt: &str,
+    length: i64,
+) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE projects SET seed_excerpt = $2, seed_length = $3 WHERE id = $1");
+    update.bind(id).bind(excerpt).bind(length).execute(tx.conn()).await?;
+    let update = sqlx::query("UPDATE seeds SET product_seed = $2 WHERE project_id = $1");
+    update.bind(id).bind(product_seed).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Deletes a project with the rows of all tables that refer to it.
 pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM projects WHERE id = $1").bind(id).execute(tx.conn()).await?;
