@@ -189,6 +189,7 @@ impl Conversations {
         let asked_before = drop_replaced(&mut tx, &mut conversation, &replaces).await?;
         if let Some(question) = &asked_before {
             ask.query.clone_from(&question.content);
+            ask.document_ids.clone_from(&question.document_ids);
         }
         let added = if asked_before.is_some() { 1 } else { 2 };
         if conversation.message_count + added > MOST_MESSAGES {
@@ -318,6 +319,7 @@ impl Conversations {
             provider: None,
             model: None,
             agent_type: is_answer.then(|| ask.agent.name().to_owned()),
+            document_ids: if is_answer { Vec::new() } else { ask.document_ids.clone() },
             created_at,
         }
     }

@@ -20,4 +20,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(5, "conversations", include_str!("../migrations/0005_conversations.sql")),
     Migration::portable(6, "document texts", include_str!("../migrations/0006_document_texts.sql")),
     Migration::portable(7, "disabled users", include_str!("../migrations/0007_disabled_users.sql")),
+    Migration::portable(8, "question documents", include_str!("../migrations/0008_question_documents.sql")),
 ];

@@ -151,3 +151,46 @@ async fn completions_and_tools_take_documents_as_well() {
     assert_eq!(rest["structuredContent"]["documents"][0]["id"], json!(ids[0]));
     assert_eq!(rest["structuredContent"]["next"], Value::Null);
 }
+
+#[tokio::test]
+async fn a_question_of_a_conversation_keeps_its_documents() {
+    let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let ada = admin.invite(&stoa, "ada").await;
+    let ids = manuals(&ada).await;
+    let conversation = ada.post("/api/conversations").await.json()["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/conversations/{conversation}");
+    let send = |body: Value| {
+        let (ada, path) = (&ada, format!("{path}/messages"));
+        async move { ada.post_json(&path, &body).await }
+    };
+    let messages = || async {
+        loop {
+            let content = ada.get(&path).await.json();
+            if content["conversation"]["running"] == false {
+                return content["messages"].as_array().unwrap().clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        }
+    };
+    assert_eq!(send(json!({ "query": QUESTION, "documentId": ids[1] })).await.status, 202);
+    let first = messages().await;
+    assert_eq!((&first[0]["documentIds"], &first[1]["documentIds"]), (&json!([ids[1]]), &json!([])));
+    assert_eq!(documents_of(&first[1]["sources"]), set(&[&ids[1]]));
+    // A retry asks about the same documents, whatever it says.
+    let retry = json!({ "retryOf": first[1]["id"], "documentId": ids[0] });
+    assert_eq!(send(retry).await.status, 202);
+    let again = messages().await;
+    assert_eq!((again.len(), documents_of(&again[1]["sources"])), (2, set(&[&ids[1]])));
+    // An edited question may be about others.
+    let edit = json!({ "query": QUESTION, "editOf": again[0]["id"], "documentIds": [ids[0], ids[2]] });
+    assert_eq!(send(edit).await.status, 202);
+    assert_eq!(documents_of(&messages().await[1]["sources"]), set(&[&ids[0], &ids[2]]));
+
+    let others = admin.ingest_text("other.md", "The shaft seal of the pump is grey.").await;
+    for (id, status) in [(others.as_str(), 404), (NOBODYS, 404), ("\0", 404)] {
+        assert_eq!(send(json!({ "query": QUESTION, "documentIds": [id] })).await.status, status, "{id}");
+    }
+    assert_eq!(send(json!({ "query": QUESTION, "documentIds": [] })).await.status, 400);
+    assert_eq!(messages().await.len(), 2, "a refused question is not stored");
+}

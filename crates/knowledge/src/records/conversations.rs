@@ -41,6 +41,8 @@ pub struct Message {
     pub provider: Option<String>,
     pub model: Option<String>,
     pub agent_type: Option<String>,
+    /// The documents that a question is about; empty for all, and for an answer.
+    pub document_ids: Vec<String>,
     pub created_at: i64,
 }
 

@@ -71,6 +71,9 @@ pub struct MessageView {
     /// Null for a question.
     #[schema(value_type = Option<Agent>)]
     agent_type: Option<String>,
+    /// The documents that a question is about; empty for all, and for an answer.
+    #[schema(example = json!([]))]
+    document_ids: Vec<String>,
     /// In milliseconds since 1970.
     #[schema(example = 1794821400000i64)]
     created_at: i64,
@@ -88,6 +91,7 @@ impl From<Message> for MessageView {
             provider: message.provider,
             model: message.model,
             agent_type: message.agent_type,
+            document_ids: message.document_ids,
             created_at: message.created_at,
         }
     }
