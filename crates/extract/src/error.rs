@@ -19,7 +19,8 @@ pub enum ExtractError {
 
     /// Holds what the file seems to be.
     #[error(
-        "{0} cannot be read: one of text, Markdown, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON, EPUB, EML, source code"
+        "{0} cannot be read. Files of these kinds can: text, Markdown, HTML, PDF, Word (.docx), PowerPoint (.pptx), Excel \
+         (.xlsx), CSV, JSON, EPUB, mail (.eml), source code"
     )]
     Unsupported(String),
 

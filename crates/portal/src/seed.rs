@@ -5,7 +5,7 @@ use crate::records::{Tool, Update};
 
 const WELCOME: &str = "This is your portal. Updates, goals, tools, tasks and pages are kept here, and an administrator can \
                        change all of them. Upload documents to the knowledge service and ask them questions; give the \
-                       supervisor a project and watch its agents. Delete this update when you have read it: it does not \
+                       supervisor a project and watch its agents. An administrator can delete this update: it does not \
                        come back.";
 
 /// Returns the first entries. Links go through the gateway, whose address is that of the page that shows them.
