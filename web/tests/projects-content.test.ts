@@ -1,4 +1,4 @@
-/* Projects: their artifacts, hostile texts, and how the screens look. */
+/* Projects: their description, artifacts, hostile texts, and how the screens look. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { words as common } from '$words/common';
@@ -8,6 +8,7 @@ import {
   browser,
   checkAllLooks,
   makeProject,
+  numbered,
   open,
   openApproval,
   program,
@@ -15,6 +16,26 @@ import {
   runUntilWaiting,
   vendor,
 } from './project-setup';
+
+it('says that the description cannot be changed while a run reads it', async () => {
+  vendor.texts = { analyst: numbered(400) };
+  vendor.pause = 30;
+  const id = await makeProject();
+  const { page, close } = await open(projectPath(id, '/about'), { allow: /409/ });
+  await page.getByRole('button', { name: words.project.editSeed }).click();
+  await page.getByLabel(words.project.seed).fill('Another diary.');
+  // Started by another person: the page does not know yet.
+  await page.route('**/build/api/state/*', (route) => route.abort());
+  await api(program).call('/build/api/execute', {
+    method: 'POST',
+    headers: { Prefer: 'respond-async' },
+    body: JSON.stringify({ projectId: id, phase: 'prd' }),
+  });
+  await page.getByRole('button', { name: common.save }).click();
+  await page.getByRole('alert').getByText(words.project.seedBusy).waitFor();
+  expect(await page.getByLabel(words.project.seed).inputValue()).toBe('Another diary.');
+  await close();
+});
 
 it('compares versions, downloads an artifact and all of them', async () => {
   vendor.texts = { manager: '# First\n\nold line' };

@@ -26,6 +26,27 @@ it('creates a project, and what was typed survives a reload', async () => {
   await page.getByRole('button', { name: words.create.action }).click();
   await page.getByRole('heading', { name: 'Hives <b>& bees</b>' }).waitFor();
   await page.getByText(words.run.never).waitFor();
+
+  // Administrators change both in place.
+  await page.getByRole('button', { name: words.project.rename }).click();
+  const name = page.getByLabel(words.create.name, { exact: true });
+  await name.fill(' ');
+  await name.press('Enter');
+  await page.getByRole('alert').getByText(words.create.nameMissing).waitFor();
+  await name.fill('Bee <i>diary</i>');
+  await name.press('Enter');
+  await page.getByRole('heading', { name: 'Bee <i>diary</i>' }).waitFor();
+  await name.waitFor({ state: 'detached' });
+  await page.getByRole('tab', { name: words.project.tabs.about }).click();
+  await page.getByRole('button', { name: words.project.editSeed }).click();
+  await page.getByLabel(words.project.seed).fill('A diary of each hive.');
+  await page.reload();
+  expect(await page.getByLabel(words.project.seed).inputValue()).toBe('A diary of each hive.');
+  await page.getByRole('button', { name: common.save }).click();
+  await page.getByText('A diary of each hive.').waitFor();
+  await page.reload();
+  await page.getByText('A diary of each hive.').waitFor();
+  await page.getByRole('heading', { name: 'Bee <i>diary</i>' }).waitFor();
   await close();
 });
 
@@ -117,16 +138,22 @@ it('says that a small model lays out worksheets, and shows them as such', async 
       json: {
         default: 'edge-ai',
         providers: [
-          { name: 'edge-ai', label: 'Embedded model', model: 'tiny-10M', configured: true },
+          { name: 'edge-ai', label: 'Embedded model', model: 'tiny', configured: true },
           { name: 'vendor-a', label: 'OpenAI', model: null, configured: false },
         ],
         agentTypes: [],
       },
     }),
   );
+  // Its name says nothing of its size.
+  await page.route('**/build/api/workflow', async (route) => {
+    const json = await (await route.fetch()).json();
+    json.phases[0].agents[0].writes = false;
+    await route.fulfill({ json });
+  });
   await page.goto(program.page + projectPath(id));
   await page.reload();
-  await page.getByText(words.worksheet.before('tiny-10M')).waitFor();
+  await page.getByText(words.worksheet.before('tiny')).waitFor();
   await page.getByRole('link', { name: words.worksheet.configure }).waitFor();
   await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByRole('link', { name: words.run.review }).click();
@@ -207,6 +234,7 @@ it('tells users who are no administrators what they may not do', async () => {
   await page.goto(program.page + projectPath(id));
   await page.reload();
   await page.getByText(words.adminOnly).waitFor();
+  expect(await page.getByRole('button', { name: words.project.rename }).count()).toBe(0);
   await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText(/w10\b/).waitFor();
   await page.getByText(words.run.onlyAdmin).waitFor();

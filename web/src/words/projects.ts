@@ -4,7 +4,7 @@ import { inbox } from './projects-inbox';
 export const words = {
   title: 'Projects',
   adminOnly:
-    'You can start a run. Only administrators can stop, resume or cancel it, decide, and delete the project.',
+    'You can start a run. Only administrators can stop, resume or cancel it, decide, and change or delete the project.',
   list: {
     new: 'New project',
     filter: 'Filter by name',
@@ -57,7 +57,11 @@ export const words = {
     deleteNotAllowed: 'Delete the project (administrators only)',
     deleted: (name: string) => `“${name}” is deleted.`,
     notDeleted: (name: string, why: string) => `“${name}” was not deleted: ${why}`,
+    rename: 'Rename the project',
     seed: 'What is to be made',
+    editSeed: 'Edit what is to be made',
+    seedHint: 'Agents read this when the next phase is run. What is written already stays.',
+    seedBusy: 'The agents of an open run read this. It can be changed when the run has ended.',
     created: 'Created',
     changed: 'Last change',
     id: 'Id',

@@ -1,7 +1,6 @@
 import { knowledge, ok } from '$lib/api/client';
 import type { ProviderView } from '$lib/api/types/knowledge';
 import type { Agent } from '$lib/api/types/supervisor';
-import { isTooSmall } from './worksheets';
 
 const EMBEDDED = 'edge-ai';
 
@@ -31,12 +30,12 @@ class Models {
 
   /** Returns the name of the model that is too small for one of these agents to write documents; null if there is none. */
   tooSmallFor(agents: Agent[]): string | null {
-    const models = agents.map(({ provider }) => {
-      const named = this.#find(provider);
-      // The embedded model answers in place of a vendor without a key.
-      return (named?.configured ? named : this.#find(EMBEDDED))?.model ?? '';
-    });
-    return models.find(isTooSmall) ?? null;
+    const small = agents.find(({ writes }) => !writes);
+    if (!small) return null;
+    const named = this.#find(small.provider);
+    // The embedded model answers in place of a vendor without a key.
+    const model = named?.configured ? (small.model ?? named.model) : this.#find(EMBEDDED)?.model;
+    return model ?? small.provider;
   }
 
   #find(wanted: string): ProviderView | undefined {

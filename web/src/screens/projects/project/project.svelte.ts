@@ -157,6 +157,12 @@ export class ProjectState {
     return this.#act('cancel', () => ok(supervisor.POST('/api/cancel', { body })));
   }
 
+  /** Changes the name or the description. Throws why not. */
+  async change(body: { name?: string; product_seed?: string }): Promise<void> {
+    await ok(supervisor.PATCH('/api/projects/{id}', { params: { path: { id: this.id } }, body }));
+    await this.refresh();
+  }
+
   async #act(what: NonNullable<ProjectState['busy']>, action: () => Promise<unknown>): Promise<boolean> {
     this.busy = what;
     this.actionError = null;
