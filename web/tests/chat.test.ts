@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { words } from '$words/chat';
 import { words as documents } from '$words/documents';
+import { api } from './api';
 import {
   answered,
   answers,
@@ -181,10 +182,14 @@ it('keeps what was typed', async () => {
 it('looks right in both themes and both widths', async () => {
   vendorSays('## Pump\n\nIt circulates `coolant` [1].\n\n| a | b |\n|---|---|\n| 1 | 2 |');
   const { page, close } = await open();
+  await page.getByRole('button', { name: words.empty.points.label }).waitFor();
+  const listed = await (await api(program).call('/core/api/documents')).json();
+  const document = listed.documents[0].id as string;
+  await page.goto(`${program.page}#/chat?document=${document}`);
   const id = await converse(page, 'كم مرة يجب استبدال ختم المضخة P-204؟ What does the pump circulate?');
   await close();
   await checkLooks(browser, program.page, '#/chat', (page) => page.getByText(words.empty.ask).waitFor());
-  await checkLooks(browser, program.page, `#/chat/${id}`, async (page) => {
+  await checkLooks(browser, program.page, `#/chat/${id}?document=${document}`, async (page) => {
     await page.locator('[data-cite="1"]').first().focus();
     await page.getByRole('group', { name: words.source.label(1) }).waitFor();
   });

@@ -1,8 +1,10 @@
-/* Many conversations, long ones, and what goes wrong: the list, scrolling, typing, the rate limit, failures. */
+/* Many conversations, long ones, ones about a document, and what goes wrong: the list, scrolling, typing, the rate limit, failures. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { words } from '$words/chat';
 import { words as common } from '$words/common';
+import { words as documents } from '$words/documents';
+import { words as reader } from '$words/reader';
 import { api } from './api';
 import {
   answered,
@@ -15,6 +17,7 @@ import {
   openAs,
   program,
   QUESTIONS,
+  questions,
   startForChat,
   vendor,
   vendorSays,
@@ -68,6 +71,69 @@ it('searches, renames, exports and deletes conversations, and undoes it', async 
   await page.goto('about:blank');
   const left = async () => (await (await api(program).call('/core/api/conversations')).json()).conversations;
   await soon(async () => (await left()).length).toBe(1);
+  await close();
+});
+
+it('asks about one document only, until that is removed', async () => {
+  vendorSays('A fact [1].');
+  const valve = await api(program).ingest(
+    'valve.md',
+    '# Valve manual\n\nThe valve V-7 holds back coolant in the north hall.',
+  );
+  const title = 'Valve manual';
+  const { page, close } = await open({ hash: '#/documents', allow: /404/ });
+  await page.getByRole('button', { name: documents.actions.of(title) }).click();
+  await page.getByRole('menuitem', { name: documents.actions.ask }).click();
+  const chip = page.locator('form').getByRole('group', { name: words.scope.one });
+  await chip.getByText(title).waitFor();
+  expect(await composer(page).inputValue()).toBe('');
+  await page.reload();
+  await chip.getByText(title).waitFor();
+  await page.getByRole('button', { name: words.empty.facts.label }).getByText(title).waitFor();
+
+  await converse(page, 'What is in the north hall?');
+  expect(vendor.asked.at(-1)).toContain('V-7');
+  expect(vendor.asked.at(-1)).not.toContain('P-204');
+  const scope = questions(page).getByRole('group', { name: words.scope.one });
+  await scope.getByRole('link', { name: title }).click();
+  await page.getByRole('complementary').getByText('holds back coolant').waitFor();
+  await page.goBack();
+  await chip.getByRole('button', { name: words.scope.remove(title) }).click();
+  await chip.waitFor({ state: 'detached' });
+
+  // An edited question keeps its document, until that is removed.
+  const edit = async () => {
+    await questions(page).first().hover();
+    await page.getByRole('button', { name: words.question.edit }).click();
+  };
+  const again = page.getByRole('button', { name: words.question.again });
+  await edit();
+  await again.click();
+  await again.waitFor({ state: 'detached' });
+  await answered(page);
+  expect(vendor.asked.at(-1)).not.toContain('P-204');
+  await scope.getByRole('link', { name: title }).waitFor();
+  await edit();
+  await scope.getByRole('button', { name: words.scope.remove(title) }).click();
+  await again.click();
+  await again.waitFor({ state: 'detached' });
+  await answered(page);
+  expect(vendor.asked.at(-1)).toContain('P-204');
+  expect(await scope.count()).toBe(0);
+
+  // The reader limits the conversation that is open.
+  await page.locator('[data-cite="1"]').first().click();
+  await page.getByRole('link', { name: reader.ask }).click();
+  await chip.waitFor();
+  expect(await questions(page).count()).toBe(1);
+  await api(program).call(`/core/api/documents/${valve}`, { method: 'DELETE' });
+  await page.goto(`${program.page}#/chat?document=${valve}`);
+  await page.reload();
+  await chip.getByText(words.scope.gone).waitFor();
+  await ask(page, 'What holds it back?');
+  await page.getByRole('alert').waitFor();
+  expect(await composer(page).inputValue()).toBe('What holds it back?');
+  await composer(page).fill('');
   await close();
 });
 

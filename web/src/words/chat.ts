@@ -66,9 +66,17 @@ export const words = {
     open: 'Open in the reader',
     missing: 'This answer has no source with this number.',
   },
+  scope: {
+    only: 'Only in',
+    one: 'Only in this document',
+    several: 'Only in these documents',
+    gone: 'A document that was deleted',
+    remove: (title: string) => `Ask about more than “${title}”`,
+  },
   composer: {
     label: 'Your question',
     placeholder: 'Ask about your documents…',
+    placeholderOne: 'Ask about this document…',
     send: 'Ask',
     stop: 'Stop',
     agent: 'Kind of answer',
@@ -85,6 +93,8 @@ export const words = {
     add: 'Add a document',
     watch: 'Watch them being read',
     ask: 'Ask about your documents',
+    askOne: 'Ask about this document',
+    askOneText: 'Answers are made from this document only, and cite the passages they use.',
     askText: (n: number) =>
       n === 1
         ? 'The answer is made from your document, and cites the passages it uses.'

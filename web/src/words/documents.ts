@@ -45,7 +45,6 @@ export const words = {
     of: (title: string) => `Actions for ${title}`,
     open: 'Open the original',
     ask: 'Ask about it',
-    question: (title: string) => `In “${title}”: `,
     search: 'Search in it',
     graph: 'Show in the graph',
     cancel: 'Cancel',

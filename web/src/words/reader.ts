@@ -5,6 +5,7 @@ export const words = {
   views: { label: 'Views of the document', text: 'Text', pages: 'Pages', details: 'Details' },
   outline: 'Outline',
   original: 'Open the original',
+  ask: 'Ask about it',
   page: (number: number) => `Page ${number}`,
   pageOf: (number: number, total: number) => `Page ${number} of ${total}`,
   truncated: 'The text goes on in the original: only its beginning is shown here.',

@@ -27,12 +27,14 @@ export class Conversation {
   title = $state('');
   messages = $state.raw<ShownMessage[]>([]);
   /** A question that the server has not accepted yet. */
-  asking = $state.raw<{ query: string; replaced: Replaced } | null>(null);
+  asking = $state.raw<{ query: string; documentIds: string[]; replaced: Replaced } | null>(null);
   /** Why the last question was not accepted, or the conversation could not be read. */
   problem = $state.raw<Failure | null>(null);
   /** Why the answer cannot be followed at the moment. */
   lost = $state.raw<Failure | null>(null);
   loading = $state(false);
+  /** Whether the address names a conversation that the user does not have. */
+  missing = $state(false);
   earlier = $state.raw<string | null>(null);
   /** Rises whenever there is more to read at the end. */
   revision = $state(0);
@@ -57,11 +59,6 @@ export class Conversation {
     return this.answer?.status === 'running' || this.asking !== null;
   }
 
-  /** Whether the address names a conversation that the user does not have. */
-  get missing(): boolean {
-    return this.problem?.status === 404 && this.messages.length === 0;
-  }
-
   /** Reads the messages, and follows the answer if one is being written. */
   async load(): Promise<void> {
     if (!this.id) return;
@@ -77,6 +74,7 @@ export class Conversation {
       if (this.answer?.status === 'running') this.#follow().catch((reason) => (this.problem = reason));
     } catch (thrown) {
       this.problem = failure(thrown);
+      this.missing = this.problem.status === 404 && this.messages.length === 0;
     } finally {
       this.loading = false;
     }
@@ -90,16 +88,22 @@ export class Conversation {
     this.earlier = content.earlier ?? null;
   }
 
-  /** Asks a question, or an old one again. Returns whether the server has accepted it. */
-  async ask(query: string, style: Style, replaced: Replaced = {}): Promise<boolean> {
+  /** Asks about some documents, or about all; or an old question again. Returns whether the server has accepted it. */
+  async ask(
+    query: string,
+    style: Style,
+    documentIds: string[] = [],
+    replaced: Replaced = {},
+  ): Promise<boolean> {
     if (this.writing) return false;
-    this.asking = { query, replaced };
+    this.asking = { query, documentIds, replaced };
     this.problem = null;
     this.revision++;
     try {
       if (await this.#arrivedBefore(query)) return true;
       const id = this.id ?? (await this.#create());
-      await this.#post(id, { ...style, ...replaced, ...(query ? { query } : {}) });
+      const asked = query ? { query, documentIds: documentIds.length > 0 ? documentIds : undefined } : {};
+      await this.#post(id, { ...style, ...replaced, ...asked });
       return true;
     } catch (thrown) {
       this.problem = failure(thrown);

@@ -7,6 +7,8 @@ export class ShownMessage {
   readonly id: string;
   readonly role: ConversationMessage['role'];
   readonly createdAt: number;
+  /** The documents that a question is about; none for all. */
+  readonly documentIds: string[];
   content = $state('');
   status = $state<ConversationMessage['status']>('complete');
   error = $state<string | null>(null);
@@ -17,6 +19,7 @@ export class ShownMessage {
     this.id = message.id;
     this.role = message.role;
     this.createdAt = message.createdAt;
+    this.documentIds = message.documentIds;
     this.update(message);
   }
 

@@ -100,7 +100,7 @@ export function menuOf(document: Document): Action[] {
           {
             label: words.actions.ask,
             icon: MessageCircle,
-            href: href('/chat', { ask: words.actions.question(document.title) }),
+            href: href('/chat', { document: document.id }),
           },
           { label: words.actions.search, icon: Search, href: href('/search', { documentId: document.id }) },
           { label: words.actions.graph, icon: Waypoints, href: href('/graph', { document: document.id }) },
