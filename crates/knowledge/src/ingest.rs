@@ -3,13 +3,14 @@
 //! `submit` stores the file and, in one transaction, the document with its job. The job runs the `pipeline` and ends
 //! with one transaction that makes all of the document visible. If it is killed, it starts again from the stored file.
 
+mod error;
 mod pipeline;
 mod progress;
 mod reading;
 mod upload;
 mod worker;
 
-pub use pipeline::IndexingError;
+pub use error::IndexingError;
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use worker::worker;
 

@@ -1,5 +1,6 @@
 //! Indexes one document: reads its file, embeds its passages, finds what they name, and makes it visible.
 
+use super::error::IndexingError;
 use super::progress::{PAUSE, Progress};
 use super::reading::{MOST_TEXT, extracted};
 use super::{Ingest, LONGEST_TITLE};
@@ -11,34 +12,12 @@ use inference::{Engine, EngineError, Priority};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use store::StoreError;
 use store::jobs::{self, Job};
 use tokio_util::sync::CancellationToken;
 
 /// Passages of a document that the encoder gets at a time: few, so that the batches of documents interleave.
 const BATCH: usize = 32;
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
-
-/// Why a document could not be indexed.
-#[derive(Debug)]
-pub enum IndexingError {
-    /// The file cannot be read, so a retry would not help.
-    File(String),
-    Ours(String),
-    /// The storage is full or does not answer. Retried until it does.
-    Outage(String),
-    /// The document was deleted, or its job cancelled.
-    Stopped,
-}
-
-impl From<StoreError> for IndexingError {
-    fn from(error: StoreError) -> Self {
-        match error.outage() {
-            Some(_) => Self::Outage(error.to_string()),
-            None => Self::Ours(error.to_string()),
-        }
-    }
-}
 
 struct Text {
     title: String,

@@ -1,6 +1,6 @@
 //! Reads the stored file of a document, in a child process if third-party parsers read it.
 
-use super::pipeline::IndexingError;
+use super::error::IndexingError;
 use super::{Ingest, MEMORY_FOR_FILES};
 use crate::records::Document;
 use crate::tables;

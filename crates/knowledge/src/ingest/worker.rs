@@ -1,7 +1,8 @@
 //! The jobs of the knowledge service: documents to index, files to discard, removed users' documents to delete.
 
 use super::Ingest;
-use super::pipeline::{IndexingError, index};
+use super::error::IndexingError;
+use super::pipeline::index;
 use crate::jobs::{DISCARD, DiscardPayload, INGEST, IngestPayload, PURGE, PurgePayload, payload};
 use crate::records::documents_topic;
 use crate::{removal, tables};
