@@ -25,10 +25,11 @@ use bearer::Bearers;
 use body::GatewayBody;
 use error::GatewayError;
 use forward::Introduction;
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use kit::guests::Guests;
 use kit::headers::text;
-use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, TrustedProxies};
+use kit::serve::{Drain, Handler, Refusal, RequestBody, RequestContext, Serving, TrustedProxies, serve};
 use kit::unknown_fields::KnownFields;
 use path::Matched;
 use proxy::Proxy;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
 use store::admins::Admins;
+use tokio::net::TcpListener;
 use upstream::Upstreams;
 
 /// Returns the gateway's interface, as OpenAPI.
@@ -235,5 +237,9 @@ impl Handler for Gateway {
 
     fn refuse(&self, refusal: Refusal, context: &RequestContext) -> Response<GatewayBody> {
         GatewayError::from(refusal).into_response(&context.request_id, &self.inner.clock)
+    }
+
+    fn serve(self, listener: TcpListener, serving: Arc<Serving>) -> BoxFuture<'static, ()> {
+        Box::pin(serve(listener, self, serving))
     }
 }

@@ -46,6 +46,7 @@ use bytes::Bytes;
 use connection::Ending;
 use connection_limits::ConnectionLimits;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
@@ -79,6 +80,10 @@ pub trait Handler: Clone + Send + Sync + 'static {
     /// Returns the response for a request that was refused before [`Handler::handle`] or failed in it, in the service's
     /// own error format.
     fn refuse(&self, refusal: Refusal, context: &RequestContext) -> Response<Self::Body>;
+
+    /// Calls [`serve`]. Written in each implementation, so that the accept loop and HTTP itself are compiled with the
+    /// service, at its level of optimisation, and not with the program.
+    fn serve(self, listener: TcpListener, serving: Arc<Serving>) -> BoxFuture<'static, ()>;
 }
 
 /// The connection of a request, and its id.

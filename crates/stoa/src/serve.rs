@@ -15,7 +15,7 @@ use base::{Clock, Random};
 use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
-use kit::serve::{Drain, Handler, Serving, serve};
+use kit::serve::{Drain, Handler, Serving};
 use knowledge::Accounts;
 use services::Service;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Process {
         self.services.spawn(async move {
             // An error means that the process ends before it has begun to answer.
             if answers.wait_for(|answers| *answers).await.is_ok() {
-                serve(listener, handler, serving).await;
+                handler.serve(listener, serving).await;
             }
         });
         if let Some(work) = work {

@@ -1,16 +1,18 @@
 //! An axum router as a [`Handler`], as the services use it. Errors have the services' format.
 
-use super::{Door, Handler, Refusal, RequestBody, RequestContext, vary_by_origin};
+use super::{Door, Handler, Refusal, RequestBody, RequestContext, Serving, serve, vary_by_origin};
 use crate::error::ApiError;
 use crate::unknown_fields::KnownFields;
 use axum::Router;
 use axum::body::Body;
 use axum::response::IntoResponse;
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde_json::Value;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 
 #[derive(Clone)]
 pub struct AxumHandler {
@@ -76,5 +78,9 @@ impl Handler for AxumHandler {
 
     fn refuse(&self, refusal: Refusal, _: &RequestContext) -> Response<Body> {
         ApiError::from(refusal).into_response()
+    }
+
+    fn serve(self, listener: TcpListener, serving: Arc<Serving>) -> BoxFuture<'static, ()> {
+        Box::pin(serve(listener, self, serving))
     }
 }
