@@ -78,6 +78,7 @@ mod tests {
             provider: None,
             model: None,
             agent_type: None,
+            document_ids: Vec::new(),
             created_at: 0,
         }
     }
