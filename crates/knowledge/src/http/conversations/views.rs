@@ -72,7 +72,6 @@ pub struct MessageView {
     #[schema(value_type = Option<Agent>)]
     agent_type: Option<String>,
     /// The documents that a question is about; empty for all, and for an answer.
-    #[schema(example = json!([]))]
     document_ids: Vec<String>,
     /// In milliseconds since 1970.
     #[schema(example = 1794821400000i64)]
