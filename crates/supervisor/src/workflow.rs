@@ -6,7 +6,7 @@ mod parse;
 
 pub use parse::Faults;
 
-use llm::DefaultModel;
+use llm::{DefaultModel, Model, Providers};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
@@ -82,6 +82,18 @@ impl Agent {
         let own = self.model.as_deref().filter(|_| provider == own_provider);
         let default = default.model.as_deref().filter(|_| provider == default.provider);
         (provider, model.or(own).or(default))
+    }
+
+    /// Returns the model itself. A vendor without a key is replaced by the embedded model.
+    pub fn model(
+        &self,
+        asked: (Option<&str>, Option<&str>),
+        default: &DefaultModel,
+        providers: &Providers,
+    ) -> Model {
+        let (provider, model) = self.answered_by(asked, default);
+        // Unknown providers were refused when they came in.
+        providers.pick(provider, model).unwrap_or_else(|_| providers.edge().clone())
     }
 }
 

@@ -56,9 +56,7 @@ impl StepRunner {
     /// Returns the model of an agent in a run.
     pub fn model(&self, agent: &Agent, run: &Run) -> Model {
         let asked = (run.provider.as_deref(), run.model.as_deref());
-        let (provider, model) = agent.answered_by(asked, &self.default_model);
-        // Unknown providers were refused when they came in.
-        self.providers.pick(provider, model).unwrap_or_else(|_| self.providers.edge().clone())
+        agent.model(asked, &self.default_model, &self.providers)
     }
 
     /// Runs the step of the agent with this index in its phase, with as many retries as the agent has. `own_inputs` are

@@ -52,14 +52,13 @@ struct AgentView {
 impl AgentView {
     fn new(agent: &Agent, default: &DefaultModel, providers: &Providers) -> Self {
         let (provider, model) = agent.answered_by((None, None), default);
-        let found = providers.pick(provider, model).unwrap_or_else(|_| providers.edge().clone());
         Self {
             name: agent.name.clone(),
             inputs: agent.inputs.clone(),
             output: agent.output,
             provider: provider.to_owned(),
             model: model.map(str::to_owned),
-            writes: found.can_write(),
+            writes: agent.model((None, None), default, providers).can_write(),
             approval: agent.approval,
             search: agent.search,
         }
