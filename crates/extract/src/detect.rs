@@ -2,11 +2,24 @@
 
 use memchr::memmem;
 
-use crate::read::{csv, eml};
-use crate::{ExtractError, Kind};
+use crate::read::{csv, eml, log, man, notebook, tex};
+use crate::{ExtractError, Kind, gzip};
 
-/// Looks for signatures and parses nothing, so it is safe and fast for any bytes.
+/// Looks for signatures and parses nothing, so it is safe and fast for any bytes. Of a file packed with gzip, the kind
+/// of its content is returned.
 pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
+    match gzip::start(bytes) {
+        Some(start) if is_tar(&start) => Err(ExtractError::Unsupported("a gzip archive".to_owned())),
+        Some(start) => detect_unpacked(gzip::inner_name(name), &start),
+        None => detect_unpacked(name, bytes),
+    }
+}
+
+fn is_tar(start: &[u8]) -> bool {
+    start.get(257..262) == Some(b"ustar")
+}
+
+fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ExtractError::Empty);
     }
@@ -102,13 +115,17 @@ fn text(name: &str, bytes: &[u8]) -> Kind {
     match extension.as_str() {
         "md" | "markdown" | "mdx" | "mkd" => return Kind::Markdown,
         "csv" | "tsv" | "tab" => return Kind::Csv,
-        "json" | "jsonl" | "ndjson" | "geojson" | "ipynb" => return Kind::Json,
-        "txt" | "text" | "log" => return Kind::Text,
+        "ipynb" => return Kind::Notebook,
+        "json" if notebook::looks_like(head) => return Kind::Notebook,
+        "json" | "jsonl" | "ndjson" | "geojson" => return Kind::Json,
+        "tex" | "ltx" | "latex" => return Kind::Tex,
+        _ if man::looks_like(head) => return Kind::ManPage,
+        "txt" | "text" | "log" | "dat" | "conf" | "cfg" => return plain(head),
         _ if CODE.contains(&extension.as_str()) || head.starts_with("#!") => return Kind::Code,
         _ => {}
     }
     if head.starts_with(['{', '[']) && head.contains("\":") {
-        return Kind::Json;
+        return if notebook::looks_like(head) { Kind::Notebook } else { Kind::Json };
     }
     if head.starts_with("<?xml") {
         return Kind::Code;
@@ -116,7 +133,18 @@ fn text(name: &str, bytes: &[u8]) -> Kind {
     if is_markdown(head) {
         return Kind::Markdown;
     }
-    if extension.is_empty() && csv::looks_like(head) { Kind::Csv } else { Kind::Text }
+    if extension.is_empty() && csv::looks_like(head) { Kind::Csv } else { plain(head) }
+}
+
+/// Tells plain text from the tables, logs and documents that are often called so.
+fn plain(head: &str) -> Kind {
+    if log::looks_like(head) {
+        return Kind::Log;
+    }
+    if tex::looks_like(head) {
+        return Kind::Tex;
+    }
+    if csv::is_delimited_text(head) { Kind::Csv } else { Kind::Text }
 }
 
 fn extension(name: &str) -> String {
@@ -132,14 +160,27 @@ fn is_html(head: &str) -> bool {
 }
 
 /// Returns whether there are two headings, or a heading and a fence. One line with a hash may be a comment or a
-/// number.
+/// number, and comments often stand one below the other.
 fn is_markdown(head: &str) -> bool {
-    let is_mark = |line: &&str| {
+    let is_mark = |line: &str| {
         let title = line.trim_start_matches('#');
         let hashes = line.len() - title.len();
         line.starts_with("```") || ((1..=6).contains(&hashes) && title.starts_with(' '))
     };
-    head.starts_with('#') && head.lines().filter(is_mark).count() >= 2
+    let mut marks = 0;
+    let mut lines = head.lines().peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().copied().unwrap_or_default();
+        if line.starts_with('#')
+            && next.starts_with('#')
+            && !line.starts_with("##")
+            && !next.starts_with("## ")
+        {
+            return false;
+        }
+        marks += usize::from(is_mark(line));
+    }
+    head.starts_with('#') && marks >= 2
 }
 
 const CODE: [&str; 74] = [
@@ -225,7 +266,7 @@ mod tests {
 
     #[test]
     fn content_decides_before_the_name() {
-        let cases: [(&str, &[u8], Kind); 16] = [
+        let cases: [(&str, &[u8], Kind); 27] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -242,6 +283,17 @@ mod tests {
             ("x.tsv", b"a\tb\n", Kind::Csv),
             ("x", b"a,b,c\n1,2,3\n4,5,6\n", Kind::Csv),
             ("x", b"# one comment\nvalue", Kind::Text),
+            ("x.conf", b"# one\n# two\n\n# three\n# four\nvalue 1", Kind::Text),
+            ("x", b"# one\n# two\n\nvalue 1\n# three\n# four\n", Kind::Text),
+            ("x.1", b".TH X 1\n.SH NAME\nx", Kind::ManPage),
+            ("x.txt", b".\\\" comment\n.Dd May 1\n.Dt X 1\n", Kind::ManPage),
+            ("x.2", b"Version 2 of the text.", Kind::Text),
+            ("x", b"\\documentclass{article}\n\\begin{document}", Kind::Tex),
+            ("x.ipynb", b"{}", Kind::Notebook),
+            ("x.json", b"{\"cells\": [{\"cell_type\": \"code\", \"source\": []}]}", Kind::Notebook),
+            ("x.txt", b"a\tb\n1\t2\n3\t4\n", Kind::Csv),
+            ("x.log", b"[10:00:00] a\n[10:00:01] b\n[10:00:02] c\n", Kind::Log),
+            ("x.log", b"Track: 1\nLength: 2\n", Kind::Text),
         ];
         for (name, bytes, kind) in cases {
             assert_eq!(detect(name, bytes), Ok(kind), "{name} {:?}", String::from_utf8_lossy(bytes));

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::clean;
 use crate::{Excess, ExtractError, Limits};
+use crate::{clean, fence};
 
 /// The kind of a file, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,10 @@ pub enum Kind {
     Epub,
     Eml,
     Code,
+    Notebook,
+    ManPage,
+    Tex,
+    Log,
 }
 
 impl fmt::Display for Kind {
@@ -39,6 +43,10 @@ impl fmt::Display for Kind {
             Self::Epub => "EPUB book",
             Self::Eml => "EML message",
             Self::Code => "source file",
+            Self::Notebook => "notebook",
+            Self::ManPage => "manual page",
+            Self::Tex => "TeX document",
+            Self::Log => "log file",
         })
     }
 }
@@ -69,7 +77,8 @@ pub struct Block {
 pub enum Form {
     /// Running text without line breaks: may be split between sentences.
     Prose,
-    /// A list, a table or code: may be split between lines.
+    /// A list, a table, a log or code. Split between its units: a line with the deeper indented lines below it, or
+    /// code between two fences.
     Lines,
 }
 
@@ -86,6 +95,8 @@ impl Document {
 
 /// A longer "heading" is a paragraph in large type.
 const LONGEST_HEADING: usize = 200;
+/// Most headings above a block. A deeper heading replaces the last.
+const MOST_HEADINGS: usize = 8;
 
 /// Builds a document from headings and blocks in reading order, and checks the limit of characters.
 pub(crate) struct Builder {
@@ -130,6 +141,10 @@ impl Builder {
             return self.push(text, Form::Prose);
         }
         self.leave(level)?;
+        if self.path.len() == MOST_HEADINGS {
+            self.keep_bare_heading()?;
+            self.path.truncate(MOST_HEADINGS - 1);
+        }
         self.path.push((level, text));
         self.bare_heading = true;
         Ok(())
@@ -152,6 +167,12 @@ impl Builder {
 
     pub fn lines(&mut self, text: &str) -> Result<(), ExtractError> {
         self.push(clean::lines(text), Form::Lines)
+    }
+
+    /// Adds code between fences, as Markdown writes it.
+    pub fn code(&mut self, language: &str, text: &str) -> Result<(), ExtractError> {
+        let code = clean::lines(text);
+        if code.is_empty() { Ok(()) } else { self.push(fence::fenced(language, &code), Form::Lines) }
     }
 
     pub fn finish(mut self) -> Result<Document, ExtractError> {

@@ -38,8 +38,13 @@ impl Extractor {
 
     pub fn extract(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
         let kind = detect(name, bytes)?;
-        let is_ours = matches!(kind, Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code);
-        if is_ours && bytes.len() <= SMALL {
+        let is_ours = match kind {
+            Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code => true,
+            Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log => true,
+            Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
+        };
+        let is_packed = bytes.starts_with(b"\x1f\x8b");
+        if is_ours && !is_packed && bytes.len() <= SMALL {
             return extract(name, bytes, &self.limits);
         }
         self.wait_for_child();

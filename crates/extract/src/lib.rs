@@ -11,6 +11,8 @@ mod detect;
 mod document;
 mod error;
 mod extractor;
+mod fence;
+mod gzip;
 mod limits;
 mod outline;
 mod passages;

@@ -2,10 +2,12 @@
 //!
 //! Blocks under the same headings form a section. Small sections join their neighbours. A section that is too large
 //! is split into parts of about the same size: between blocks if possible, else between sentences, and within a
-//! sentence only if it alone is too long.
+//! sentence only if it alone is too long. Steps of a list, entries of a log and pieces of code are treated like
+//! sentences. If code must be split, every part has its own fences.
 
 mod cut;
 mod sections;
+mod units;
 
 use crate::Document;
 use sections::Cutter;

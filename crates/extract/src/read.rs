@@ -7,19 +7,24 @@ pub(crate) mod eml;
 mod epub;
 mod html;
 mod json;
+pub(crate) mod list;
+pub(crate) mod log;
+pub(crate) mod man;
 mod markdown;
+pub(crate) mod notebook;
 mod package;
 mod pdf;
 mod plain;
 mod pptx;
 pub(crate) mod table;
+pub(crate) mod tex;
 mod xlsx;
 mod xml;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::document::Builder;
-use crate::{Document, ExtractError, Kind, Limits, decode, detect};
+use crate::{Document, ExtractError, Kind, Limits, decode, detect, gzip};
 
 /// Reads a file in this process. See `Extractor` for untrusted files.
 pub fn extract(name: &str, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
@@ -31,6 +36,7 @@ pub fn extract(name: &str, bytes: &[u8], limits: &Limits) -> Result<Document, Ex
 
 fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
     let mut builder = Builder::new(kind, limits);
+    let bytes = &*gzip::unpacked(kind, bytes, limits)?;
     match kind {
         Kind::Text => plain::read(&text(bytes)?, &mut builder)?,
         Kind::Markdown => markdown::read(&text(bytes)?, &mut builder)?,
@@ -43,6 +49,10 @@ fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractEr
         Kind::Pptx => pptx::read(bytes, &mut builder, limits)?,
         Kind::Xlsx => xlsx::read(bytes, &mut builder, limits)?,
         Kind::Epub => epub::read(bytes, &mut builder, limits)?,
+        Kind::Notebook => notebook::read(&text(bytes)?, &mut builder)?,
+        Kind::ManPage => man::read(&text(bytes)?, &mut builder)?,
+        Kind::Tex => tex::read(&text(bytes)?, &mut builder)?,
+        Kind::Log => log::read(&text(bytes)?, &mut builder)?,
         Kind::Eml => eml::read(bytes, &mut builder)?,
     }
     builder.finish()

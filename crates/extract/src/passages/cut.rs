@@ -3,9 +3,11 @@
 use std::ops::Range;
 use words::sentences;
 
+use super::units::{Unit, units};
+use crate::fence::FENCE;
 use crate::{Block, Form};
 
-/// A sentence or a line, or a part of one that is too long.
+/// A sentence, a line with what belongs to it, or a part of one that is too long.
 #[derive(Clone)]
 pub(super) struct Piece<'d> {
     pub block: &'d Block,
@@ -14,7 +16,16 @@ pub(super) struct Piece<'d> {
     /// In characters of the document's text.
     pub offset: usize,
     pub tokens: usize,
+    /// Whether a passage may end here as well as anywhere: at the end of a block that does not announce the next.
     pub ends_block: bool,
+    /// Whether it starts or ends inside code, away from the fences.
+    pub in_code: InCode,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct InCode {
+    pub at_start: bool,
+    pub at_end: bool,
 }
 
 /// Counts the tokens of a text.
@@ -23,33 +34,90 @@ type Measure<'m> = &'m dyn Fn(&str) -> usize;
 /// Returns the pieces of a block, each of at most `most` tokens.
 pub(super) fn pieces<'d>(block: &'d Block, most: usize, measure: Measure) -> Vec<Piece<'d>> {
     let text = block.text.as_str();
-    let mut ranges = Vec::new();
+    let mut found = Vec::new();
     match block.form {
-        Form::Prose => halve_all(text, sentences(text), most, measure, &mut ranges),
-        Form::Lines => {
-            for line in lines(text) {
-                match fitting(&text[line.clone()], most, measure) {
-                    Some(tokens) => ranges.push((line, tokens)),
-                    None => {
-                        let sentences = sentences(&text[line.clone()]).into_iter();
-                        let sentences = sentences.map(|part| line.start + part.start..line.start + part.end);
-                        halve_all(text, sentences.collect(), most, measure, &mut ranges);
-                    }
+        Form::Prose => {
+            halve_all(text, sentences(text), most, measure, &mut |range, tokens| {
+                found.push((range, tokens, InCode::default()));
+            });
+        }
+        Form::Lines => LineCutter { text, most, measure, found: &mut found }.cut(&lines(text), 0),
+    }
+    let (mut offset, mut counted_to) = (block.offset, 0);
+    let mut pieces = Vec::with_capacity(found.len());
+    for (range, tokens, in_code) in found {
+        offset += block.text[counted_to..range.start].chars().count();
+        counted_to = range.start;
+        pieces.push(Piece { block, range, offset, tokens, ends_block: false, in_code });
+    }
+    if let Some(last) = pieces.last_mut() {
+        last.ends_block = !text.ends_with(':');
+    }
+    pieces
+}
+
+/// How often units are split into the units below their first line.
+const DEEPEST: usize = 16;
+
+/// Splits lines into units, and a unit that is too long into smaller ones.
+struct LineCutter<'c> {
+    text: &'c str,
+    most: usize,
+    measure: Measure<'c>,
+    found: &'c mut Vec<(Range<usize>, usize, InCode)>,
+}
+
+impl LineCutter<'_> {
+    fn cut(&mut self, lines: &[Range<usize>], depth: usize) {
+        for unit in units(self.text, lines) {
+            let inner = &lines[unit.lines.clone()];
+            let (Some(first), Some(last)) = (inner.first(), inner.last()) else { continue };
+            let whole = first.start..last.end;
+            match fitting(&self.text[whole.clone()], self.most, self.measure) {
+                Some(tokens) => self.found.push((whole, tokens, InCode::default())),
+                None if unit.is_fenced && inner.len() > 2 => self.cut_code(&unit, lines),
+                None if inner.len() == 1 || depth == DEEPEST => {
+                    inner.iter().for_each(|line| self.cut_line(line, self.most, InCode::default()));
+                }
+                None => {
+                    self.cut_line(first, self.most, InCode::default());
+                    self.cut(&inner[1..], depth + 1);
                 }
             }
         }
     }
-    let (mut offset, mut counted_to) = (block.offset, 0);
-    let mut pieces = Vec::with_capacity(ranges.len());
-    for (range, tokens) in ranges {
-        offset += block.text[counted_to..range.start].chars().count();
-        counted_to = range.start;
-        pieces.push(Piece { block, range, offset, tokens, ends_block: false });
+
+    /// Splits code between its lines. The fences stay with the first and the last.
+    fn cut_code(&mut self, unit: &Unit, lines: &[Range<usize>]) {
+        let fences = 2 * (self.measure)(FENCE);
+        if self.most < 4 * fences {
+            return lines[unit.lines.clone()]
+                .iter()
+                .for_each(|line| self.cut_line(line, self.most, InCode::default()));
+        }
+        let lines = &lines[unit.lines.clone()];
+        let last = lines.len() - 2;
+        for at in 1..=last {
+            let start = if at == 1 { lines[0].start } else { lines[at].start };
+            let end = if at == last { lines[at + 1].end } else { lines[at].end };
+            let in_code = InCode { at_start: at > 1, at_end: at < last };
+            self.cut_line(&(start..end), self.most - fences, in_code);
+        }
     }
-    if let Some(last) = pieces.last_mut() {
-        last.ends_block = true;
+
+    /// Splits a line between sentences if it is too long.
+    fn cut_line(&mut self, line: &Range<usize>, most: usize, in_code: InCode) {
+        let whole = &self.text[line.clone()];
+        if let Some(tokens) = fitting(whole, most, self.measure) {
+            return self.found.push((line.clone(), tokens, in_code));
+        }
+        let sentences = sentences(whole).into_iter();
+        let sentences = sentences.map(|part| line.start + part.start..line.start + part.end).collect();
+        let found = &mut *self.found;
+        halve_all(self.text, sentences, most, self.measure, &mut |range, tokens| {
+            found.push((range, tokens, in_code))
+        });
     }
-    pieces
 }
 
 fn lines(text: &str) -> Vec<Range<usize>> {
@@ -80,19 +148,19 @@ fn halve_all(
     spans: Vec<Range<usize>>,
     most: usize,
     measure: Measure,
-    ranges: &mut Vec<(Range<usize>, usize)>,
+    add: &mut dyn FnMut(Range<usize>, usize),
 ) {
     for span in spans {
         let whole = &text[span.clone()];
         if let Some(tokens) = fitting(whole, most, measure) {
-            ranges.push((span, tokens));
+            add(span, tokens);
         } else if whole.chars().nth(1).is_none() {
-            ranges.push((span, most));
+            add(span, most);
         } else {
             let middle = span.start + middle(whole);
             let left_end = span.start + text[span.start..middle].trim_end().len();
             let right_start = span.end - text[middle..span.end].trim_start().len();
-            halve_all(text, vec![span.start..left_end, right_start..span.end], most, measure, ranges);
+            halve_all(text, vec![span.start..left_end, right_start..span.end], most, measure, add);
         }
     }
 }

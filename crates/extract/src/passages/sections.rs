@@ -159,12 +159,19 @@ fn passage(text: String, first: &Piece, headings: &[String], context: &str) -> P
     Passage { text, headings, page: first.block.page, offset: first.offset, context: context.to_owned() }
 }
 
-/// Returns the text of the pieces with everything between them.
+/// Returns the text of the pieces with everything between them. Code that is split gets the missing fences.
 fn text_of(pieces: &[Piece]) -> String {
     let blocks = pieces.chunk_by(|one, next| std::ptr::eq(one.block, next.block));
     let texts = blocks.filter_map(|pieces| {
         let (first, last) = (pieces.first()?, pieces.last()?);
         Some(&first.block.text[first.range.start..last.range.end])
     });
-    texts.collect::<Vec<_>>().join("\n\n")
+    let mut text = texts.collect::<Vec<_>>().join("\n\n");
+    if pieces.first().is_some_and(|first| first.in_code.at_start) {
+        text.insert_str(0, "```\n");
+    }
+    if pieces.last().is_some_and(|last| last.in_code.at_end) {
+        text.push_str("\n```");
+    }
+    text
 }

@@ -10,6 +10,7 @@ use encoding_rs::Encoding;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 
+use super::plain;
 use crate::document::Builder;
 use crate::{ExtractError, decode};
 use flow::{Flow, FlowSink};
@@ -33,6 +34,12 @@ pub(super) fn read_text(text: &str, builder: &mut Builder) -> Result<(), Extract
     builder.title(&title);
     builder.author(&flow.author);
     parts.iter().try_for_each(|part| put(part, 0, builder))
+}
+
+/// Reads a piece of HTML inside another text.
+pub(super) fn read_fragment(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
+    let parts = flow(text).parts;
+    parts.iter().filter(|part| part.region < Region::Hidden).try_for_each(|part| put(part, 0, builder))
 }
 
 /// Reads a chapter of a book: all of it is content, and its headings go below those of the book.
@@ -59,7 +66,20 @@ fn put(part: &Part, deeper: u8, builder: &mut Builder) -> Result<(), ExtractErro
         PartKind::Heading(level) => builder.heading(level + deeper, &part.text),
         PartKind::Prose => builder.prose(&part.text),
         PartKind::Lines => builder.lines(&part.text),
+        PartKind::Code if reads_as_prose(&part.text) => plain::read(&part.text, builder),
+        PartKind::Code => builder.code(&part.language, &part.text),
     }
+}
+
+/// Returns whether preformatted text is not code but wrapped prose, as in a letter or an old standard.
+fn reads_as_prose(text: &str) -> bool {
+    let is_prose = |line: &&str| {
+        line.split_whitespace().count() >= 7
+            && !line.contains(['{', '}', ';', '=', '<', '>', '$', '|', '\\', '#'])
+    };
+    let all: usize = text.lines().map(|line| line.trim().len()).sum();
+    let prose: usize = text.lines().filter(is_prose).map(|line| line.trim().len()).sum();
+    text.lines().count() >= 8 && prose * 10 >= all * 7
 }
 
 fn flow(text: &str) -> Flow {

@@ -108,7 +108,7 @@ fn lines(path: &str, value: &Json, text: &mut String, builder: &Builder) {
 
 fn line(path: &str, value: &str, text: &mut String) {
     let value = crate::clean::prose(value);
-    if value.is_empty() {
+    if value.is_empty() || is_encoded(&value) {
         return;
     }
     if !path.is_empty() {
@@ -117,6 +117,19 @@ fn line(path: &str, value: &str, text: &mut String) {
     }
     text.push_str(&value);
     text.push('\n');
+}
+
+/// A shorter one may be a key or a sum, which can be searched for.
+const SHORTEST_ENCODED: usize = 256;
+
+/// Returns whether a value is a picture or the like in base64, which is no text.
+fn is_encoded(value: &str) -> bool {
+    let data = value
+        .strip_prefix("data:")
+        .and_then(|rest| rest.split_once("base64,"))
+        .map_or(value, |(_, data)| data);
+    let is_code = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_');
+    data.len() >= SHORTEST_ENCODED && data.bytes().all(is_code)
 }
 
 impl Json {
@@ -215,6 +228,17 @@ mod tests {
                 ("zeta > parts", "id: 1\nat.x: 2.5"),
                 ("zeta > parts", "id: 2"),
             ],
+        );
+    }
+
+    #[test]
+    fn pictures_in_base64_are_left_out() {
+        let picture = "iVBORw0KGgo".repeat(100);
+        check(
+            &format!(
+                r#"{{"name": "pump", "photo": "{picture}", "icon": "data:image/png;base64,{picture}"}}"#
+            ),
+            &[("", "name: pump")],
         );
     }
 

@@ -2,9 +2,14 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, MetadataBlockKind, Options, Parser, Tag, TagEnd};
 
+use super::html;
 use super::table::Table;
-use crate::ExtractError;
 use crate::document::Builder;
+use crate::fence::fenced;
+use crate::{ExtractError, clean};
+
+/// Deeper indentation tells little, and a hostile file can nest thousands of lists.
+const DEEPEST: usize = 8;
 
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
     let options = Options::ENABLE_TABLES
@@ -24,7 +29,13 @@ struct Reader {
     text: String,
     /// The open lists; for a numbered one the number of the next item.
     lists: Vec<Option<u64>>,
+    /// Whether the next text of a list starts a line of its own, below that of its item.
+    starts_line: bool,
     table: Option<(Table, Vec<String>)>,
+    /// Language and text of the open piece of code.
+    code: Option<(String, String)>,
+    /// The open block of HTML.
+    html: Option<String>,
     metadata: bool,
     seen_heading: bool,
 }
@@ -35,20 +46,44 @@ impl Reader {
             Event::Start(tag) => self.start(tag, builder)?,
             Event::End(tag) => self.end(tag, builder)?,
             Event::Text(text) if self.metadata => front_matter(&text, builder),
-            Event::Text(text) | Event::Code(text) => self.text.push_str(&text),
+            Event::Text(text) | Event::Code(text) => self.push(&text),
             Event::SoftBreak | Event::HardBreak => self.text.push(' '),
-            Event::TaskListMarker(done) => self.text.push_str(if done { "[x] " } else { "[ ] " }),
+            Event::TaskListMarker(done) => self.push(if done { "[x] " } else { "[ ] " }),
+            Event::Html(html) if self.html.is_some() => {
+                self.html.as_mut().into_iter().for_each(|open| open.push_str(&html))
+            }
             Event::Html(html) | Event::InlineHtml(html) if is_break(&html) => self.text.push(' '),
             _ => {}
         }
         Ok(())
     }
 
+    fn push(&mut self, text: &str) {
+        if let Some((_, code)) = &mut self.code {
+            return code.push_str(text);
+        }
+        if std::mem::take(&mut self.starts_line) && !self.lists.is_empty() {
+            self.text.push('\n');
+            self.text.push_str(&"  ".repeat(self.lists.len().min(DEEPEST)));
+        }
+        self.text.push_str(text);
+    }
+
     fn start(&mut self, tag: Tag, builder: &mut Builder) -> Result<(), ExtractError> {
         match tag {
-            Tag::Heading { .. } | Tag::CodeBlock(_) => self.flush(builder)?,
+            Tag::Heading { .. } => self.flush(builder)?,
+            Tag::CodeBlock(kind) => {
+                if self.lists.is_empty() {
+                    self.flush(builder)?;
+                }
+                let language = match &kind {
+                    CodeBlockKind::Fenced(language) => language,
+                    CodeBlockKind::Indented => "",
+                };
+                self.code = Some((language.to_owned(), String::new()));
+            }
             Tag::Paragraph if self.lists.is_empty() => self.flush(builder)?,
-            Tag::Paragraph if !self.text.ends_with([' ', '\n']) => self.text.push(' '),
+            Tag::Paragraph => self.starts_line = !self.ends_with_mark(),
             Tag::List(number) => {
                 if self.lists.is_empty() {
                     self.flush(builder)?;
@@ -60,13 +95,9 @@ impl Reader {
                 self.flush(builder)?;
                 self.table = Some((Table::default(), Vec::new()));
             }
+            Tag::HtmlBlock => self.html = Some(String::new()),
             Tag::MetadataBlock(MetadataBlockKind::YamlStyle) => self.metadata = true,
             _ => {}
-        }
-        if let Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) = tag
-            && !self.lists.is_empty()
-        {
-            self.text.push('\n');
         }
         Ok(())
     }
@@ -75,9 +106,11 @@ impl Reader {
         match tag {
             TagEnd::Heading(level) => self.heading(level, builder),
             TagEnd::Paragraph if self.lists.is_empty() => self.flush(builder),
-            TagEnd::CodeBlock if self.lists.is_empty() => builder.lines(&std::mem::take(&mut self.text)),
+            TagEnd::CodeBlock => self.end_code(builder),
+            TagEnd::HtmlBlock => self.end_html(builder),
             TagEnd::List(_) => {
                 self.lists.pop();
+                self.starts_line = true;
                 if self.lists.is_empty() { builder.lines(&std::mem::take(&mut self.text)) } else { Ok(()) }
             }
             TagEnd::TableCell => {
@@ -102,11 +135,11 @@ impl Reader {
     }
 
     fn item(&mut self) {
+        self.starts_line = false;
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
-        // Deeper indentation tells little, and a hostile file can nest thousands of lists.
-        let depth = self.lists.len().saturating_sub(1).min(8);
+        let depth = self.lists.len().saturating_sub(1).min(DEEPEST);
         self.text.push_str(&"  ".repeat(depth));
         match self.lists.last_mut() {
             Some(Some(number)) => {
@@ -115,6 +148,40 @@ impl Reader {
             }
             _ => self.text.push_str("- "),
         }
+    }
+
+    /// Returns whether the current item has no text yet.
+    fn ends_with_mark(&self) -> bool {
+        let line = self.text.rsplit('\n').next().unwrap_or_default();
+        let mark = line.trim();
+        line.ends_with(' ')
+            && (mark == "-" || mark.strip_suffix('.').is_some_and(|number| number.parse::<u64>().is_ok()))
+    }
+
+    /// Puts code into the item that it belongs to, or adds it to the document.
+    fn end_code(&mut self, builder: &mut Builder) -> Result<(), ExtractError> {
+        let Some((language, code)) = self.code.take() else { return Ok(()) };
+        if self.lists.is_empty() {
+            return builder.code(&language, &code);
+        }
+        let indent = "  ".repeat(self.lists.len().min(DEEPEST));
+        for line in fenced(&language, &clean::lines(&code)).lines() {
+            self.text.push('\n');
+            self.text.push_str(&indent);
+            self.text.push_str(line);
+        }
+        self.starts_line = true;
+        Ok(())
+    }
+
+    /// Reads a block of HTML inside the text, such as a table that Markdown cannot express.
+    fn end_html(&mut self, builder: &mut Builder) -> Result<(), ExtractError> {
+        let html = self.html.take().unwrap_or_default();
+        if !self.lists.is_empty() {
+            return Ok(());
+        }
+        self.flush(builder)?;
+        html::read_fragment(&html, builder)
     }
 
     fn heading(&mut self, level: HeadingLevel, builder: &mut Builder) -> Result<(), ExtractError> {
@@ -170,9 +237,31 @@ mod tests {
             ("Pumps", "The main pump is P-204."),
             ("Pumps > Parts", "- oil\n  1. one\n  2. two\n- [x] water"),
             ("Pumps > Parts", "Name: A; Speed: 3"),
-            ("Pumps > Parts", "fn a() {\n    b\n}"),
+            ("Pumps > Parts", "```rust\nfn a() {\n    b\n}\n```"),
             ("", "Empty"),
         ];
         assert_eq!(found, expected.map(|(path, text)| (path.to_owned(), text)));
+    }
+
+    fn check(text: &str, expected: &[&str]) {
+        let document = document(text);
+        assert_eq!(document.blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn steps_keep_their_numbers_their_paragraphs_and_their_commands() {
+        let text = "3. Stop the pump.\n\n   It takes a minute.\n\n   ```sh\n   pump stop\n     --now\n   ```\n\n   Wait.\n\n\
+                    4. Open it.\n   - slowly\n\n     always\n5.\n       indented code\n";
+        let expected = "3. Stop the pump.\n  It takes a minute.\n  ```sh\n  pump stop\n    --now\n  ```\n  Wait.\n\
+                        4. Open it.\n  - slowly\n    always\n5.\n  ```\n  indented code\n  ```";
+        check(text, &[expected]);
+    }
+
+    #[test]
+    fn html_between_the_paragraphs_is_read() {
+        check(
+            "One.\n\n<table><tr><td>a</td><td>b</td></tr></table>\n\n<p>Two</p>\n",
+            &["One.", "a | b", "Two"],
+        );
     }
 }

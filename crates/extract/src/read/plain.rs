@@ -1,29 +1,113 @@
-//! Plain text: paragraphs between blank lines, with wrapped lines joined and the lines of lists and verse kept.
+//! Plain text: paragraphs between blank lines, with wrapped lines joined; numbered and underlined headings; lists, rows,
+//! records and drawn tables as lines.
+
+mod contents;
+mod grid;
+mod headings;
+mod items;
+mod records;
+
+pub(crate) use contents::is_leader;
 
 use crate::ExtractError;
 use crate::clean;
 use crate::document::Builder;
 
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
-    let mut paragraph: Vec<&str> = Vec::new();
-    for line in text.split(['\n', '\u{c}']).map(|line| line.trim_end_matches('\r')) {
-        if !line.trim().is_empty() {
-            paragraph.push(line);
-        } else {
-            emit(&paragraph, builder)?;
-            paragraph.clear();
+    let paragraphs = paragraphs(text);
+    let running = contents::running_heads(&paragraphs);
+    let records = records::Records::of(&paragraphs);
+    for (at, paragraph) in paragraphs.iter().enumerate() {
+        if running.contains(&at) || contents::is_contents(paragraph) {
+            continue;
+        }
+        if let Some(record) = records.record(paragraph) {
+            builder.lines(&record)?;
+            continue;
+        }
+        match headings::heading(paragraph, paragraphs.get(at + 1).map(Vec::as_slice)) {
+            Some((level, title)) => {
+                builder.heading(level, title)?;
+                emit(&paragraph[headings::lines_of(paragraph)..], builder)?;
+            }
+            None => emit(paragraph, builder)?,
         }
     }
-    emit(&paragraph, builder)
+    Ok(())
+}
+
+type Paragraph<'t> = Vec<&'t str>;
+
+/// Splits a text at blank lines, at the ends of pages and at lines of signs alone.
+fn paragraphs(text: &str) -> Vec<Paragraph<'_>> {
+    let mut paragraphs = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    for line in text.split(['\n', '\u{c}']).map(|line| line.trim_end_matches('\r')) {
+        let is_end =
+            line.trim().is_empty() || (is_rule(line) && !headings::underlines(open.as_slice(), line));
+        match is_end {
+            true if open.is_empty() => {}
+            true => paragraphs.push(std::mem::take(&mut open)),
+            false => open.push(line),
+        }
+    }
+    paragraphs.push(open);
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    paragraphs
+}
+
+/// Returns whether a line only separates: "//", "----", "* * *". The lines of a drawn table do not.
+fn is_rule(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 2
+        && !line.contains(char::is_alphanumeric)
+        && !line.starts_with(['+', '|'])
+        && !line.contains(['{', '}', '(', ')'])
+        && line.chars().all(|c| c.is_ascii_punctuation() || c == ' ')
 }
 
 fn emit(paragraph: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
+    if let Some(table) = grid::table(paragraph) {
+        return builder.lines(&table);
+    }
+    let bare = without_comment_signs(paragraph);
+    let paragraph = bare.as_deref().unwrap_or(paragraph);
     match paragraph {
         [] => Ok(()),
         [line] => builder.prose(line),
+        lines if is_rows(lines) => builder.lines(&items::joined_rows(lines)),
         lines if is_wrapped(lines) => builder.prose(&clean::unwrap(lines.iter().copied())),
-        lines => builder.lines(&lines.join("\n")),
+        lines => match items::items(lines) {
+            Some((before, items)) => {
+                builder.prose(&clean::unwrap(before.iter().copied()))?;
+                builder.lines(&items)
+            }
+            None => builder.lines(&lines.join("\n")),
+        },
     }
+}
+
+/// Returns the lines of a comment without their signs, if all lines are such.
+fn without_comment_signs<'t>(paragraph: &[&'t str]) -> Option<Vec<&'t str>> {
+    let bare = |line: &&'t str| {
+        let bare = line.strip_prefix('#')?;
+        (bare.is_empty() || bare.starts_with([' ', '\t', '#']))
+            .then(|| bare.trim_start_matches('#').trim_end_matches('#'))
+    };
+    let lines: Option<Vec<&str>> = paragraph.iter().map(bare).collect();
+    lines.filter(|lines| lines.len() > 1).map(|lines| {
+        let words = lines.into_iter().filter(|line| !line.trim().is_empty());
+        words.collect()
+    })
+}
+
+/// Returns whether most lines are rows of a table: words with tabs between them, or that begin with a date or a
+/// number and a tab.
+fn is_rows(lines: &[&str]) -> bool {
+    let has_tab = |line: &&&str| line.trim().contains('\t');
+    let first = lines.iter().filter(|line| !line.starts_with([' ', '\t']));
+    let tabbed = first.clone().filter(has_tab).count();
+    tabbed >= 2 && tabbed * 10 >= first.count() * 7
 }
 
 /// Returns whether prose was wrapped at a width: nearly all lines but the last are almost as long as the longest.
@@ -32,33 +116,24 @@ fn is_wrapped(lines: &[&str]) -> bool {
     let longest = lengths.iter().copied().max().unwrap_or(0);
     let (_, but_last) = lengths.split_last().unwrap_or((&0, &[]));
     let full = but_last.iter().filter(|length| **length * 10 >= longest * 7).count();
-    let marked = lines.iter().skip(1).filter(|line| is_list_item(line)).count();
-    longest >= 40 && full * 10 >= but_last.len() * 8 && marked * 4 < lines.len()
+    let marked = lines.iter().skip(1).filter(|line| items::mark(line).is_some()).count();
+    longest >= 40
+        && full * 10 >= but_last.len() * 8
+        && marked * 4 < lines.len()
+        && items::mark(lines[0]).is_none_or(|_| marked == 0)
+        && !has_signs_of_code(lines)
 }
 
-fn is_list_item(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(['-', '*', '•', '|', '>', '+'])
-        || line.split_once(['.', ')']).is_some_and(|(number, _)| number.parse::<u16>().is_ok())
+/// Returns whether most lines end or begin as in code or in commands.
+fn has_signs_of_code(lines: &[&str]) -> bool {
+    let is_code = |line: &&&str| {
+        let line = line.trim();
+        line.ends_with([';', '{', '}', '\\'])
+            || line.starts_with(['$', '#', '<', '}'])
+            || line.contains("://")
+    };
+    lines.iter().filter(is_code).count() * 2 > lines.len()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Form, Kind, Limits};
-
-    #[test]
-    fn wrapped_prose_is_joined_and_lists_are_kept() -> Result<(), ExtractError> {
-        let mut builder = Builder::new(Kind::Text, &Limits::default());
-        let text = "The impeller turns at a constant speed of three thousand\r\nrevolutions, whatever the \
-                    load is, because the gov-\r\nernor holds it.\r\n\r\n- oil\r\n- water\r\n \r\nEnd.";
-        read(text, &mut builder)?;
-        let blocks = builder.finish()?.blocks;
-        let found: Vec<(&str, Form)> = blocks.iter().map(|block| (block.text.as_str(), block.form)).collect();
-        let prose = "The impeller turns at a constant speed of three thousand revolutions, whatever the load is, \
-                     because the governor holds it.";
-        assert_eq!(found, [(prose, Form::Prose), ("- oil\n- water", Form::Lines), ("End.", Form::Prose)]);
-        assert_eq!(blocks[1].offset, prose.len() + 2);
-        Ok(())
-    }
-}
+mod tests;

@@ -4,9 +4,9 @@ use html5ever::tokenizer::states::RawKind;
 
 /// Elements that hold blocks of content.
 #[rustfmt::skip]
-const SECTIONS: [&str; 16] = [
-    "article", "aside", "blockquote", "details", "div", "dl", "figure", "footer", "form", "header", "main", "nav", "ol",
-    "section", "table", "ul",
+const SECTIONS: [&str; 17] = [
+    "article", "aside", "blockquote", "details", "div", "dl", "figure", "footer", "form", "header", "main", "menu",
+    "nav", "ol", "section", "table", "ul",
 ];
 
 /// Elements whose content a reader of the page does not see as text.

@@ -10,6 +10,8 @@ use super::grid::Grid;
 use super::part::{Part, PartKind};
 use super::region::{Region, attribute};
 use crate::clean;
+use crate::fence::fenced;
+use crate::read::list::List;
 
 #[derive(Default)]
 pub(super) struct Flow {
@@ -24,9 +26,10 @@ pub(super) struct Flow {
     /// The open element whose content is not markup.
     raw: Option<String>,
     is_preformatted: bool,
+    /// Of the current piece of code.
+    language: String,
     containers: Vec<(String, Region)>,
-    lists: usize,
-    list: String,
+    list: List,
     grid: Option<Grid>,
 }
 
@@ -56,6 +59,18 @@ impl TokenSink for FlowSink {
         }
         TokenSinkResult::Continue
     }
+}
+
+/// A line break in running text. White space, but none that pages have in their source.
+const LINE_BREAK: char = '\u{2028}';
+
+/// Returns the language that the class of an element names, as in `class="language-rust"`.
+fn language(tag: &Tag) -> Option<String> {
+    let mut classes = attribute(tag, "class")?.split_whitespace();
+    let named = |class: &str| {
+        class.strip_prefix("language-").or_else(|| class.strip_prefix("lang-")).map(str::to_owned)
+    };
+    classes.find_map(named)
 }
 
 /// Most open elements that an end tag is compared with, so that a hostile page takes linear time.
@@ -89,18 +104,37 @@ impl Flow {
         }
         match name {
             "a" => self.links += 1,
-            "br" | "hr" => self.text.push('\n'),
+            "br" => self.line_break(),
+            "hr" => self.text.push('\n'),
             "meta" => self.meta(tag),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.start_heading(name),
-            "ul" | "ol" | "dl" if !tag.self_closing => self.lists += 1,
-            "li" | "dt" | "dd" if self.lists > 0 => self.item(),
+            "ol" if !tag.self_closing => {
+                self.list
+                    .start(Some(attribute(tag, "start").and_then(|start| start.parse().ok()).unwrap_or(1)));
+            }
+            "ul" | "dl" | "menu" if !tag.self_closing => self.list.start(None),
+            "li" | "dt" if self.list.is_open() => self.list.item(),
+            "dd" if self.list.is_open() => self.list.definition(),
             "table" => {
                 self.end_table();
+                self.end_list();
+                self.list.enter_table();
                 self.grid = Some(Grid::default());
             }
             "tr" => drop(self.grid.as_mut().map(Grid::row)),
-            "td" | "th" => drop(self.grid.as_mut().map(Grid::cell)),
-            "pre" => self.is_preformatted = true,
+            "td" | "th" => {
+                let span = |name| attribute(tag, name).and_then(|span| span.trim().parse().ok()).unwrap_or(1);
+                if let Some(grid) = &mut self.grid {
+                    grid.cell(span("rowspan"), span("colspan"));
+                }
+            }
+            "pre" => {
+                self.is_preformatted = true;
+                self.language = language(tag).unwrap_or_default();
+            }
+            "code" if self.is_preformatted => {
+                self.language = language(tag).unwrap_or(std::mem::take(&mut self.language))
+            }
             _ => {}
         }
         if is_container(name) && !tag.self_closing {
@@ -123,9 +157,8 @@ impl Flow {
             _ => {}
         }
         match name {
-            "ul" | "ol" | "dl" => {
-                self.lists = self.lists.saturating_sub(1);
-                if self.lists == 0 {
+            "ul" | "ol" | "dl" | "menu" => {
+                if self.list.end() {
                     self.end_list();
                 }
             }
@@ -170,22 +203,31 @@ impl Flow {
     fn end_preformatted(&mut self) {
         self.is_preformatted = false;
         let text = std::mem::take(&mut self.text);
-        match &mut self.grid {
-            Some(grid) => grid.text(&text),
-            None => self.push(PartKind::Lines, text),
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.list.is_open() {
+            self.list.code(&fenced(&self.language, &clean::lines(&text)));
+        } else if let Some(grid) = &mut self.grid {
+            grid.text(&text);
+        } else {
+            self.push(PartKind::Code, text);
         }
     }
 
-    fn item(&mut self) {
-        if !self.list.is_empty() {
-            self.list.push('\n');
+    /// Two line breaks in a row separate paragraphs.
+    fn line_break(&mut self) {
+        if self.is_preformatted {
+            return self.text.push('\n');
         }
-        self.list.push_str(&"  ".repeat(self.lists.clamp(1, 9) - 1));
-        self.list.push_str("- ");
+        if self.text.trim_end_matches([' ', '\t', '\n', '\r']).ends_with(LINE_BREAK) {
+            return self.flush();
+        }
+        self.text.push(LINE_BREAK);
     }
 
     fn end_list(&mut self) {
-        let list = std::mem::take(&mut self.list);
+        let list = self.list.take_text();
         match &mut self.grid {
             Some(grid) if !list.is_empty() => grid.text(&list.replace('\n', " ")),
             _ => self.push(PartKind::Lines, list),
@@ -193,6 +235,7 @@ impl Flow {
     }
 
     fn end_table(&mut self) {
+        self.list.leave_table();
         for (kind, text) in self.grid.take().map(Grid::into_parts).unwrap_or_default() {
             self.push(kind, text);
         }
@@ -209,9 +252,8 @@ impl Flow {
             return;
         }
         let text = std::mem::take(&mut self.text);
-        if self.lists > 0 {
-            self.list.push_str(&clean::prose(&text));
-            self.list.push(' ');
+        if self.list.is_open() {
+            self.list.paragraph(&clean::prose(&text));
         } else if let Some(grid) = &mut self.grid {
             grid.text(&clean::prose(&text));
         } else {
@@ -223,7 +265,8 @@ impl Flow {
         let linked = std::mem::take(&mut self.linked);
         let region = self.region();
         if region != Region::Hidden && !text.trim().is_empty() {
-            self.parts.push(Part { kind, text, region, linked });
+            let language = self.language.clone();
+            self.parts.push(Part { kind, text, region, linked, language });
         }
     }
 }

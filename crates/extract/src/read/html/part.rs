@@ -7,6 +7,7 @@ pub(super) enum PartKind {
     Heading(u8),
     Prose,
     Lines,
+    Code,
 }
 
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(super) struct Part {
     pub region: Region,
     /// Bytes of text inside links.
     pub linked: usize,
+    /// Of code, if the page says it.
+    pub language: String,
 }
 
 impl Part {

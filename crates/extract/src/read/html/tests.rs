@@ -58,7 +58,7 @@ fn tables_of_data_are_lines_and_tables_of_layout_are_text() {
 fn code_keeps_its_lines_and_entities_are_resolved() {
     check(
         "<pre>fn a() {\n    b &lt; c\n}</pre><p>caf&eacute;",
-        &[("", "fn a() {\n    b < c\n}"), ("", "café")],
+        &[("", "```\nfn a() {\n    b < c\n}\n```"), ("", "café")],
     );
 }
 
@@ -79,4 +79,61 @@ fn a_hundred_thousand_levels_cost_nothing() {
 #[test]
 fn a_page_of_links_alone_is_still_read() {
     check("<html><ul><li><a href=a>One</a><li><a href=b>Two</a></ul>", &[("", "- One\n- Two")]);
+}
+
+#[test]
+fn paragraphs_of_an_item_are_lines_and_are_not_glued_to_their_neighbours() {
+    let html = "<ol start=2><li><p>Stop the pump.</p><p>It takes a minute.</p><pre class='language-sh'>pump stop</pre></li>
+        <li><p>Open it.</p></li></ol><ul><li>One<p>Two</p>Three</li></ul><p>End.";
+    check(
+        html,
+        &[
+            ("", "2. Stop the pump.\n  It takes a minute.\n  ```sh\n  pump stop\n  ```\n3. Open it."),
+            ("", "- One\n  Two\n  Three"),
+            ("", "End."),
+        ],
+    );
+}
+
+#[test]
+fn definitions_stand_beside_their_terms() {
+    let html =
+        "<dl><dt>Type:</dt><dd><p>A pump.</p><p>Or two.</p></dd><dt>head<dd>Pressure.<ul><li>a</ul></dl>";
+    check(html, &[("", "- Type: A pump.\n  Or two.\n- head: Pressure.\n  - a")]);
+}
+
+#[test]
+fn a_table_in_a_list_is_a_table_and_the_list_goes_on() {
+    let html =
+        "<ul><li>One<table><tr><th>Name<th>Speed<tr><td>P-204<td><ul><li>3000</ul></table><li>Two</ul>";
+    check(html, &[("", "- One"), ("", "Name: P-204; Speed: - 3000"), ("", "- Two")]);
+}
+
+#[test]
+fn a_label_that_covers_several_rows_is_in_each() {
+    let html = "<table><tr><th>Pump<th>Part<th>Mass<tr><td rowspan=2>P-204<td>seal<td>2<tr><td>shaft<td>9
+        <tr><td colspan=2>P-205<td>40</table>";
+    check(
+        html,
+        &[("", "Pump: P-204; Part: seal; Mass: 2\nPump: P-204; Part: shaft; Mass: 9\nPump: P-205; Mass: 40")],
+    );
+}
+
+#[test]
+fn a_long_description_stays_with_its_name() {
+    let words = "The pump turns at a constant speed whatever the load. ".repeat(15);
+    let html = format!("<table><tr><th>Name<th>Notes<tr><td>P-204<td>{words}<tr><td>P-205<td>None</table>");
+    let text = page(&html).text();
+    assert!(text.lines().all(|line| line.starts_with("Name: P-20")), "{text}");
+}
+
+#[test]
+fn two_line_breaks_separate_paragraphs() {
+    check("<p>One<br>two.<br>\n<br>Three.", &[("", "One two."), ("", "Three.")]);
+}
+
+#[test]
+fn preformatted_prose_is_no_code() {
+    let prose = "The pump turns at a constant speed whatever the load may be today\n".repeat(9);
+    assert!(!page(&format!("<pre>{prose}</pre>")).text().contains("```"));
 }
