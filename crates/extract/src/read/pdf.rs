@@ -1,5 +1,6 @@
 //! PDF: takes characters with their positions from the parser, and puts the text in reading order, page by page.
 
+mod contents;
 mod filters;
 mod fonts;
 mod glyph;
@@ -39,6 +40,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     }
     let mut pages = reader.finish();
     running::remove(&mut pages);
+    contents::remove(&mut pages);
     paragraphs::paragraphs(&pages).iter().try_for_each(|paragraph| put(paragraph, builder))
 }
 

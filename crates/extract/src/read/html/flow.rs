@@ -21,7 +21,8 @@ pub(super) struct Flow {
     has_title: bool,
     text: String,
     linked: usize,
-    links: usize,
+    /// The open links and anchors, and which of them are links.
+    links: Vec<bool>,
     heading: Option<u8>,
     /// The open element whose content is not markup.
     raw: Option<String>,
@@ -84,7 +85,7 @@ impl Flow {
             Some(_) => {}
             None => {
                 self.text.push_str(text);
-                if self.links > 0 {
+                if self.links.last() == Some(&true) {
                     self.linked += text.trim().len();
                 }
             }
@@ -103,7 +104,8 @@ impl Flow {
             self.flush();
         }
         match name {
-            "a" => self.links += 1,
+            // An anchor is a place in the page, not a link.
+            "a" => self.links.push(attribute(tag, "href").is_some()),
             "br" => self.line_break(),
             "hr" => self.text.push('\n'),
             "meta" => self.meta(tag),
@@ -150,7 +152,7 @@ impl Flow {
             return;
         }
         match name {
-            "a" => self.links = self.links.saturating_sub(1),
+            "a" => drop(self.links.pop()),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.end_heading(),
             "pre" => self.end_preformatted(),
             _ if is_block(name) => self.flush(),

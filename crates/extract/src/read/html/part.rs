@@ -27,6 +27,6 @@ impl Part {
         let lines = self.text.lines().count().max(1);
         self.linked * 10 >= self.text.len() * 7
             && self.text.len() < lines * 40
-            && self.kind != PartKind::Heading(1)
+            && !matches!(self.kind, PartKind::Heading(_))
     }
 }

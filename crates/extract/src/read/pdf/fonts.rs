@@ -6,7 +6,21 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId};
 
 pub(super) fn prepare(document: &mut Document) {
     write_out_widths(document);
+    name_encodings(document);
     drop_programs(document);
+}
+
+/// Gives fonts with a character table an encoding, without which the parser stops at a character that the table lacks.
+fn name_encodings(document: &mut Document) {
+    let fonts = document.objects.values_mut().filter_map(|object| object.as_dict_mut().ok());
+    for font in
+        fonts.filter(|font| font.has_type(b"Font") && font.has(b"ToUnicode") && !font.has(b"Encoding"))
+    {
+        let is_composite = font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|kind| kind == b"Type0");
+        if !is_composite {
+            font.set("Encoding", Object::Name(b"WinAnsiEncoding".to_vec()));
+        }
+    }
 }
 
 /// Removes the programs of fonts that have a character table.

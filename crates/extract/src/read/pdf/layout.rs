@@ -1,7 +1,12 @@
 //! Finds the reading order: characters form segments of lines, segments form columns, and columns are read top to
 //! bottom.
 
+mod direction;
+mod segment;
+
 use super::glyph::Glyph;
+use direction::{in_reading_order, runs_left};
+use segment::Segment;
 
 /// A line of text in its column.
 #[derive(Debug, Clone)]
@@ -10,6 +15,7 @@ pub(super) struct Line {
     pub x: f64,
     pub right: f64,
     pub y: f64,
+    /// The size of most of its characters.
     pub size: f64,
     /// The left and right edge of its column.
     pub column: (f64, f64),
@@ -27,17 +33,6 @@ pub(super) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
     ordered
 }
 
-/// Text on one baseline without wide gaps.
-struct Segment {
-    text: String,
-    x: f64,
-    right: f64,
-    y: f64,
-    size: f64,
-    /// Where its last character begins.
-    last_x: f64,
-}
-
 /// In units of the font size: a gap between words, and one wider than any between words.
 const WORD_GAP: f64 = 0.15;
 const WIDE_GAP: f64 = 1.3;
@@ -53,65 +48,29 @@ fn runs(glyphs: &[Glyph]) -> Vec<Segment> {
             after_space = true;
             continue;
         }
-        match runs.last_mut() {
-            Some(run) if continues(run, glyph) => {
-                let is_shadow =
-                    (glyph.x - run.last_x).abs() < 0.08 * glyph.size && run.text.ends_with(&glyph.text);
-                if !is_shadow {
-                    extend(run, glyph, after_space);
-                }
-            }
-            _ => runs.push(Segment {
-                text: glyph.text.clone(),
-                x: glyph.x,
-                right: glyph.x + glyph.width,
-                y: glyph.y,
-                size: glyph.size,
-                last_x: glyph.x,
-            }),
+        let is_added = runs.last_mut().is_some_and(|run| run.add(glyph, after_space));
+        if !is_added {
+            runs.push(Segment::new(glyph));
         }
         after_space = false;
     }
+    runs.iter_mut().filter(|run| !run.is_leftward).for_each(|run| run.text = in_reading_order(&run.text));
     runs
-}
-
-fn continues(run: &Segment, glyph: &Glyph) -> bool {
-    let size = run.size.max(glyph.size);
-    let (gap, rise) = (glyph.x - run.right, (glyph.y - run.y).abs());
-    let is_raised_or_lowered =
-        rise < 0.6 * size && gap.abs() < 0.3 * size && (run.size - glyph.size).abs() > 0.1 * size;
-    (rise < 0.25 * size && gap > -0.6 * size && gap < WIDE_GAP * size) || is_raised_or_lowered
-}
-
-fn extend(run: &mut Segment, glyph: &Glyph, after_space: bool) {
-    if after_space || glyph.x - run.right > WORD_GAP * glyph.size.min(run.size) {
-        run.text.push(' ');
-    }
-    run.text.push_str(&glyph.text);
-    run.right = run.right.max(glyph.x + glyph.width);
-    run.last_x = glyph.x;
-    if glyph.size > run.size {
-        (run.size, run.y) = (glyph.size, glyph.y);
-    }
 }
 
 /// Joins runs on one baseline if there is no gap or that of a word, from top to bottom.
 fn segments(runs: Vec<Segment>) -> Vec<Segment> {
     let mut joined: Vec<Segment> = Vec::new();
-    for run in by_baseline(runs).into_iter().flatten() {
-        match joined.last_mut() {
-            Some(last)
-                if same_baseline(last, &run) && run.x - last.right < JOIN_GAP * last.size.max(run.size) =>
-            {
-                let apart = run.x - last.right > WORD_GAP * last.size.min(run.size);
-                if apart && !last.text.ends_with(' ') {
-                    last.text.push(' ');
+    for row in by_baseline(runs) {
+        let leftward = runs_left(row.iter().map(|run| run.text.as_str()));
+        let start = joined.len();
+        for run in row {
+            match joined[start..].last_mut() {
+                Some(last) if last.gap_to(&run, leftward) < JOIN_GAP * last.size.max(run.size) => {
+                    last.join(run, leftward)
                 }
-                last.text.push_str(&run.text);
-                last.right = last.right.max(run.right);
-                last.size = last.size.max(run.size);
+                _ => joined.push(run),
             }
-            _ => joined.push(run),
         }
     }
     joined
@@ -121,7 +80,7 @@ fn same_baseline(one: &Segment, other: &Segment) -> bool {
     (one.y - other.y).abs() <= 0.3 * one.size.min(other.size)
 }
 
-/// Groups segments by baseline, from top to bottom, and sorts each group from left to right.
+/// Groups segments by baseline, from top to bottom, and sorts each group in the direction of its writing.
 fn by_baseline(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
     segments.sort_by(|one, other| other.y.total_cmp(&one.y));
     let mut rows: Vec<Vec<Segment>> = Vec::new();
@@ -133,6 +92,9 @@ fn by_baseline(mut segments: Vec<Segment>) -> Vec<Vec<Segment>> {
     }
     for row in &mut rows {
         row.sort_by(|one, other| one.x.total_cmp(&other.x));
+        if runs_left(row.iter().map(|segment| segment.text.as_str())) {
+            row.reverse();
+        }
     }
     rows
 }
@@ -186,10 +148,13 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
         for segment in row {
             line.text.push_str(CELL_GAP);
             line.text.push_str(&segment.text);
+            line.x = line.x.min(segment.x);
             line.right = line.right.max(segment.right);
             line.size = line.size.max(segment.size);
+            line.count_sizes(&segment);
         }
-        let Segment { text, x, right: end, y, size, .. } = line;
+        let size = line.usual_size();
+        let Segment { text, x, right: end, y, .. } = line;
         ordered.push(Line { text, x, right: end, y, size, column: (left, right), is_row });
     }
 }

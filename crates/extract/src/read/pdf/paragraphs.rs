@@ -26,6 +26,7 @@ pub(super) fn paragraphs(pages: &[Page]) -> Vec<Paragraph> {
         for (at, line) in page.lines.iter().enumerate() {
             if open.last().is_some_and(|last| match at {
                 0 => begins_after_break(last, line),
+                _ if sizes.is_wrapped_heading(last, line) => false,
                 _ => begins(last, line, open.len(), leading),
             }) {
                 paragraphs.push(sizes.paragraph(&open, opened_on));
@@ -64,6 +65,11 @@ fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
     if line.is_row {
         return step > 2.5 * leading;
     }
+    // Lines of one sentence may be set apart, but not a page away.
+    if is_full(last) && !ends_sentence(last) && line.text.starts_with(char::is_lowercase) && step < 3.0 * size
+    {
+        return false;
+    }
     let is_far = step > (1.3 * leading).max(1.2 * size);
     let is_at_edge = last.x < last.column.0 + size;
     let is_indented = line.x > last.x + 0.8 * size && is_at_edge && (lines > 1 || ends_sentence(last));
@@ -101,6 +107,9 @@ fn begins_item(text: &str) -> bool {
 /// Longer ones are text in large type.
 const LONGEST_HEADING: usize = 150;
 
+/// Further sizes of headings count as the last.
+const MOST_SIZES: usize = 6;
+
 /// The font sizes of a document: that of its text, and the larger ones of its headings.
 struct Sizes {
     body: f64,
@@ -117,6 +126,15 @@ impl Sizes {
         let body = characters.iter().max_by_key(|(_, count)| **count).map_or(0, |(size, _)| *size);
         let headings = characters.into_keys().rev().filter(|size| f64::from(*size) > 1.12 * f64::from(body));
         Self { body: f64::from(body) / 2.0, headings: headings.collect() }
+    }
+
+    /// Returns whether a line continues the heading before it: both are large, and one is right below the other.
+    fn is_wrapped_heading(&self, last: &Line, line: &Line) -> bool {
+        let is_large = half_points(line.size) > (2.0 * 1.12 * self.body) as u32;
+        let is_same = half_points(line.size) == half_points(last.size) && !line.is_row && !last.is_row;
+        let step = last.y - line.y;
+        let is_below = step > 0.5 * line.size && step < 1.6 * line.size;
+        is_large && is_same && is_below && section_depth(&line.text).is_none() && !begins_item(&line.text)
     }
 
     fn paragraph(&self, lines: &[&Line], page: u32) -> Paragraph {
@@ -142,13 +160,17 @@ impl Sizes {
         {
             return None;
         }
+        let ends_open = text.ends_with([',', ';', '-', '–', '(']);
+        if ends_open || text.starts_with(|c: char| c.is_lowercase() || c == ',' || c == ')') {
+            return None;
+        }
         let size = lines.first()?.size;
         if let Some(rank) = self.headings.iter().position(|heading| *heading == half_points(size)) {
-            return Some(rank.min(3) as u8 + 1);
+            return Some(rank.min(MOST_SIZES - 1) as u8 + 1);
         }
         let [line] = lines else { return None };
         let is_short = line.right < line.column.1 - 0.1 * (line.column.1 - line.column.0);
-        let deeper = self.headings.len().min(4) as u8;
+        let deeper = self.headings.len().min(MOST_SIZES) as u8;
         section_depth(text).filter(|_| is_short && size > 0.9 * self.body).map(|depth| deeper + depth)
     }
 }

@@ -68,3 +68,38 @@ fn letters_struck_twice_are_read_once() {
     }
     assert_eq!(read(&glyphs), ["oo"]);
 }
+
+#[test]
+fn arabic_is_read_from_the_right_however_the_file_holds_it() {
+    let words = "مضخة الماء تدور";
+    let count = words.chars().count();
+    // As it is read: the first letter is the rightmost.
+    let logical: Vec<Glyph> =
+        words.chars().enumerate().map(|(at, c)| glyph(300.0 - 5.0 * at as f64, 700.0, c)).collect();
+    assert_eq!(read(&logical), [words]);
+    // As it stands on the page: the first character in the file is the leftmost.
+    let visual: Vec<Glyph> = words
+        .chars()
+        .rev()
+        .enumerate()
+        .map(|(at, c)| glyph(300.0 - 5.0 * (count - 1 - at) as f64, 700.0, c))
+        .collect();
+    assert_eq!(read(&visual), [words]);
+}
+
+#[test]
+fn a_number_in_arabic_keeps_its_digits_in_order() {
+    let mut glyphs: Vec<Glyph> =
+        "مضخة".chars().enumerate().map(|(at, c)| glyph(300.0 - 5.0 * at as f64, 700.0, c)).collect();
+    glyphs.extend("204".chars().enumerate().map(|(at, c)| glyph(265.0 + 5.0 * at as f64, 700.0, c)));
+    glyphs.extend("تدور".chars().enumerate().map(|(at, c)| glyph(255.0 - 5.0 * at as f64, 700.0, c)));
+    assert_eq!(read(&glyphs), ["مضخة 204 تدور"]);
+}
+
+#[test]
+fn one_large_sign_does_not_make_a_line_large() {
+    let mut glyphs = Vec::new();
+    set(50.0, 700.0, "the sum of all", &mut glyphs);
+    glyphs.push(Glyph { size: 16.0, ..glyph(120.0, 700.0, 'S') });
+    assert_eq!(lines(&glyphs)[0].size, 10.0);
+}
