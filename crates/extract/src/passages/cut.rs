@@ -16,10 +16,18 @@ pub(super) struct Piece<'d> {
     /// In characters of the document's text.
     pub offset: usize,
     pub tokens: usize,
-    /// Whether a passage may end here as well as anywhere: at the end of a block that does not announce the next.
-    pub ends_block: bool,
+    pub end: End,
     /// Whether it starts or ends inside code, away from the fences.
     pub in_code: InCode,
+}
+
+/// How well a passage may end after a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    OfBlock,
+    WithinBlock,
+    /// The end of a block that announces the next one: "Do this:".
+    BeforeAnnounced,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -48,10 +56,10 @@ pub(super) fn pieces<'d>(block: &'d Block, most: usize, measure: Measure) -> Vec
     for (range, tokens, in_code) in found {
         offset += block.text[counted_to..range.start].chars().count();
         counted_to = range.start;
-        pieces.push(Piece { block, range, offset, tokens, ends_block: false, in_code });
+        pieces.push(Piece { block, range, offset, tokens, end: End::WithinBlock, in_code });
     }
     if let Some(last) = pieces.last_mut() {
-        last.ends_block = !text.ends_with(':');
+        last.end = if text.ends_with(':') { End::BeforeAnnounced } else { End::OfBlock };
     }
     pieces
 }
@@ -210,8 +218,12 @@ fn best_end(pieces: &[Piece], start: usize, target: usize, most: usize) -> (usiz
         if tokens > most && index > start {
             break;
         }
-        let within_block = if piece.ends_block { 0 } else { most / 5 };
-        let cost = tokens.abs_diff(target) + within_block;
+        let bad_end = match piece.end {
+            End::OfBlock => 0,
+            End::WithinBlock => most / 5,
+            End::BeforeAnnounced => most / 3,
+        };
+        let cost = tokens.abs_diff(target) + bad_end;
         if cost <= best_cost {
             best_cost = cost;
             best = (index + 1, tokens);

@@ -13,7 +13,10 @@ fn cut(markdown: &str, title: &str, max_tokens: usize) -> Vec<Passage> {
     let text: Vec<char> = document.text().chars().collect();
     for passage in &passages {
         assert!(count(&passage.embedded()) <= max_tokens, "{passage:?}");
-        let first = passage.text.lines().next().unwrap_or_default();
+        let first = passage.text.lines().find(|line| !line.starts_with("```")).unwrap_or_default();
+        if passage.text.starts_with("```") {
+            continue;
+        }
         let there: String = text[passage.offset..].iter().take(first.chars().count()).collect();
         assert!(there == first || !document.text().contains(first), "{passage:?} is not at its offset");
     }
@@ -76,6 +79,56 @@ fn rows_of_a_table_stay_whole_and_each_has_its_names() {
     assert_eq!(passages.len(), 6);
     let mut lines = passages.iter().flat_map(|passage| passage.text.lines());
     assert!(lines.all(|line| line.starts_with("Name: P-") && line.ends_with("; State: hot. Very hot")));
+}
+
+#[test]
+fn code_and_steps_stay_whole() {
+    let code = "```sh\none two\nthree four\n\nfive six\n```";
+    let before = "Words that take some room here. And some more of them.";
+    assert_eq!(texts(&cut(&format!("{before}\n\n{code}\n\n{before}"), "", 20)), [before, code, before]);
+    let step = |number: usize| format!("{number}. Do this and that.\n   - at once\n   - and well\n");
+    let steps: String = (1..5).map(step).collect();
+    let passages = cut(&steps, "", 26);
+    assert_eq!(passages.len(), 2);
+    assert!(passages.iter().all(|passage| passage.text.ends_with("- and well")), "{passages:?}");
+    assert!(passages[1].text.starts_with("3. Do"), "{passages:?}");
+}
+
+#[test]
+fn code_that_is_too_long_is_split_between_lines_and_every_part_has_fences() {
+    let lines: String = (10..40).map(|number| format!("let line_{number} = compute it;\n")).collect();
+    let passages = cut(&format!("```rust\n{lines}```"), "", 40);
+    assert!(passages.len() > 2);
+    for passage in &passages {
+        assert!(passage.text.starts_with("```") && passage.text.ends_with("\n```"), "{passage:?}");
+        let inside = passage.text.lines().filter(|line| !line.starts_with("```"));
+        assert!(
+            inside.clone().count() > 0 && inside.into_iter().all(|line| line.ends_with("it;")),
+            "{passage:?}"
+        );
+    }
+}
+
+#[test]
+fn what_announces_a_list_stays_with_it() {
+    let passages =
+        cut("One two three four five six seven.\n\nDo this:\n\n- first of all\n- then the rest", "", 14);
+    assert_eq!(texts(&passages)[1], "Do this:\n\n- first of all\n- then the rest");
+}
+
+#[test]
+fn at_most_eight_headings_are_above_a_passage() {
+    let mut builder = crate::document::Builder::new(Kind::Text, &Limits::default());
+    for level in 1..12 {
+        builder.heading(level, &format!("Level {level}")).unwrap();
+    }
+    builder.prose("Text.").unwrap();
+    let blocks = builder.finish().unwrap().blocks;
+    let text = blocks.last().unwrap();
+    assert_eq!(
+        (text.headings.len(), text.headings[0].as_str(), text.headings[7].as_str()),
+        (8, "Level 1", "Level 11")
+    );
 }
 
 #[test]

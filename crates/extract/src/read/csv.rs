@@ -90,7 +90,7 @@ fn comment(text: &str) -> Option<(&str, &str)> {
 /// Returns the delimiter that gives the first rows the same number of cells, more than one.
 fn delimiter(text: &str, delimiters: &[char]) -> Option<char> {
     let start = &text[..text.floor_char_boundary(16 * 1024)];
-    let rows = start.lines().filter(|line| !line.is_empty() && !line.starts_with("# ") && *line != "#");
+    let rows = start.lines().filter(|line| !line.is_empty() && comment(line).is_none());
     let start = rows.collect::<Vec<_>>().join("\n");
     let scored = delimiters.iter().map(|&delimiter| {
         let mut widths: Vec<usize> = Rows { text: &start, delimiter }.take(21).map(|row| row.len()).collect();

@@ -1,12 +1,15 @@
-//! DOCX: headings by their styles, lists, tables, and notes at the end.
+//! DOCX: headings and code by their styles, lists, tables, and notes at the end.
 
-use std::collections::BTreeMap;
+mod numbering;
+mod styles;
 
 use super::package::Package;
 use super::table::Table;
 use super::xml::{self, Element, Node};
 use crate::document::Builder;
 use crate::{ExtractError, Kind, Limits};
+use numbering::Numbering;
+use styles::Styles;
 
 const DOCUMENT: &str = "word/document.xml";
 
@@ -14,58 +17,23 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     let mut package = Package::open(bytes, Kind::Docx, limits)?;
     package.properties(builder)?;
     let styles = match package.part("word/styles.xml")? {
-        Some(xml) => styles(&xml)?,
-        None => Styles::new(),
+        Some(xml) => Styles::read(&xml)?,
+        None => Styles::default(),
     };
-    let mut body = Body::new(&styles, builder);
+    let numbering = match package.part("word/numbering.xml")? {
+        Some(xml) => Numbering::read(&xml)?,
+        None => Numbering::default(),
+    };
+    let mut body = Body::new(&styles, numbering, builder);
     xml::walk(&package.required(DOCUMENT)?, Kind::Docx, |node| body.node(node))?;
-    body.flush_list()?;
+    body.flush()?;
     for notes in ["word/footnotes.xml", "word/endnotes.xml"] {
         if let Some(xml) = package.part(notes)? {
             xml::walk(&xml, Kind::Docx, |node| body.node(node))?;
-            body.flush_list()?;
+            body.flush()?;
         }
     }
     Ok(())
-}
-
-/// Heading level by style. Level 0 is the document's title.
-type Styles = BTreeMap<String, u8>;
-
-fn styles(xml: &[u8]) -> Result<Styles, ExtractError> {
-    let mut styles = Styles::new();
-    let mut parents: Vec<(String, String)> = Vec::new();
-    let mut current = String::new();
-    xml::walk(xml, Kind::Docx, |node| {
-        let Node::Open(element) = node else { return Ok(()) };
-        let value = || element.attribute("val").unwrap_or_default();
-        match element.name {
-            "style" => current = element.attribute("styleId").unwrap_or_default(),
-            "name" => drop(heading_level(&value()).map(|level| styles.insert(current.clone(), level))),
-            "outlineLvl" => {
-                if let Ok(level @ 0..=8) = value().parse::<u8>() {
-                    styles.entry(current.clone()).or_insert(level + 1);
-                }
-            }
-            "basedOn" => parents.push((current.clone(), value())),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    for (style, parent) in parents {
-        if let (false, Some(level)) = (styles.contains_key(&style), styles.get(&parent).copied()) {
-            styles.insert(style, level);
-        }
-    }
-    Ok(styles)
-}
-
-fn heading_level(style: &str) -> Option<u8> {
-    let style = style.to_lowercase();
-    if style == "title" {
-        return Some(0);
-    }
-    style.strip_prefix("heading")?.trim().parse().ok().filter(|level| (1..=9).contains(level))
 }
 
 /// Reads the text of the body, paragraph by paragraph.
@@ -75,9 +43,15 @@ struct Body<'a> {
     paragraph: String,
     level: Option<u8>,
     is_item: bool,
+    is_code: bool,
+    /// Which list the paragraph is an item of, and how deep.
+    number: String,
     indent: usize,
+    numbering: Numbering,
     /// The items of the list so far.
     list: String,
+    /// The lines of code so far.
+    code: String,
     /// Depth of nested tables. Inner tables are text of a cell of the outermost.
     tables: usize,
     table: Table,
@@ -89,15 +63,19 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(styles: &'a Styles, builder: &'a mut Builder) -> Self {
+    fn new(styles: &'a Styles, numbering: Numbering, builder: &'a mut Builder) -> Self {
         Self {
             styles,
             builder,
             paragraph: String::new(),
             level: None,
             is_item: false,
+            is_code: false,
+            number: String::new(),
             indent: 0,
+            numbering,
             list: String::new(),
+            code: String::new(),
             tables: 0,
             table: Table::default(),
             row: Vec::new(),
@@ -123,18 +101,23 @@ impl<'a> Body<'a> {
     fn open(&mut self, element: &Element) {
         match element.name {
             "t" => self.in_text = true,
-            "tab" | "br" | "cr" => self.paragraph.push(' '),
+            "tab" => self.paragraph.push('\t'),
+            "br" | "cr" => self.paragraph.push('\n'),
             "noBreakHyphen" => self.paragraph.push('-'),
             "pStyle" => {
                 let style = element.attribute("val").unwrap_or_default();
-                self.level = self.styles.get(&style).copied().or_else(|| heading_level(&style));
+                self.level = self.styles.level(&style);
+                self.is_code = self.styles.is_code(&style);
                 self.is_item |= style.starts_with("List");
             }
             "outlineLvl" if self.level.is_none() => {
                 let level = element.attribute("val").and_then(|level| level.parse::<u8>().ok());
                 self.level = level.filter(|level| *level < 9).map(|level| level + 1);
             }
-            "numId" => self.is_item |= element.attribute("val").is_some_and(|id| id != "0"),
+            "numId" => {
+                self.number = element.attribute("val").unwrap_or_default();
+                self.is_item |= self.number != "0";
+            }
             "ilvl" => {
                 let level = element.attribute("val").and_then(|level| level.parse::<usize>().ok());
                 self.indent = level.unwrap_or(0).min(8);
@@ -153,7 +136,7 @@ impl<'a> Body<'a> {
             "tbl" => {
                 self.tables = self.tables.saturating_sub(1);
                 if self.tables == 0 {
-                    self.flush_list()?;
+                    self.flush()?;
                     self.builder.lines(&std::mem::take(&mut self.table).into_text())?;
                 }
             }
@@ -166,7 +149,8 @@ impl<'a> Body<'a> {
         let text = std::mem::take(&mut self.paragraph);
         let level = self.level.take();
         let is_item = std::mem::take(&mut self.is_item);
-        let indent = std::mem::take(&mut self.indent);
+        let is_code = std::mem::take(&mut self.is_code);
+        let (number, indent) = (std::mem::take(&mut self.number), std::mem::take(&mut self.indent));
         if text.trim().is_empty() {
             return Ok(());
         }
@@ -177,26 +161,42 @@ impl<'a> Body<'a> {
         }
         match level {
             Some(0) => {
-                self.flush_list()?;
+                self.flush()?;
                 self.builder.title(&text);
                 self.builder.heading(0, &text)
             }
             Some(level) => {
-                self.flush_list()?;
+                self.flush()?;
                 self.builder.heading(level, &text)
             }
+            None if is_code => {
+                self.flush_list()?;
+                self.code.push_str(&text);
+                self.code.push('\n');
+                Ok(())
+            }
             None if is_item => {
+                self.flush_code()?;
                 self.list.push_str(&"  ".repeat(indent));
-                self.list.push_str("- ");
+                self.list.push_str(&self.numbering.mark(&number, indent));
                 self.list.push_str(&crate::clean::prose(&text));
                 self.list.push('\n');
                 Ok(())
             }
             None => {
-                self.flush_list()?;
+                self.flush()?;
                 self.builder.prose(&text)
             }
         }
+    }
+
+    fn flush(&mut self) -> Result<(), ExtractError> {
+        self.flush_list()?;
+        self.flush_code()
+    }
+
+    fn flush_code(&mut self) -> Result<(), ExtractError> {
+        self.builder.code("", &std::mem::take(&mut self.code))
     }
 
     fn flush_list(&mut self) -> Result<(), ExtractError> {

@@ -14,7 +14,12 @@ use crate::clean;
 use crate::document::Builder;
 
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
-    let paragraphs = paragraphs(text);
+    let mut paragraphs = paragraphs(text);
+    for paragraph in &mut paragraphs {
+        if let Some(bare) = without_comment_signs(paragraph) {
+            *paragraph = bare;
+        }
+    }
     let running = contents::running_heads(&paragraphs);
     let records = records::Records::of(&paragraphs);
     for (at, paragraph) in paragraphs.iter().enumerate() {
@@ -43,8 +48,8 @@ fn paragraphs(text: &str) -> Vec<Paragraph<'_>> {
     let mut paragraphs = Vec::new();
     let mut open: Vec<&str> = Vec::new();
     for line in text.split(['\n', '\u{c}']).map(|line| line.trim_end_matches('\r')) {
-        let is_end =
-            line.trim().is_empty() || (is_rule(line) && !headings::underlines(open.as_slice(), line));
+        let is_end = line.trim_matches('#').trim().is_empty()
+            || (is_rule(line) && !headings::underlines(open.as_slice(), line));
         match is_end {
             true if open.is_empty() => {}
             true => paragraphs.push(std::mem::take(&mut open)),
@@ -70,8 +75,6 @@ fn emit(paragraph: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
     if let Some(table) = grid::table(paragraph) {
         return builder.lines(&table);
     }
-    let bare = without_comment_signs(paragraph);
-    let paragraph = bare.as_deref().unwrap_or(paragraph);
     match paragraph {
         [] => Ok(()),
         [line] => builder.prose(line),
@@ -91,14 +94,10 @@ fn emit(paragraph: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
 fn without_comment_signs<'t>(paragraph: &[&'t str]) -> Option<Vec<&'t str>> {
     let bare = |line: &&'t str| {
         let bare = line.strip_prefix('#')?;
-        (bare.is_empty() || bare.starts_with([' ', '\t', '#']))
-            .then(|| bare.trim_start_matches('#').trim_end_matches('#'))
+        let is_comment = bare.starts_with([' ', '\t', '#']);
+        is_comment.then(|| bare.trim_matches('#')).map(|bare| bare.strip_prefix(' ').unwrap_or(bare))
     };
-    let lines: Option<Vec<&str>> = paragraph.iter().map(bare).collect();
-    lines.filter(|lines| lines.len() > 1).map(|lines| {
-        let words = lines.into_iter().filter(|line| !line.trim().is_empty());
-        words.collect()
-    })
+    paragraph.iter().map(bare).collect()
 }
 
 /// Returns whether most lines are rows of a table: words with tabs between them, or that begin with a date or a

@@ -98,6 +98,10 @@ impl<'t> Reader<'t, '_> {
                 let text = commands::plain(self.scan.argument().unwrap_or_default());
                 self.text.push_str(&format!("{text} <{address}>"));
             }
+            Meaning::Reference => {
+                let label = self.scan.argument().unwrap_or_default();
+                self.text.push_str(&commands::reference(label));
+            }
             Meaning::Skipped(arguments) => self.scan.skip_arguments(arguments),
             Meaning::Definition => self.scan.skip_definition(),
             Meaning::Paragraph => self.end_paragraph()?,

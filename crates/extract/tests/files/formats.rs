@@ -40,6 +40,51 @@ fn docx_has_headings_by_style_lists_and_tables() {
 }
 
 #[test]
+fn docx_lists_have_their_numbers_and_code_its_lines() {
+    let item = |list: u8, level: u8, text: &str| {
+        format!(
+            r#"<w:p><w:pPr><w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{list}"/></w:numPr></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#
+        )
+    };
+    let code = |text: &str| {
+        format!(
+            r#"<w:p><w:pPr><w:pStyle w:val="HTMLPreformatted"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#
+        )
+    };
+    let body = [
+        item(1, 0, "Stop."),
+        item(1, 1, "slowly"),
+        item(1, 0, "Open."),
+        code("pump stop"),
+        code("  now"),
+        item(1, 0, "End."),
+    ];
+    let numbering = r#"<w:numbering><w:abstractNum w:abstractNumId="4"><w:lvl w:ilvl="0"><w:start w:val="1"/>
+        <w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>
+        <w:num w:numId="1"><w:abstractNumId w:val="4"/></w:num></w:numbering>"#;
+    let document = format!("<w:document><w:body>{}</w:body></w:document>", body.concat());
+    let file = samples::zip(&[("word/document.xml", &document), ("word/numbering.xml", numbering)]);
+    check(
+        &read("a.docx", &file),
+        &[
+            ("", None, "1. Stop.\n  - slowly\n2. Open."),
+            ("", None, "```\npump stop\n  now\n```"),
+            ("", None, "3. End."),
+        ],
+    );
+}
+
+#[test]
+fn a_packed_file_is_read_as_what_it_is() {
+    let page = b".TH PUMP 1\n.SH NAME\npump \\- turns\n";
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut packed, page).unwrap();
+    let document = read("pump.1.gz", &packed.finish().unwrap());
+    assert_eq!(document.kind, Kind::ManPage);
+    check(&document, &[("NAME", None, "pump - turns")]);
+}
+
+#[test]
 fn pptx_has_a_page_for_each_slide_in_the_order_of_the_show() {
     let document = read("a.pptx", &samples::pptx());
     assert_eq!(title_and_author(&document), ("Pump & oil", "Ann"));

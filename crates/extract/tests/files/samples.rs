@@ -21,6 +21,11 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
         ("a.csv", b"name,speed\n\"P-204\",3000\nP-205,1500\n".to_vec()),
         ("a.json", br#"{"name": "pump", "parts": [{"id": 1}, {"id": [1, 2]}]}"#.to_vec()),
         ("a.rs", b"fn a() {\n    b();\n}\n\nfn b() {}\n".to_vec()),
+        ("a.1", MAN.as_bytes().to_vec()),
+        ("a.tex", TEX.as_bytes().to_vec()),
+        ("a.ipynb", NOTEBOOK.as_bytes().to_vec()),
+        ("a.log", b"10:00:00 start\n10:00:01 stop\n  why\n10:00:02 end\n".to_vec()),
+        ("a.dat", b"# a : b\nx:y\nz:w\nu:v\nr:s\np:q\n".to_vec()),
         ("a.eml", MAIL.as_bytes().to_vec()),
         ("a.docx", docx()),
         ("a.pptx", pptx()),
@@ -142,6 +147,16 @@ pub fn epub() -> Vec<u8> {
         ("OEBPS/a.xhtml", "<html><body><h1>The End</h1><p>It ends.</p><nav><p>Also.</p></nav></body></html>"),
     ])
 }
+
+const MAN: &str = ".TH PUMP 1\n.ie n .B a\n.el \\{\\\n.B b\n.\\}\n.SH NAME\npump \\- \\fBturns\\fR\n.TP\n.BR \\-a \" x\"\nAll.\n.RS\n.IP \\(bu 2\n\
+    one\n.RE\n.PP\nEnd.\n.nf\n  code\n.fi\n.TS\nl l.\na\tT{\nb\nT}\n.TE\n.Bl -tag\n.It Fl a Op Ar b\nc\n.El\n";
+
+const TEX: &str = "\\documentclass{a}\\title{Pumps}\n\\begin{document}\n\\section[s]{Oil \\& $x$}% c\nOne \\emph{two}~\\ref{a}.\n\n\
+    \\begin{itemize}\n\\item[a] one \\verb+x+\n\\item two\\footnote{n}\n\\end{itemize}\n\\begin{tabular}{ll}\na & b \\\\\nc & d\n\
+    \\end{tabular}\n\\begin{verbatim}\n x\n\\end{verbatim}\n\\def\\a#1{b}\n\\end{document}\n";
+
+const NOTEBOOK: &str = r##"{"cells": [{"cell_type": "markdown", "source": ["# Pumps\n", "- oil"]}, {"cell_type": "code",
+    "source": "a()", "outputs": [{"output_type": "stream", "text": "1"}, {"data": {"text/plain": ["2"], "image/png": "AA"}}]}]}"##;
 
 pub const MAIL: &str = "From: Ann <ann@example.com>\r\nTo: bo@example.com\r\nSubject: =?utf-8?Q?Gr=C3=B6=C3=9Fe?=\r\n\
     Date: Mon, 3 May 2021 10:00:00 +0200\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n\

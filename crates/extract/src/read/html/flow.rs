@@ -159,11 +159,7 @@ impl Flow {
             _ => {}
         }
         match name {
-            "ul" | "ol" | "dl" | "menu" => {
-                if self.list.end() {
-                    self.end_list();
-                }
-            }
+            "ul" | "ol" | "dl" | "menu" if self.list.end() => self.end_list(),
             "table" => self.end_table(),
             _ => {}
         }

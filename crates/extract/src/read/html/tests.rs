@@ -137,3 +137,10 @@ fn preformatted_prose_is_no_code() {
     let prose = "The pump turns at a constant speed whatever the load may be today\n".repeat(9);
     assert!(!page(&format!("<pre>{prose}</pre>")).text().contains("```"));
 }
+
+#[test]
+fn headings_with_anchors_or_links_are_kept() {
+    let html =
+        "<h2><a name=a>7.2 Files</a></h2><h3><a href='#b'>7.2.1 confdir</a></h3><p>The folder of the files.";
+    check(html, &[("7.2 Files > 7.2.1 confdir", "The folder of the files.")]);
+}

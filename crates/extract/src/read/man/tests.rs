@@ -146,3 +146,22 @@ fn pages_are_told_from_other_texts() {
     assert!(super::looks_like(PUMP) && super::looks_like("'\\\" t\n.Dd May 1\n.Dt A 1\n"));
     assert!(!super::looks_like("Plain words.\n.TH X 1\n") && !super::looks_like(".hidden { color: red }\n"));
 }
+
+#[test]
+fn terms_may_be_paragraphs_above_moved_text() {
+    let text = ".TH X 1\n.SH OPTIONS\n.PP\n\\fB\\-a\\fR, \\fB\\-\\-all\\fR\n.RS 4\nShow all\\&.\n.PP\nReally all\\&.\n.RE\n.PP\n\
+                \\fB\\-b\\fR\n.RS 4\nShow less\\&.\n.RE\n.PP\nThat is all\\&.\n";
+    check(
+        text,
+        &[
+            ("OPTIONS", "- -a, --all: Show all.\n  Really all.\n- -b: Show less."),
+            ("OPTIONS", "That is all."),
+        ],
+    );
+}
+
+#[test]
+fn lines_with_tabs_are_rows() {
+    let text = ".TH X 1\n.SH S\n.br\nfield\tvalues\n.br\n-----\t-----\n.br\nminute\t0-59\n.br\nhour\t0-23\n";
+    check(text, &[("S", "field: minute; values: 0-59\nfield: hour; values: 0-23")]);
+}

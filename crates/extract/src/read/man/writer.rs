@@ -4,6 +4,7 @@ use super::escapes::GLUE;
 use crate::document::Builder;
 use crate::fence::fenced;
 use crate::read::list::List;
+use crate::read::table::Table;
 use crate::{ExtractError, clean};
 
 pub(super) struct Writer<'b> {
@@ -18,6 +19,8 @@ pub(super) struct Writer<'b> {
     /// How far text is moved to the right, and how far it was when the list began.
     indent: usize,
     list_indent: usize,
+    /// Whether the list ends, unless the paragraph after it is the term of its next item.
+    may_end_list: bool,
     /// The address of the open link.
     pub link: String,
 }
@@ -41,6 +44,7 @@ impl<'b> Writer<'b> {
             next: Next::Text,
             indent: 0,
             list_indent: 0,
+            may_end_list: false,
             link: String::new(),
         }
     }
@@ -103,7 +107,9 @@ impl<'b> Writer<'b> {
             code.push('\n');
             return Ok(());
         }
-        if is_gap || self.indent > self.list_indent { self.end_paragraph() } else { self.end_list() }
+        self.end_paragraph()?;
+        self.may_end_list |= !is_gap && self.indent <= self.list_indent;
+        Ok(())
     }
 
     /// The next line is the term of an item, or another term of the last one.
@@ -124,6 +130,9 @@ impl<'b> Writer<'b> {
         if term.is_empty() {
             return Ok(());
         }
+        if std::mem::take(&mut self.may_end_list) {
+            self.flush_list()?;
+        }
         if !self.list.is_open() {
             self.list_indent = self.indent;
         }
@@ -136,7 +145,13 @@ impl<'b> Writer<'b> {
         Ok(())
     }
 
+    /// Moves the text to the right. A short line before it is a term that the text explains.
     pub fn indent(&mut self) -> Result<(), ExtractError> {
+        if is_term(&self.text) && (self.may_end_list || !self.list.is_open()) {
+            let term = std::mem::take(&mut self.text);
+            self.may_end_list = false;
+            self.item(&term)?;
+        }
         self.end_paragraph()?;
         self.indent += 1;
         Ok(())
@@ -154,6 +169,9 @@ impl<'b> Writer<'b> {
     pub fn start_code(&mut self) -> Result<(), ExtractError> {
         if self.code.is_none() {
             self.end_paragraph()?;
+            if std::mem::take(&mut self.may_end_list) {
+                self.flush_list()?;
+            }
             self.code = Some(String::new());
         }
         Ok(())
@@ -185,6 +203,11 @@ impl<'b> Writer<'b> {
 
     fn end_list(&mut self) -> Result<(), ExtractError> {
         self.end_paragraph()?;
+        self.flush_list()
+    }
+
+    fn flush_list(&mut self) -> Result<(), ExtractError> {
+        self.may_end_list = false;
         self.list.set_depth(0);
         self.list_indent = self.indent;
         self.builder.lines(&self.list.take_text())
@@ -192,7 +215,17 @@ impl<'b> Writer<'b> {
 
     fn end_paragraph(&mut self) -> Result<(), ExtractError> {
         let text = std::mem::take(&mut self.text);
-        let lines: Vec<String> = text.lines().map(clean::prose).filter(|line| !line.is_empty()).collect();
+        if text.trim().is_empty() {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.may_end_list) {
+            self.flush_list()?;
+        }
+        let tabbed = text.lines().filter(|line| line.trim().contains('\t')).count();
+        let lines: Vec<String> = match tabbed > 1 {
+            true => rows(&text),
+            false => text.lines().map(clean::prose).filter(|line| !line.is_empty()).collect(),
+        };
         if self.list.is_open() {
             lines.iter().for_each(|line| self.list.paragraph(line));
             return Ok(());
@@ -202,6 +235,24 @@ impl<'b> Writer<'b> {
             lines => self.builder.lines(&lines.join("\n")),
         }
     }
+}
+
+/// Returns the rows of a table that is set with tabs.
+fn rows(text: &str) -> Vec<String> {
+    let mut table = Table::default();
+    for line in text.lines().filter(|line| line.contains(char::is_alphanumeric)) {
+        table.row(line.split('\t').filter(|cell| !cell.trim().is_empty()).map(str::to_owned).collect());
+    }
+    table.into_text().lines().map(str::to_owned).collect()
+}
+
+/// Returns whether a text is a term: one short line that is no sentence.
+fn is_term(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty()
+        && text.chars().count() <= 100
+        && !text.contains('\n')
+        && !text.ends_with(['.', ':', ';', '!', '?'])
 }
 
 fn is_number(term: &str) -> bool {

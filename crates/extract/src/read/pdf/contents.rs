@@ -35,7 +35,7 @@ pub(super) fn remove(pages: &mut [Page]) {
         if is_contents {
             remove_entries(page);
         }
-        page.lines.retain(|line| !is_led(line) && !(is_contents && is_name(line)));
+        page.lines.retain(|line| !(is_led(line) || is_contents && is_name(line)));
         goes_on = is_contents;
     }
 }

@@ -18,7 +18,18 @@ pub(crate) fn is_leader(line: &str) -> bool {
 /// Returns whether a paragraph consists of entries of a table of contents.
 pub(super) fn is_contents(paragraph: &[&str]) -> bool {
     let leaders = paragraph.iter().filter(|line| is_leader(line)).count();
-    leaders >= 2 && leaders * 2 >= paragraph.len()
+    let titles = paragraph.iter().filter(|line| is_numbered_title(line)).count();
+    (leaders >= 2 && leaders * 2 >= paragraph.len()) || (titles >= 8 && titles * 10 >= paragraph.len() * 7)
+}
+
+/// Returns whether a line is "1.2. Title", which is a heading elsewhere in the text.
+fn is_numbered_title(line: &str) -> bool {
+    let (number, title) = line.trim().split_once(' ').unwrap_or_default();
+    let mut parts = number.trim_end_matches('.').split('.');
+    parts.clone().count() > 1
+        && parts.all(|part| part.parse::<u16>().is_ok())
+        && title.starts_with(|c: char| c.is_alphabetic() || c == '"')
+        && !title.ends_with(['.', ';', ','])
 }
 
 /// Returns the paragraphs that repeat at the edges of pages: a line with a number far away from its text.

@@ -101,6 +101,8 @@ fn drawn_tables_are_tables() {
 fn contents_and_running_heads_are_left_out() {
     let page =
         |number: usize| format!("Pump Guide                         {number}\n\nWords of page {number}.\n\n");
+    let listed: String = (1..10).map(|number| format!("  1.{number}. Part {number}\n")).collect();
+    check(&format!("{listed}\nWords."), &[("", "Words.")]);
     let text = format!("Oil ........ 3\nWater . . . . . 4\n\n{}{}{}", page(1), page(2), page(3));
     check(&text, &[("", "Words of page 1."), ("", "Words of page 2."), ("", "Words of page 3.")]);
 }
@@ -115,13 +117,15 @@ fn comments_are_prose_without_their_signs() {
         )],
     );
     check(
-        "# The pump turns at a constant speed, whatever the\n# load may be, because the governor holds it.\n\nspeed 3000",
+        "##### SPEED #####\n\n# The pump turns at a constant speed, whatever the\n# load may be, because the governor holds \
+         it.\n#\n# Default:\n\nspeed 3000",
         &[
             (
-                "",
+                "SPEED",
                 "The pump turns at a constant speed, whatever the load may be, because the governor holds it.",
             ),
-            ("", "speed 3000"),
+            ("SPEED", "Default:"),
+            ("SPEED", "speed 3000"),
         ],
     );
 }

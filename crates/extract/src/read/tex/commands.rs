@@ -11,6 +11,8 @@ pub(super) enum Meaning {
     /// A footnote.
     Aside,
     Link,
+    /// The name of a place elsewhere in the document.
+    Reference,
     /// Not shown, together with this many arguments.
     Skipped(usize),
     /// Of another command.
@@ -35,11 +37,12 @@ pub(super) fn meaning(name: &str) -> Meaning {
         "footnote" | "footnotetext" | "thanks" => Meaning::Aside,
         "href" => Meaning::Link,
         "par" | "newpage" | "clearpage" | "bigskip" | "medskip" | "smallskip" => Meaning::Paragraph,
-        "label" | "ref" | "pageref" | "eqref" | "index" | "cite" | "citep" | "citet" | "input"
-        | "include" | "includegraphics" | "bibliography" | "bibliographystyle" | "vspace" | "hspace"
-        | "pagestyle" | "thispagestyle" | "usepackage" | "documentclass" | "title" | "author" | "date"
-        | "pagenumbering" | "setlength" | "addtolength" | "setcounter" | "addcontentsline"
-        | "multicolumn" | "cline" | "fontsize" | "color" => Meaning::Skipped(skipped(name)),
+        "ref" | "pageref" | "eqref" | "autoref" => Meaning::Reference,
+        "label" | "index" | "cite" | "citep" | "citet" | "input" | "include" | "includegraphics"
+        | "bibliography" | "bibliographystyle" | "vspace" | "hspace" | "pagestyle" | "thispagestyle"
+        | "usepackage" | "documentclass" | "title" | "author" | "date" | "pagenumbering" | "setlength"
+        | "addtolength" | "setcounter" | "addcontentsline" | "multicolumn" | "cline" | "fontsize"
+        | "color" => Meaning::Skipped(skipped(name)),
         "newcommand" | "renewcommand" | "providecommand" | "def" | "newenvironment" => Meaning::Definition,
         "maketitle" | "tableofcontents" | "listoffigures" | "listoftables" | "centering" | "noindent"
         | "small" | "footnotesize" | "scriptsize" | "tiny" | "normalsize" | "large" | "Large" | "LARGE"
@@ -82,6 +85,11 @@ fn skipped(name: &str) -> usize {
     }
 }
 
+/// Returns the name of a place without the kind that it often begins with: "oil" of "sec:oil".
+pub(super) fn reference(label: &str) -> String {
+    format!("“{}”", label.split_once(':').map_or(label, |(_, name)| name))
+}
+
 /// Returns whether an environment shows code. Many documents define their own.
 pub(super) fn is_code(environment: &str) -> bool {
     let lower = environment.to_ascii_lowercase();
@@ -105,6 +113,7 @@ pub(super) fn plain(text: &str) -> String {
                 Meaning::Skipped(arguments) => scan.skip_arguments(arguments),
                 Meaning::Definition => scan.skip_definition(),
                 Meaning::Link => scan.skip_arguments(1),
+                Meaning::Reference => shown.push_str(&reference(scan.argument().unwrap_or_default())),
                 Meaning::Unknown => scan.after_unknown(name, &mut shown),
                 _ => {}
             },

@@ -39,7 +39,7 @@ ignored"#;
         &[
             (
                 "Pumps",
-                "The main pump—called P-204—turns at 50% of its “speed”. (See http://x.example/a_b.) See Section and \
+                "The main pump—called P-204—turns at 50% of its “speed”. (See http://x.example/a_b.) See Section “oil” and \
                  the page <http://x.example>.",
             ),
             ("Pumps", r"The stator is $x^2 + \alpha$ wide, use a_b or $5 & more."),
