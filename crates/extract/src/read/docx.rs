@@ -44,6 +44,7 @@ struct Body<'a> {
     level: Option<u8>,
     is_item: bool,
     is_code: bool,
+    is_contents: bool,
     /// Which list the paragraph is an item of, and how deep.
     number: String,
     indent: usize,
@@ -71,6 +72,7 @@ impl<'a> Body<'a> {
             level: None,
             is_item: false,
             is_code: false,
+            is_contents: false,
             number: String::new(),
             indent: 0,
             numbering,
@@ -108,6 +110,7 @@ impl<'a> Body<'a> {
                 let style = element.attribute("val").unwrap_or_default();
                 self.level = self.styles.level(&style);
                 self.is_code = self.styles.is_code(&style);
+                self.is_contents = self.styles.is_contents(&style);
                 self.is_item |= style.starts_with("List");
             }
             "outlineLvl" if self.level.is_none() => {
@@ -151,7 +154,8 @@ impl<'a> Body<'a> {
         let is_item = std::mem::take(&mut self.is_item);
         let is_code = std::mem::take(&mut self.is_code);
         let (number, indent) = (std::mem::take(&mut self.number), std::mem::take(&mut self.indent));
-        if text.trim().is_empty() {
+        let is_contents = std::mem::take(&mut self.is_contents);
+        if text.trim().is_empty() || is_contents {
             return Ok(());
         }
         if self.tables > 0 {

@@ -21,6 +21,7 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
         }
     }
     let running = contents::running_heads(&paragraphs);
+    let mut headings = headings::Headings::default();
     let records = records::Records::of(&paragraphs);
     for (at, paragraph) in paragraphs.iter().enumerate() {
         if running.contains(&at) || contents::is_contents(paragraph) {
@@ -30,7 +31,7 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
             builder.lines(&record)?;
             continue;
         }
-        match headings::heading(paragraph, paragraphs.get(at + 1).map(Vec::as_slice)) {
+        match headings.heading(paragraph, paragraphs.get(at + 1).map(Vec::as_slice)) {
             Some((level, title)) => {
                 builder.heading(level, title)?;
                 emit(&paragraph[headings::lines_of(paragraph)..], builder)?;
@@ -85,7 +86,7 @@ fn emit(paragraph: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
                 builder.prose(&clean::unwrap(before.iter().copied()))?;
                 builder.lines(&items)
             }
-            None => builder.lines(&lines.join("\n")),
+            None => builder.lines(&items::outdented(lines)),
         },
     }
 }

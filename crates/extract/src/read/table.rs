@@ -10,7 +10,15 @@ pub(crate) struct Table {
     /// The first row with several cells, held until the next one shows whether it names the columns.
     first: Option<Vec<String>>,
     text: String,
+    /// Whether several tables may stand one below the other, as in a sheet.
+    is_sheet: bool,
+    /// The first rows below the header of a sheet, held until it is clear that the header is one.
+    held: Vec<Vec<String>>,
+    after_blank: bool,
 }
+
+/// Rows of a sheet that are held. A header that was none is known by a wider row among them.
+const MOST_HELD: usize = 40;
 
 /// Characters of a line. A longer row might not fit into a passage and would be split without its key.
 const LONGEST_LINE: usize = 400;
@@ -24,13 +32,32 @@ impl Table {
         Self { header: Some(header), ..Self::default() }
     }
 
+    /// Returns a table that may hold several, below one another.
+    pub fn of_sheet() -> Self {
+        Self { is_sheet: true, ..Self::default() }
+    }
+
     pub fn row(&mut self, cells: Vec<String>) {
         let cells: Vec<String> = cells.iter().map(|cell| crate::clean::prose(cell)).collect();
         let filled = cells.iter().filter(|cell| !cell.is_empty()).count();
         if filled == 0 {
+            self.after_blank = true;
             return;
         }
+        let after_blank = std::mem::take(&mut self.after_blank);
+        let width = self.header.as_ref().map_or(0, Vec::len);
+        let is_other = filled > width || (after_blank && filled * 2 <= width);
+        if self.is_sheet && width > 0 && is_other {
+            self.begin_again(filled > width);
+        }
+        if self.is_sheet
+            && self.header.as_ref().is_some_and(|header| !header.is_empty())
+            && self.held.len() < MOST_HELD
+        {
+            return self.held.push(cells);
+        }
         if self.header.is_some() {
+            self.write_held();
             return self.line(&cells);
         }
         match self.first.take() {
@@ -39,7 +66,10 @@ impl Table {
             None => self.first = Some(cells),
             Some(first) if names_columns(&first, &cells) => {
                 self.header = Some(first);
-                self.line(&cells);
+                match self.is_sheet {
+                    true => self.held.push(cells),
+                    false => self.line(&cells),
+                }
             }
             Some(first) => {
                 self.header = Some(Vec::new());
@@ -63,7 +93,37 @@ impl Table {
         if let Some(first) = self.first.take() {
             self.line(&first);
         }
+        self.write_held();
         std::mem::take(&mut self.text)
+    }
+
+    fn write_held(&mut self) {
+        for row in std::mem::take(&mut self.held) {
+            self.line(&row);
+        }
+    }
+
+    /// Ends a table of a sheet. If a row is wider than its header, that was none: its rows are names and values.
+    fn begin_again(&mut self, header_was_none: bool) {
+        if !header_was_none || self.held.is_empty() {
+            self.write_held();
+            self.header = None;
+            return;
+        }
+        let header = self.header.take().unwrap_or_default();
+        for row in std::iter::once(header).chain(std::mem::take(&mut self.held)) {
+            let filled: Vec<&str> = row.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+            match filled[..] {
+                [name, value] if name.len() + value.len() < LONGEST_LINE => {
+                    self.text.push_str(&part(name, value))
+                }
+                _ => {
+                    self.line(&row);
+                    continue;
+                }
+            }
+            self.text.push('\n');
+        }
     }
 
     fn line(&mut self, cells: &[String]) {
@@ -226,6 +286,20 @@ mod tests {
         check(&["2023|2024", "3|4"], &["2023 | 2024", "3 | 4"]);
         check(&["Speed:|3000", "Oil:|12"], &["Speed: | 3000", "Oil: | 12"]);
         check(&["only|row"], &["only | row"]);
+    }
+
+    #[test]
+    fn a_sheet_may_hold_pairs_and_several_tables() {
+        let mut table = Table::of_sheet();
+        let pairs =
+            ["Maker|Berg", "Place|Leeds", "Parts", "Name|Mass|Unit|Note", "seal|2|kg|old", "shaft|9|kg|"];
+        for row in pairs.iter().chain(&["", "Maker|Oakes", "Place|Bath"]).chain(&pairs[2..]) {
+            table.row(row.split('|').map(str::to_owned).collect());
+        }
+        let parts = ["Parts", "Name: seal; Mass: 2; Unit: kg; Note: old", "Name: shaft; Mass: 9; Unit: kg"];
+        let expected =
+            [&["Maker: Berg", "Place: Leeds"][..], &parts, &["Maker: Oakes", "Place: Bath"], &parts].concat();
+        assert_eq!(table.into_text().lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]

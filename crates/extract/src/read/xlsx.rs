@@ -63,7 +63,7 @@ fn sheet(
     cells_left: &mut usize,
     builder: &Builder,
 ) -> Result<Option<String>, ExtractError> {
-    let mut reader = SheetReader { values, table: Table::default(), row: Vec::new(), cell: Cell::default() };
+    let mut reader = SheetReader { values, table: Table::of_sheet(), row: Vec::new(), cell: Cell::default() };
     let mut is_too_large = false;
     xml::walk(xml, Kind::Xlsx, |node| {
         if matches!(node, Node::Close("c")) {

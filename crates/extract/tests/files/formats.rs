@@ -51,7 +51,10 @@ fn docx_lists_have_their_numbers_and_code_its_lines() {
             r#"<w:p><w:pPr><w:pStyle w:val="HTMLPreformatted"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#
         )
     };
+    let contents =
+        r#"<w:p><w:pPr><w:pStyle w:val="TOC1"/></w:pPr><w:r><w:t>Oil</w:t><w:tab/><w:t>7</w:t></w:r></w:p>"#;
     let body = [
+        contents.to_owned(),
         item(1, 0, "Stop."),
         item(1, 1, "slowly"),
         item(1, 0, "Open."),

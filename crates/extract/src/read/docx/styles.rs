@@ -10,6 +10,8 @@ pub(super) struct Styles {
     /// Heading level by style. Level 0 is the document's title.
     levels: BTreeMap<String, u8>,
     code: BTreeSet<String>,
+    /// Those of the entries of a table of contents.
+    contents: BTreeSet<String>,
 }
 
 impl Styles {
@@ -54,6 +56,10 @@ impl Styles {
         self.code.contains(style) || names_code(style)
     }
 
+    pub fn is_contents(&self, style: &str) -> bool {
+        self.contents.contains(style) || names_contents(style)
+    }
+
     fn name(&mut self, style: &str, name: &str) {
         if let Some(level) = heading_level(name) {
             self.levels.insert(style.to_owned(), level);
@@ -61,7 +67,16 @@ impl Styles {
         if names_code(name) {
             self.code.insert(style.to_owned());
         }
+        if names_contents(name) {
+            self.contents.insert(style.to_owned());
+        }
     }
+}
+
+fn names_contents(style: &str) -> bool {
+    let style = style.to_lowercase();
+    let number = style.strip_prefix("toc").or_else(|| style.strip_prefix("contents"));
+    number.is_some_and(|number| number.trim().parse::<u8>().is_ok()) || style == "table of figures"
 }
 
 fn heading_level(style: &str) -> Option<u8> {

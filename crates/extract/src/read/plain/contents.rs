@@ -37,12 +37,18 @@ pub(super) fn running_heads(paragraphs: &[Vec<&str>]) -> BTreeSet<usize> {
     let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, paragraph) in paragraphs.iter().enumerate() {
         if let [line] = paragraph.as_slice()
-            && let Some(text) = beside_number(line)
+            && let Some(text) = beside_number(line).or_else(|| in_two_parts(line))
         {
             places.entry(text.to_owned()).or_default().push(at);
         }
     }
     places.into_values().filter(|places| places.len() >= 3).flatten().collect()
+}
+
+/// Returns a line whose two parts are at the two edges of the page.
+fn in_two_parts(line: &str) -> Option<&str> {
+    let line = line.trim();
+    line.contains("          ").then_some(line)
 }
 
 /// Returns the text of a line that begins or ends with a number, at least three spaces away.

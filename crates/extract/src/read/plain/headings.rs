@@ -3,8 +3,31 @@
 /// Longer lines are sentences.
 const LONGEST: usize = 80;
 
-/// Returns level and title, if a paragraph is a heading or begins with an underlined one.
-pub(super) fn heading<'t>(paragraph: &[&'t str], next: Option<&[&str]>) -> Option<(u8, &'t str)> {
+/// Finds headings in the order of the text: those with a single number count on from one.
+#[derive(Default)]
+pub(super) struct Headings {
+    last: u16,
+}
+
+impl Headings {
+    /// Returns level and title, if a paragraph is a heading or begins with an underlined one.
+    pub fn heading<'t>(&mut self, paragraph: &[&'t str], next: Option<&[&str]>) -> Option<(u8, &'t str)> {
+        let (level, title) = heading(paragraph, next)?;
+        if let Some(number) = single_number(title) {
+            if number > 1 && number != self.last + 1 {
+                return None;
+            }
+            self.last = number;
+        }
+        Some((level, title))
+    }
+}
+
+fn single_number(title: &str) -> Option<u16> {
+    title.split_once(char::is_whitespace)?.0.trim_end_matches('.').parse().ok()
+}
+
+fn heading<'t>(paragraph: &[&'t str], next: Option<&[&str]>) -> Option<(u8, &'t str)> {
     match paragraph {
         [title, line, ..] if underlines(&[title], line) => {
             Some((if line.trim().starts_with('=') { 1 } else { 2 }, title.trim()))
@@ -61,7 +84,7 @@ fn is_numbered_item(line: &str) -> bool {
 
 /// Returns the depth of a numbered title: "1.4.9. Recording the shell" has depth 3.
 fn number_depth(line: &str) -> Option<u8> {
-    let (number, title) = line.split_once(' ')?;
+    let (number, title) = line.split_once(char::is_whitespace)?;
     let parts: Vec<&str> = number.trim_end_matches('.').split('.').collect();
     let is_number =
         parts.len() <= 5 && parts.iter().all(|part| part.len() <= 3 && part.parse::<u16>().is_ok());

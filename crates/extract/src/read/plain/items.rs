@@ -61,6 +61,12 @@ pub(super) fn joined_rows(lines: &[&str]) -> String {
     rows.join("\n")
 }
 
+/// Returns the lines without the indentation that all of them have.
+pub(super) fn outdented(lines: &[&str]) -> String {
+    let least = lines.iter().map(|line| indentation(line)).min().unwrap_or(0);
+    lines.iter().map(|line| &line[least..]).collect::<Vec<_>>().join("\n")
+}
+
 fn indentation(line: &str) -> usize {
-    line.len() - line.trim_start().len()
+    line.len() - line.trim_start_matches([' ', '\t']).len()
 }

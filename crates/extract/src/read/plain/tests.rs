@@ -53,6 +53,11 @@ fn steps_and_short_lines_are_no_headings() {
 }
 
 #[test]
+fn lines_lose_the_indentation_that_all_have() {
+    check("    $ stop\n    \u{a0}\u{a0}now\n      $ go", &[("", "$ stop\n  now\n  $ go")]);
+}
+
+#[test]
 fn items_that_are_wrapped_are_one_line_each() {
     check(
         "It takes:\n  1. oil that is\n     thick\n  2. water\n     - cold",
@@ -99,12 +104,23 @@ fn drawn_tables_are_tables() {
 
 #[test]
 fn contents_and_running_heads_are_left_out() {
-    let page =
-        |number: usize| format!("Pump Guide                         {number}\n\nWords of page {number}.\n\n");
     let listed: String = (1..10).map(|number| format!("  1.{number}. Part {number}\n")).collect();
     check(&format!("{listed}\nWords."), &[("", "Words.")]);
+    let page = |number: usize| {
+        format!(
+            "Pump Guide              {number}\n\nWords of page {number}.\n\nPump 3.6             May 2020\n\n"
+        )
+    };
     let text = format!("Oil ........ 3\nWater . . . . . 4\n\n{}{}{}", page(1), page(2), page(3));
     check(&text, &[("", "Words of page 1."), ("", "Words of page 2."), ("", "Words of page 3.")]);
+}
+
+#[test]
+fn a_number_out_of_order_is_a_step() {
+    let text = "1.\u{a0}Oil\n\nOne.\n\n1.1.\u{a0}Thick oil\n\nTwo.\n\n7. Run the script\n\nThree.\n\n2.\u{a0}Water\n\nFour.";
+    let found: Vec<String> = blocks(text).iter().map(|block| block.headings.join(" > ")).collect();
+    let under_oil = "1. Oil > 1.1. Thick oil";
+    assert_eq!(found, ["1. Oil", under_oil, under_oil, under_oil, "2. Water"]);
 }
 
 #[test]
