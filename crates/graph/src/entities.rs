@@ -13,6 +13,8 @@ use crate::text::{Gap, Shape, Word};
 
 /// Endings of words that are mostly adjectives.
 const ADJECTIVES: [&str; 11] = ["al", "ic", "ous", "ive", "ary", "able", "ible", "ist", "lar", "nar", "ian"];
+/// Longer phrases that show a word to be a concept, even if it never stands alone.
+const LEAST_AROUND: usize = 4;
 /// Names with more forms or labels than this are noise.
 const MOST_OTHERS: usize = 16;
 const MOST_LABELS: usize = 16;
@@ -225,7 +227,7 @@ impl Entities {
 
     /// Returns how often an entity occurs independently, by the C-value method (Frantzi and Ananiadou 1999):
     /// occurrences inside longer names and phrases count only if there are several of those and if the entity also
-    /// occurs alone.
+    /// occurs alone, or if it is a word in many of them.
     pub fn independent(&self, entity: &Entity) -> f32 {
         let (mut own, mut nested) = (0.0, 0.0);
         let mut around: Vec<usize> = Vec::new();
@@ -242,7 +244,9 @@ impl Entities {
         }
         around.sort_unstable();
         around.dedup();
-        if own == 0.0 || around.is_empty() || entity.is_modifier() {
+        // A noun that is never alone but in several phrases is what they are about: "impeller nut", "impeller key".
+        let is_shared = entity.words == 1 && around.len() >= LEAST_AROUND;
+        if own == 0.0 && !is_shared || around.is_empty() || entity.is_modifier() {
             return own;
         }
         own + nested - nested / around.len() as f32

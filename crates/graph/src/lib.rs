@@ -16,6 +16,7 @@ mod phrases;
 mod question;
 mod same;
 mod text;
+mod units;
 
 pub use edge::Edge;
 pub use graph::{Evidence, Graph, Node, View};

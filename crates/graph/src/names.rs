@@ -6,6 +6,7 @@ use crate::key::key;
 use crate::lexicon::WordClasses;
 use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::text::{Gap, Shape, Word};
+use crate::units::{is_measure, is_unit, is_unit_of_number};
 
 /// Longer runs are lists or headings, not names.
 const LONGEST_NAME: usize = 10;
@@ -82,8 +83,11 @@ impl Scan<'_, '_> {
 
     fn starts(&self, at: usize) -> bool {
         let word = &self.words[at];
+        if self.is_unit(at) {
+            return false;
+        }
         if word.shape == Shape::Code {
-            return !self.is_unit(at) && !self.parsed.is_stop(word);
+            return !self.parsed.is_stop(word);
         }
         if !word.is_capitalized() || word.classes.any(WordClasses::HONORIFIC.or(WordClasses::DATE)) {
             return false;
@@ -114,16 +118,21 @@ impl Scan<'_, '_> {
         leads_on || is_known || word.possessive || stands_alone
     }
 
-    /// Recognises "75 kW" and "104 mmHg".
+    /// Recognises "75 kW", "104 mmHg", "45Nm" and "Torque (Nm)".
     fn is_unit(&self, at: usize) -> bool {
+        let word = &self.words[at];
         let before = at.checked_sub(1).map(|before| &self.words[before]);
-        before.is_some_and(|before| before.shape == Shape::Number) && self.words[at].text.len() <= 5
+        let is_after_number = before.is_some_and(|before| before.shape == Shape::Number);
+        let is_short_code = word.shape == Shape::Code && word.text.len() <= 5;
+        is_unit(word.text)
+            || is_measure(word.text)
+            || (is_after_number && (is_short_code || is_unit_of_number(word.text)))
     }
 
     /// Returns how many further words belong to the name from `at` to `end`.
     fn step(&self, at: usize, end: usize) -> usize {
         let word = &self.words[end];
-        if word.gap != Gap::Space {
+        if word.gap != Gap::Space || self.is_unit(end) {
             return 0;
         }
         if word.is_capitalized() || word.shape == Shape::Code {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::lexicon::WordClasses;
 use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::text::{Gap, Shape, Word};
+use crate::units::{is_measure, is_unit};
 
 const LONGEST_PHRASE: usize = 4;
 
@@ -134,6 +135,8 @@ fn is_content(word: &Word<'_>) -> bool {
     letters >= enough
         && !is_adverb
         && !is_unspaced
+        && !is_unit(word.text)
+        && !is_measure(word.text)
         && word.shape != Shape::Number
         && !word
             .classes

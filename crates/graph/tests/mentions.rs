@@ -243,3 +243,27 @@ fn no_text_stops_it_and_no_text_makes_it_grow_without_bound() {
 fn without_passages_there_is_nothing_to_point_at() {
     assert_eq!(mentions("Title", &[]), []);
 }
+
+#[test]
+fn units_are_no_entities() {
+    let text = "Tighten the nut to 45 Nm. Torque (Nm) is listed below. It holds 64 MB and answers within 20 ms at 300 kPa. \
+                Use 45Nm for bolts, 10MB for files and 12 V for lamps. The Nm value is printed.";
+    let keys: Vec<String> = found("Notes", text).into_iter().map(|mention| mention.key).collect();
+    for unit in ["nm", "mb", "ms", "kpa", "45nm", "10mb", "v", "nm value"] {
+        assert!(!keys.iter().any(|key| key == unit), "`{unit}` is among {keys:?}");
+    }
+}
+
+#[test]
+fn a_noun_that_is_used_often_is_a_concept_also_if_it_never_stands_alone() {
+    let alone = "Remove the impeller. Check the impeller. Balance the impeller. The oil is thick.";
+    let inside = "Tighten the impeller nut. Check the impeller clearance. Oil the impeller key. A worn impeller is loud. \
+                  Clean the impeller vanes. The suction strainer is new.";
+    for text in [alone, inside] {
+        let mentions = found("Notes", text);
+        let impeller = get(&mentions, "impeller");
+        assert_eq!((impeller.kind, impeller.label.as_str()), (Kind::Concept, "impeller"));
+        let stronger = mentions.iter().filter(|other| other.weight > impeller.weight).count();
+        assert!(stronger <= 1, "{mentions:?}");
+    }
+}

@@ -66,12 +66,10 @@ fn single<'t>(line: &'t str, next: Option<&[&str]>) -> Option<(u8, &'t str)> {
         let is_item = depth == 1 && is_numbered_item(next);
         return (!is_item).then_some((depth + 1, line));
     }
-    let named = ["Chapter ", "CHAPTER ", "Appendix ", "APPENDIX ", "Kapitel ", "Part ", "Article "];
-    let is_numbered =
-        |rest: &str| rest.chars().next().is_some_and(|c| c.is_ascii_digit() || c.is_ascii_uppercase());
-    if named.iter().any(|name| line.strip_prefix(name).is_some_and(is_numbered))
-        && !line.ends_with(['.', ',', ';', ':'])
-    {
+    let named = ["Chapter", "CHAPTER", "Appendix", "APPENDIX", "Kapitel", "Part", "Article"];
+    let (name, number) = line.split_once(char::is_whitespace).unwrap_or_default();
+    let is_numbered = number.starts_with(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase());
+    if named.contains(&name) && is_numbered && !line.ends_with(['.', ',', ';', ':']) {
         return Some((1, line));
     }
     is_in_capitals(line).then_some((1, line))

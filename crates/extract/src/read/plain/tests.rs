@@ -117,6 +117,7 @@ fn contents_and_running_heads_are_left_out() {
 
 #[test]
 fn a_number_out_of_order_is_a_step() {
+    check("Chapter\u{a0}1.\u{a0}Pumps\n\nOne.", &[("Chapter 1. Pumps", "One.")]);
     let text = "1.\u{a0}Oil\n\nOne.\n\n1.1.\u{a0}Thick oil\n\nTwo.\n\n7. Run the script\n\nThree.\n\n2.\u{a0}Water\n\nFour.";
     let found: Vec<String> = blocks(text).iter().map(|block| block.headings.join(" > ")).collect();
     let under_oil = "1. Oil > 1.1. Thick oil";
