@@ -13,10 +13,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Dictionary, LoadOptions, Object};
 
+use crate::clean;
 use crate::document::Builder;
 use crate::{Excess, ExtractError, Kind, Limits};
 use pages::Pages;
-use paragraphs::Paragraph;
+use paragraphs::{BULLETS, Paragraph, begins_item};
 
 pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
     let mut document = open(bytes)?;
@@ -41,7 +42,29 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     let mut pages = reader.finish();
     running::remove(&mut pages);
     contents::remove(&mut pages);
-    paragraphs::paragraphs(&pages).iter().try_for_each(|paragraph| put(paragraph, builder))
+    let paragraphs = paragraphs::paragraphs(&pages);
+    let is_same_list =
+        |one: &Paragraph, next: &Paragraph| one.page == next.page && is_item(one) && is_item(next);
+    paragraphs.chunk_by(is_same_list).try_for_each(|group| match group {
+        [first, ..] if is_item(first) => {
+            builder.page(first.page);
+            builder.lines(&group.iter().map(item).collect::<Vec<_>>().join("\n"))
+        }
+        _ => group.iter().try_for_each(|paragraph| put(paragraph, builder)),
+    })
+}
+
+fn is_item(paragraph: &Paragraph) -> bool {
+    paragraph.level.is_none() && !paragraph.is_table && begins_item(&paragraph.text)
+}
+
+/// Returns an item with the mark that items have in every format.
+fn item(paragraph: &Paragraph) -> String {
+    let text = clean::prose(&paragraph.text);
+    match text.strip_prefix(BULLETS) {
+        Some(rest) => format!("- {}", rest.trim_start()),
+        None => text,
+    }
 }
 
 fn put(paragraph: &Paragraph, builder: &mut Builder) -> Result<(), ExtractError> {

@@ -49,7 +49,7 @@ fn paragraphs(text: &str) -> Vec<Paragraph<'_>> {
     let mut paragraphs = Vec::new();
     let mut open: Vec<&str> = Vec::new();
     for line in text.split(['\n', '\u{c}']).map(|line| line.trim_end_matches('\r')) {
-        let is_end = line.trim_matches('#').trim().is_empty()
+        let is_end = line.trim_matches(['#', '>', ' ']).trim().is_empty()
             || (is_rule(line) && !headings::underlines(open.as_slice(), line));
         match is_end {
             true if open.is_empty() => {}
@@ -79,6 +79,7 @@ fn emit(paragraph: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
     match paragraph {
         [] => Ok(()),
         [line] => builder.prose(line),
+        lines if is_quoted(lines) => emit_quoted(lines, builder),
         lines if is_rows(lines) => builder.lines(&items::joined_rows(lines)),
         lines if is_wrapped(lines) => builder.prose(&clean::unwrap(lines.iter().copied())),
         lines => match items::items(lines) {
@@ -99,6 +100,20 @@ fn without_comment_signs<'t>(paragraph: &[&'t str]) -> Option<Vec<&'t str>> {
         is_comment.then(|| bare.trim_matches('#')).map(|bare| bare.strip_prefix(' ').unwrap_or(bare))
     };
     paragraph.iter().map(bare).collect()
+}
+
+/// Returns whether all lines quote another message.
+fn is_quoted(lines: &[&str]) -> bool {
+    lines.iter().all(|line| line.trim_start().starts_with('>'))
+}
+
+/// Adds a paragraph of another message, with one sign for all of its lines.
+fn emit_quoted(lines: &[&str], builder: &mut Builder) -> Result<(), ExtractError> {
+    let bare: Vec<&str> = lines.iter().map(|line| line.trim_start_matches(['>', ' '])).collect();
+    match is_wrapped(&bare) {
+        true => builder.prose(&format!("> {}", clean::unwrap(bare))),
+        false => builder.lines(&lines.join("\n")),
+    }
 }
 
 /// Returns whether most lines are rows of a table: words with tabs between them, or that begin with a date or a

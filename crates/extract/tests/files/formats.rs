@@ -150,6 +150,21 @@ fn pdf_has_pages_headings_by_size_and_no_running_feet() {
 }
 
 #[test]
+fn pdf_lists_are_lines_with_marks_and_wrapped_items_are_whole() {
+    let lines = [
+        "Before the pump is opened for the first time in the year, please:",
+        "* Stop the pump and wait until the pressure gauge shows zero and the",
+        "shaft stands still.",
+        "* Open the valve.",
+        "The pump is then ready to be opened by one person alone, with care.",
+    ];
+    let page: String = lines.iter().map(|line| format!("0 -14 Td ({line}) Tj ")).collect();
+    let document = read("a.pdf", &samples::pdf(&[&format!("BT /F1 10 Tf 72 700 Td {page} ET")]));
+    let items = "- Stop the pump and wait until the pressure gauge shows zero and the shaft stands still.\n- Open the valve.";
+    check(&document, &[("", Some(1), lines[0]), ("", Some(1), items), ("", Some(1), lines[4])]);
+}
+
+#[test]
 fn code_is_cut_at_functions_and_never_within_a_line() {
     let document = read("a.rs", b"use a;\n\n/// Doc.\nfn a() {\n\n    b();\n}\n\nfn b() {}\n");
     check(

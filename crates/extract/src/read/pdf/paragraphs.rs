@@ -66,8 +66,8 @@ fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
         return step > 2.5 * leading;
     }
     // Lines of one sentence may be set apart, but not a page away.
-    if is_full(last) && !ends_sentence(last) && line.text.starts_with(char::is_lowercase) && step < 3.0 * size
-    {
+    let is_long = last.right - last.x > 0.5 * (last.column.1 - last.column.0);
+    if is_long && !ends_sentence(last) && line.text.starts_with(char::is_lowercase) && step < 3.0 * size {
         return false;
     }
     let is_far = step > (1.3 * leading).max(1.2 * size);
@@ -95,11 +95,14 @@ fn is_full(line: &Line) -> bool {
     line.right > line.column.1 - 0.12 * (line.column.1 - line.column.0)
 }
 
-fn begins_item(text: &str) -> bool {
+pub(super) const BULLETS: [char; 12] = ['•', '▪', '‣', '◦', '●', '○', '■', '–', '*', '\u{f0b7}', '➢', '✓'];
+
+/// Returns whether a text begins with the mark of a list item.
+pub(super) fn begins_item(text: &str) -> bool {
     let text = text.trim_start();
     let mark = text.split(' ').next().unwrap_or_default();
     let number = mark.strip_suffix(['.', ')']).unwrap_or("x").trim_start_matches('(');
-    mark.starts_with(['•', '▪', '‣', '◦', '●', '○', '■', '–', '*', '\u{f0b7}'])
+    mark.starts_with(BULLETS)
         || (mark.starts_with('[') && mark.ends_with(']') && mark.len() <= 6)
         || (!number.is_empty() && number.len() <= 2 && number.chars().all(|c| c.is_ascii_digit()))
 }

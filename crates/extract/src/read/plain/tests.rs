@@ -53,6 +53,20 @@ fn steps_and_short_lines_are_no_headings() {
 }
 
 #[test]
+fn a_quoted_paragraph_has_one_sign() {
+    check(
+        "> The pump turns at a constant speed, whatever\n> the load may be, because the governor\n> holds it.\n>\n> Ann",
+        &[
+            (
+                "",
+                "> The pump turns at a constant speed, whatever the load may be, because the governor holds it.",
+            ),
+            ("", "> Ann"),
+        ],
+    );
+}
+
+#[test]
 fn lines_lose_the_indentation_that_all_have() {
     check("    $ stop\n    \u{a0}\u{a0}now\n      $ go", &[("", "$ stop\n  now\n  $ go")]);
 }
