@@ -119,7 +119,7 @@ fn text(name: &str, bytes: &[u8]) -> Kind {
         "json" if notebook::looks_like(head) => return Kind::Notebook,
         "json" | "jsonl" | "ndjson" | "geojson" => return Kind::Json,
         "tex" | "ltx" | "latex" => return Kind::Tex,
-        _ if man::looks_like(head) => return Kind::ManPage,
+        _ if man::looks_like(&extension, head) => return Kind::ManPage,
         "txt" | "text" | "log" | "dat" | "conf" | "cfg" => return plain(head),
         _ if CODE.contains(&extension.as_str()) || head.starts_with("#!") => return Kind::Code,
         _ => {}

@@ -9,6 +9,8 @@ pub(crate) struct List {
     around_table: usize,
     text: String,
     next: Next,
+    /// Whether the last item is a term without a definition.
+    has_term: bool,
 }
 
 /// Where the next text of the list goes.
@@ -79,6 +81,7 @@ impl List {
     }
 
     pub fn item(&mut self) {
+        self.has_term = false;
         let mark = match self.open.last_mut() {
             Some(Some(number)) => {
                 let mark = format!("{number}. ");
@@ -91,12 +94,19 @@ impl List {
         self.next = Next::Item;
     }
 
-    /// Starts the definition of the term before it.
+    /// Starts a term that a definition may follow.
+    pub fn defined_term(&mut self) {
+        self.item();
+        self.has_term = true;
+    }
+
+    /// Starts the definition of the term before it, or another paragraph of one.
     pub fn definition(&mut self) {
-        match self.text.rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with("- ")) {
+        match std::mem::take(&mut self.has_term) {
             true if self.next == Next::Line => self.next = Next::Definition,
             true => {}
-            false => self.item(),
+            false if self.text.is_empty() => self.item(),
+            false => self.next = Next::Line,
         }
     }
 

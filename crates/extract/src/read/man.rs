@@ -15,15 +15,21 @@ use lines::Lines;
 use request::{Request, arguments};
 use writer::Writer;
 
-/// Returns whether a text is a manual page: its first lines are requests, and it has a title or a section.
-pub(crate) fn looks_like(head: &str) -> bool {
-    let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(200);
-    let is_comment =
-        |line: &str| line.starts_with(".\\\"") || line.starts_with("'\\\"") || line.starts_with("'''");
-    let first = lines.clone().find(|line| !is_comment(line)).unwrap_or_default();
+/// Returns whether a text is a manual page: its first line is a request, and it has a title or a section. A long comment
+/// may stand above them; then the name decides.
+pub(crate) fn looks_like(extension: &str, head: &str) -> bool {
+    let is_named = extension == "man" || extension.starts_with(|c: char| matches!(c, '1'..='9'));
+    let is_comment = |line: &&str| {
+        let line = line.trim_start_matches(['.', '\'', ' ']);
+        line.starts_with("\\\"") || line.is_empty()
+    };
+    let mut lines = head.lines().filter(|line| !is_comment(line)).take(200);
     let is_title =
         |line: &str| [".TH ", ".Dd ", ".Dt ", ".SH ", ".Sh "].iter().any(|title| line.starts_with(title));
-    first.starts_with(['.', '\'']) && lines.any(is_title)
+    match lines.next() {
+        Some(first) => first.starts_with(['.', '\'']) && (is_title(first) || lines.any(is_title)),
+        None => is_named,
+    }
 }
 
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {

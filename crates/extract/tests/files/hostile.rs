@@ -172,6 +172,33 @@ fn a_line_of_fifty_megabytes_is_refused_at_once_and_one_of_two_is_cut() {
 }
 
 #[test]
+fn brackets_and_conditions_that_never_end_take_little_time() {
+    let started = Instant::now();
+    for part in ["\\label{", "\\section[", "$x$", "$", "\\begin{a}", "\\verb+", "\\item[", "%"] {
+        let _ = read("a.tex", part.repeat((1 << 18) / part.len()).as_bytes());
+    }
+    for part in [
+        ".if n \\{\\\n",
+        ".ie n .if n .el ",
+        ".RS\n.TP\nx\n",
+        "\\*[",
+        ".TS\nT{\n",
+        ".ig\n",
+        ".Op Fl ",
+        "\\(bu\\f[",
+    ] {
+        let _ = read("a.1", format!(".TH A 1\n.SH B\n{}", part.repeat((1 << 18) / part.len())).as_bytes());
+    }
+    for part in ["a : b\n", "- x\n  y\n", "|a|\n", "x\ty\n", "# a\n\n", "1. A\n\nb\n\n", "```\n", ">> a\n"] {
+        let _ = read("a.txt", part.repeat((1 << 18) / part.len()).as_bytes());
+    }
+    for part in ["<dl><dt>a<dd>b", "<ol><li><pre>a", "<table><tr><td rowspan=999 colspan=999>a", "<br><br>"] {
+        let _ = read("a.html", format!("<html>{}", part.repeat((1 << 18) / part.len())).as_bytes());
+    }
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+}
+
+#[test]
 fn zeros_and_marks_in_a_text_are_dropped() {
     let text = read("a.txt", b"\xef\xbb\xbfThe \0pump turns and turns and turns.").unwrap().text();
     assert_eq!(text, "The pump turns and turns and turns.");

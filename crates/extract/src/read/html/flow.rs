@@ -115,7 +115,8 @@ impl Flow {
                     .start(Some(attribute(tag, "start").and_then(|start| start.parse().ok()).unwrap_or(1)));
             }
             "ul" | "dl" | "menu" if !tag.self_closing => self.list.start(None),
-            "li" | "dt" if self.list.is_open() => self.list.item(),
+            "li" if self.list.is_open() => self.list.item(),
+            "dt" if self.list.is_open() => self.list.defined_term(),
             "dd" if self.list.is_open() => self.list.definition(),
             "table" => {
                 self.end_table();

@@ -100,6 +100,7 @@ fn definitions_stand_beside_their_terms() {
     let html =
         "<dl><dt>Type:</dt><dd><p>A pump.</p><p>Or two.</p></dd><dt>head<dd>Pressure.<ul><li>a</ul></dl>";
     check(html, &[("", "- Type: A pump.\n  Or two.\n- head: Pressure.\n  - a")]);
+    check("<dl><dt>a<dd>b<dd>c<dt>d<dt>e<dd>f</dl>", &[("", "- a: b\n  c\n- d\n- e: f")]);
 }
 
 #[test]

@@ -143,8 +143,11 @@ fn tables_have_rows_with_the_names_of_their_columns() {
 
 #[test]
 fn pages_are_told_from_other_texts() {
-    assert!(super::looks_like(PUMP) && super::looks_like("'\\\" t\n.Dd May 1\n.Dt A 1\n"));
-    assert!(!super::looks_like("Plain words.\n.TH X 1\n") && !super::looks_like(".hidden { color: red }\n"));
+    let is_page = |text: &str| super::looks_like("txt", text);
+    assert!(is_page(PUMP) && is_page("'\\\" t\n\\\" x\n.Dd May 1\n.Dt A 1\n"));
+    assert!(!is_page("Plain words.\n.TH X 1\n") && !is_page(".hidden { color: red }\n"));
+    let comment = ".\\\" A licence\n".repeat(100);
+    assert!(super::looks_like("1", &comment) && !is_page(&comment));
 }
 
 #[test]

@@ -95,7 +95,8 @@ impl<'t> Scan<'t> {
     fn formula(&mut self) -> &'t str {
         let sign = if self.rest.starts_with("$$") { "$$" } else { "$" };
         let inside = &self.rest[sign.len()..];
-        let limit = inside.find("\n\n").unwrap_or(inside.len());
+        let near = &inside[..inside.floor_char_boundary(LONGEST_ARGUMENT)];
+        let limit = near.find("\n\n").unwrap_or(near.len());
         let mut end = None;
         let mut from = 0;
         while let Some(at) = inside[from..limit].find(sign).map(|at| from + at) {
@@ -201,7 +202,7 @@ fn closed(inside: &str, open: char, close: char) -> Option<(&str, &str)> {
 }
 
 /// A longer argument is a brace that was never closed.
-const LONGEST_ARGUMENT: usize = 20_000;
+const LONGEST_ARGUMENT: usize = 4000;
 
 pub(super) fn without_comments(text: &str) -> String {
     let is_comment = |line: &str, at: usize| !line[..at].ends_with('\\');
