@@ -72,7 +72,8 @@ pub fn words(line: &str) -> Vec<Word<'_>> {
             sentence += 1;
         }
         end = to;
-        if to - from > LONGEST_WORD {
+        // The language of a piece of code is not part of the text.
+        if to - from > LONGEST_WORD || line[..from].ends_with("```") {
             continue;
         }
         let dotted = line[to..].starts_with('.');
@@ -221,6 +222,7 @@ mod tests {
         check("U.S.A. and db.small at 3.5 bar.End", "U.S.A/0 and/0 db.small/0 at/0 3.5/0 bar/0 End/1");
         check("one\n\ntwo\n- three\nfour", "one/0 two/1 three/2 four/2");
         check("東京。大阪", "東京/0 大阪/1");
+        check("one\n```python\ntwo\n```", "one/0 two/0");
         check("", "");
     }
 
