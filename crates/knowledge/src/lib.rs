@@ -23,7 +23,7 @@ mod tables;
 
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
-pub use chat::{Answer, AnswerPart, Ask, ChatFailure, cited};
+pub use chat::{Answer, AnswerPart, Ask, ChatFailure, ShownSource, cited, uncited};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};

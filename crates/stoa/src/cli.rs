@@ -1,6 +1,7 @@
 //! The command line itself: commands, flags, help. Every setting is also a flag.
 
 use crate::config::settings;
+use crate::eval::Questions;
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use std::collections::BTreeMap;
@@ -109,6 +110,21 @@ pub fn command() -> Command {
                         .value_name("FILE")
                         .value_parser(value_parser!(PathBuf))
                         .help("Ask these questions of the documents in DIR, and count the right answers"),
+                )
+                .arg(
+                    Arg::new("split")
+                        .long("split")
+                        .value_name("NAME")
+                        .requires("questions")
+                        .help("Ask only the questions whose `split` is this"),
+                )
+                .arg(
+                    Arg::new("keep")
+                        .long("keep")
+                        .value_name("FOLDER")
+                        .requires("questions")
+                        .value_parser(value_parser!(PathBuf))
+                        .help("Keep the ingested documents there, and use them the next time"),
                 ),
         ))
         .subcommand(
@@ -197,8 +213,13 @@ pub fn file(matches: &ArgMatches) -> Option<PathBuf> {
     matches.get_one::<PathBuf>("file").cloned()
 }
 
-pub fn questions(matches: &ArgMatches) -> Option<PathBuf> {
-    matches.get_one::<PathBuf>("questions").cloned()
+pub fn questions(matches: &ArgMatches) -> Option<Questions> {
+    Some(Questions {
+        folder: folder(matches),
+        file: matches.get_one::<PathBuf>("questions").cloned()?,
+        split: matches.get_one::<String>("split").cloned(),
+        keep: matches.get_one::<PathBuf>("keep").cloned(),
+    })
 }
 
 pub fn eval(matches: &ArgMatches) -> (PathBuf, String) {

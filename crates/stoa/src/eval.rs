@@ -2,8 +2,9 @@
 //! ingest and search in a temporary folder.
 
 mod answers;
+mod judge;
 
-pub use answers::run as run_answers;
+pub use answers::{Questions, run as run_answers};
 
 use crate::config::Config;
 use crate::extractor::extractor;

@@ -71,7 +71,7 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
         "eval" => {
             let (folder, mode) = cli::eval(matches);
             match cli::questions(matches) {
-                Some(questions) => runtime.block_on(eval::run_answers(config, &folder, &questions)),
+                Some(questions) => runtime.block_on(eval::run_answers(config, questions)),
                 None => runtime.block_on(eval::run(config, folder, mode)),
             }
         }

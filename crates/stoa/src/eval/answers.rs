@@ -1,130 +1,164 @@
-//! `stoa eval DIR --questions FILE`: counts the questions that the chat answers with the right fact and a right citation.
+//! `stoa eval DIR --questions FILE`: counts the questions that the chat answers rightly, by their kind.
 //!
-//! A line of the file has a `question`, the `document` below DIR that answers it, and `facts`: spellings of which one
-//! must be in the answer and in a source that it cites. Without facts, the right answer is that nothing was found.
+//! A line of the file has a `question`, the `document` below DIR that answers it, and what a right answer has: see
+//! `judge`. Without facts, the right answer is that the documents do not say.
 
+use super::judge::{Asked, Given, Turn, Verdict};
 use super::{open, owner, records};
 use crate::config::Config;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use futures_util::StreamExt;
-use knowledge::{Answer, AnswerPart, Ask, Knowledge, Spool, Status, Upload, User, cited};
-use serde_json::Value;
-use std::collections::BTreeSet;
+use knowledge::{Answer, AnswerPart, Ask, Knowledge, ShownSource, Spool, Status, Upload, User};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-struct Asked {
-    question: String,
-    facts: Vec<String>,
+/// What is asked, and over which documents.
+pub struct Questions {
+    /// The documents lie below it.
+    pub folder: PathBuf,
+    pub file: PathBuf,
+    /// Only the questions with this `split`.
+    pub split: Option<String>,
+    /// Where the ingested documents are kept for the next time.
+    pub keep: Option<PathBuf>,
 }
 
-pub async fn run(config: Config, folder: &Path, questions: &Path) -> Result<()> {
+/// The file in the kept folder that says what was ingested.
+const INGESTED: &str = "ingested.json";
+
+#[derive(Deserialize, Serialize)]
+struct Ingested {
+    owner: String,
+    /// The documents' names, by their ids.
+    names: HashMap<String, String>,
+}
+
+pub async fn run(config: Config, questions: Questions) -> Result<()> {
+    let Questions { folder, file: questions, split, keep } = &questions;
     let records = records(questions)?;
+    let asked: Vec<Asked> = records
+        .into_iter()
+        .map(|record| serde_json::from_value(record).with_context(|| questions.display().to_string()))
+        .collect::<Result<_>>()?;
     let temporary = tempfile::tempdir()?;
-    let knowledge = open(&config, temporary.path()).await?;
+    let data = keep.as_deref().unwrap_or(temporary.path());
+    let knowledge = open(&config, data).await?;
     let work = tokio::spawn(knowledge.clone().work());
-    let owner = owner(&knowledge).await?;
-    let documents: BTreeSet<&str> = records.iter().filter_map(|record| record["document"].as_str()).collect();
-    for document in documents {
-        ingest(&knowledge, &owner, folder, document).await?;
-    }
-    let (mut right, mut answerable, mut refused, mut asked) = (0, 0, 0, 0);
-    let mut seconds = 0.0;
-    for record in &records {
-        let record = Asked::of(record);
+    let kept = std::fs::read(data.join(INGESTED)).ok();
+    let Ingested { owner, names } = match kept {
+        Some(kept) => serde_json::from_slice(&kept)?,
+        None => {
+            let ingested = ingest_all(&knowledge, folder, &asked).await?;
+            std::fs::write(data.join(INGESTED), serde_json::to_vec(&ingested)?)?;
+            ingested
+        }
+    };
+    let owner = knowledge.accounts().get(&owner).await?.context("the kept folder has another database")?;
+    let mut figures = Figures::default();
+    for asked in asked.iter().filter(|asked| split.as_ref().is_none_or(|split| asked.split == *split)) {
         let started = Instant::now();
-        let (answer, sources) = ask(&knowledge, &owner, &record.question).await?;
-        seconds += started.elapsed().as_secs_f64();
-        asked += 1;
-        let good = if record.facts.is_empty() {
-            refused += usize::from(sources.is_empty());
-            sources.is_empty()
-        } else {
-            answerable += 1;
-            let good = record.is_right(&answer, &sources);
-            right += usize::from(good);
-            good
-        };
+        let (answer, sources) = ask(&knowledge, &owner, asked, &names).await?;
+        let taken = started.elapsed();
+        let verdict = asked.judge(&answer, &sources);
+        figures.add(asked, verdict, taken);
         let mut out = std::io::stdout().lock();
-        let verdict = match good {
-            true => "right",
-            // Tells whether the answer or the search is wrong.
-            false if sources.iter().any(|source| record.has_fact(source)) => "WRONG",
-            false => "unfound",
-        };
-        writeln!(out, "{verdict:<8} {}\n         {}", record.question, answer.replace('\n', "\n         "))?;
+        writeln!(out, "{:<8} {}", verdict.name(), asked.question)?;
+        writeln!(out, "         {}", answer.replace('\n', "\n         "))?;
     }
     work.abort();
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "answered {right} of {answerable}")?;
-    writeln!(out, "refused {refused} of {}", asked - answerable)?;
-    writeln!(out, "seconds each {:.2}", seconds / f64::from(asked.max(1) as u32))?;
-    Ok(())
+    Ok(figures.print()?)
 }
 
-async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) -> Result<()> {
+/// Ingests the documents that the questions are about.
+async fn ingest_all(knowledge: &Knowledge, folder: &Path, asked: &[Asked]) -> Result<Ingested> {
+    let owner = owner(knowledge).await?;
+    let documents: BTreeSet<&String> =
+        asked.iter().flat_map(|asked| asked.document.iter().chain(&asked.documents)).collect();
+    let mut names = HashMap::new();
+    for name in documents {
+        match ingest(knowledge, &owner, folder, name).await? {
+            Some(id) => drop(names.insert(id, name.clone())),
+            None => eprintln!("{name} cannot be indexed"),
+        }
+    }
+    Ok(Ingested { owner: owner.id, names })
+}
+
+/// Ingests a document. Returns its id, or none if it cannot be indexed.
+async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) -> Result<Option<String>> {
     let path = folder.join(name);
     let body = std::fs::read(&path).with_context(|| path.display().to_string())?;
     let mut spool = Spool::new(u64::MAX);
     spool.push(&body, Path::new("."))?;
     let filename = path.file_name().map_or(name.to_owned(), |name| name.display().to_string());
     let document = knowledge.ingest(owner, Upload { filename, spool: spool.finish() }, "").await?;
-    let indexed = document.is_some_and(|document| document.status == Status::Indexed);
-    ensure!(indexed, "{} cannot be indexed", path.display());
-    Ok(())
+    Ok(document.filter(|document| document.status == Status::Indexed).map(|document| document.id))
 }
 
-/// Asks a question. Returns the answer and the texts of its sources.
-async fn ask(knowledge: &Knowledge, owner: &User, question: &str) -> Result<(String, Vec<String>)> {
-    let Answer { sources, mut parts, .. } = knowledge.chat(owner, Ask::new(question)).await?;
+/// Asks a question. Returns the answer and its sources.
+async fn ask(
+    knowledge: &Knowledge,
+    owner: &User,
+    asked: &Asked,
+    names: &HashMap<String, String>,
+) -> Result<(String, Vec<Given>)> {
+    let line = |turn: &Turn| match turn.role.as_str() {
+        "assistant" => format!("Assistant: {}", turn.content),
+        _ => format!("User: {}", turn.content),
+    };
+    let history = asked.history.iter().map(line).collect::<Vec<String>>().join("\n");
+    let question = Ask { history, ..Ask::new(&asked.question) };
+    let Answer { sources, mut parts, .. } = knowledge.chat(owner, question).await?;
     let mut answer = String::new();
     while let Some(part) = parts.next().await {
         if let AnswerPart::Text(piece) = part? {
             answer.push_str(&piece);
         }
     }
-    Ok((answer, sources.into_iter().map(|source| source.text).collect()))
+    let given = sources.into_iter().map(|source| {
+        let id = match &source.shown {
+            ShownSource::Found(result) => Some(&result.document_id),
+            ShownSource::Given(_) => None,
+        };
+        Given { document: id.and_then(|id| names.get(id)).cloned().unwrap_or_default(), text: source.text }
+    });
+    Ok((answer, given.collect()))
 }
 
-impl Asked {
-    fn of(record: &Value) -> Self {
-        let facts = record["facts"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        Self {
-            question: record["question"].as_str().unwrap_or_default().to_owned(),
-            facts: facts.map(plain).collect(),
+#[derive(Default)]
+struct Figures {
+    /// How many were right and how many were asked, by kind.
+    kinds: BTreeMap<String, [usize; 2]>,
+    answered: [usize; 2],
+    refused: [usize; 2],
+    times: Vec<Duration>,
+}
+
+impl Figures {
+    fn add(&mut self, asked: &Asked, verdict: Verdict, taken: Duration) {
+        let all = if asked.is_answerable() { &mut self.answered } else { &mut self.refused };
+        for count in [self.kinds.entry(asked.kind().to_owned()).or_default(), all] {
+            count[0] += usize::from(verdict == Verdict::Right);
+            count[1] += 1;
         }
+        self.times.push(taken);
     }
 
-    fn is_right(&self, answer: &str, sources: &[String]) -> bool {
-        let cited = cited(answer).into_iter().filter_map(|number| sources.get(number.checked_sub(1)?));
-        self.has_fact(answer) && cited.into_iter().any(|source| self.has_fact(source))
-    }
-
-    fn has_fact(&self, text: &str) -> bool {
-        let text = plain(text);
-        self.facts.iter().any(|fact| text.contains(fact))
-    }
-}
-
-/// Removes what may be written in several ways.
-fn plain(text: &str) -> String {
-    let text = text.to_lowercase().replace(['`', '*'], "");
-    text.split_whitespace().collect::<Vec<&str>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_right_answer_has_the_fact_and_cites_a_source_that_has_it() {
-        let asked = Asked { question: String::new(), facts: vec!["7 days".to_owned()] };
-        let sources = ["It rains.".to_owned(), "Valid for `7`\ndays.".to_owned()];
-        assert!(asked.is_right("It is valid for 7  days [2].", &sources));
-        assert!(!asked.is_right("It is valid for 7 days [1].", &sources));
-        assert!(!asked.is_right("It is valid for 7 days.", &sources));
-        assert!(!asked.is_right("It is valid for a week [2].", &sources));
-        assert!(!asked.is_right("It is valid for 7 days [0] [9].", &sources));
+    fn print(&mut self) -> std::io::Result<()> {
+        self.times.sort();
+        let median = self.times.get(self.times.len() / 2).copied().unwrap_or_default();
+        let all: Duration = self.times.iter().sum();
+        let mean = all.as_secs_f64() / self.times.len().max(1) as f64;
+        let mut out = std::io::stdout().lock();
+        for (kind, [right, asked]) in &self.kinds {
+            writeln!(out, "{kind:<10} {right} of {asked}")?;
+        }
+        writeln!(out, "seconds at the median {:.2}", median.as_secs_f64())?;
+        writeln!(out, "answered {} of {}", self.answered[0], self.answered[1])?;
+        writeln!(out, "refused {} of {}", self.refused[0], self.refused[1])?;
+        writeln!(out, "seconds each {mean:.2}")
     }
 }
