@@ -28,7 +28,7 @@ fn main() {
     let texts: Vec<String> = documents.iter().chain(&queries).map(|(_, text)| text.clone()).collect();
 
     let encoder = Encoder::load(models, kernel).unwrap();
-    let engine = Engine::start(Models { encoder: Some(encoder), decoder: None, threads: 2 });
+    let engine = Engine::start(Models { encoder: Some(encoder), threads: 2, ..Models::default() });
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let fast = runtime.block_on(engine.embed(texts.clone(), Priority::Bulk).unwrap()).unwrap();
     let exact = reference(models, &texts);

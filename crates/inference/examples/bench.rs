@@ -52,7 +52,7 @@ fn embed(models: &Path, texts: &Path, kernel: Kernel, threads: usize) {
     let encoder = Encoder::load(models, kernel).expect("the model");
     let tokens: usize = texts.iter().map(|text| encoder.tokenize(text).len()).sum();
     ready(kernel, start, encoder.resident_bytes());
-    let engine = Engine::start(Models { encoder: Some(encoder), decoder: None, threads });
+    let engine = Engine::start(Models { encoder: Some(encoder), threads, ..Models::default() });
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let start = Instant::now();

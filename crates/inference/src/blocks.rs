@@ -13,9 +13,12 @@ mod load;
 mod portable;
 mod unpack;
 
+use crate::ModelError;
 use crate::elementwise;
-use crate::kernel::{Aligned, BLOCK, Isa, Starts};
+use crate::kernel::{Aligned, BLOCK, Isa};
+use crate::packed::{Array, Packed, Reader, Writer};
 use crate::tensor_kind::f16_to_f32;
+use std::io;
 
 /// How a panel's block (32 columns by a depth of 32) is stored: scales as half floats, then quants, both in halves of
 /// 16 columns.
@@ -48,10 +51,10 @@ pub(crate) struct BlockMatrix {
     bits: Bits,
     depth: usize,
     columns: usize,
-    blocks: Aligned<u8>,
+    blocks: Array<u8>,
     /// For the bytes of `linear`: a scale for each column, and its start (see `Panels`).
-    column_scales: Vec<f32>,
-    column_starts: Vec<Starts>,
+    column_scales: Array<f32>,
+    column_starts: Array<i32>,
 }
 
 impl BlockMatrix {
@@ -100,7 +103,7 @@ impl BlockMatrix {
     }
 
     pub fn resident_bytes(&self) -> usize {
-        self.blocks.len() + self.column_scales.len() * 4 + self.column_starts.len() * BLOCK * 4
+        self.blocks.len() + 8 * self.column_scales.len()
     }
 
     /// Multiplies all of `rows` with one panel; `out` gets rows of 32.
@@ -114,6 +117,33 @@ impl BlockMatrix {
             Isa::Avx2 => avx2::times_panel(self.bits, blocks, rows, out),
             _ => portable::times_panel(self.bits, blocks, rows, out),
         }
+    }
+}
+
+impl Packed for BlockMatrix {
+    fn write(&self, to: &mut Writer) -> io::Result<()> {
+        to.put(&[self.depth as i32, self.columns as i32, i32::from(self.bits == Bits::Four)])?;
+        to.put(&self.blocks)?;
+        to.put(&self.column_scales)?;
+        to.put(&self.column_starts)
+    }
+
+    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+        let sizes = from.take_exactly::<i32>(3)?;
+        let (depth, columns) = (sizes[0] as usize, sizes[1] as usize);
+        let bits = if sizes[2] == 1 { Bits::Four } else { Bits::Eight };
+        let panels = columns.div_ceil(BLOCK);
+        let bytes =
+            (depth / BLOCK).checked_mul(panels).and_then(|count| count.checked_mul(bits.block_bytes()));
+        let bytes = bytes.ok_or_else(|| ModelError::malformed("packed weights are too large"))?;
+        Ok(Self {
+            bits,
+            depth,
+            columns,
+            blocks: from.take_exactly(bytes)?,
+            column_scales: from.take_exactly(panels * BLOCK)?,
+            column_starts: from.take_exactly(panels * BLOCK)?,
+        })
     }
 }
 

@@ -16,6 +16,7 @@ pub use sampler::{Sampler, Sampling};
 use crate::blocks::BlockMatrix;
 use crate::chat_template::ChatTemplate;
 use crate::kernel::Kernel;
+use crate::packed::Array;
 use crate::tokenizer::TextTokenizer;
 use attention::KeyValues;
 use config::Config;
@@ -25,21 +26,26 @@ pub struct Decoder {
     config: Config,
     tokenizer: TextTokenizer,
     template: ChatTemplate,
+    weights: Weights,
+}
+
+struct Weights {
+    /// The SHA-256 of the model's file in hex.
     fingerprint: String,
     embeddings: BlockMatrix,
     layers: Vec<Layer>,
-    output_norm: Vec<f32>,
+    output_norm: Array<f32>,
     /// None if the embeddings also serve as output.
     output: Option<BlockMatrix>,
 }
 
 struct Layer {
-    attention_norm: Vec<f32>,
+    attention_norm: Array<f32>,
     query: BlockMatrix,
     key: BlockMatrix,
     value: BlockMatrix,
     attention_output: BlockMatrix,
-    feed_forward_norm: Vec<f32>,
+    feed_forward_norm: Array<f32>,
     gate: BlockMatrix,
     up: BlockMatrix,
     down: BlockMatrix,
@@ -71,7 +77,7 @@ impl Decoder {
 
     /// Returns the SHA-256 of the model's file in hex.
     pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
+        &self.weights.fingerprint
     }
 
     /// Returns the bytes of weights held in memory.
@@ -85,8 +91,8 @@ impl Decoder {
     }
 
     fn matrices(&self) -> impl Iterator<Item = &BlockMatrix> {
-        let layers = self.layers.iter().flat_map(Layer::matrices);
-        layers.chain([&self.embeddings]).chain(&self.output)
+        let Weights { layers, embeddings, output, .. } = &self.weights;
+        layers.iter().flat_map(Layer::matrices).chain([embeddings]).chain(output)
     }
 
     /// Creates a sequence for at most `capacity` tokens.
@@ -97,7 +103,7 @@ impl Decoder {
     }
 
     fn output(&self) -> &BlockMatrix {
-        self.output.as_ref().unwrap_or(&self.embeddings)
+        self.weights.output.as_ref().unwrap_or(&self.weights.embeddings)
     }
 }
 

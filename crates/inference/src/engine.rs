@@ -10,14 +10,15 @@ mod queue;
 mod request;
 mod stop;
 
-pub use embedding::Embeddings;
+pub use embedding::{Embeddings, Scores};
 pub use error::EngineError;
 pub use request::{Event, FinishReason, Finished, Generation, Priority, Request};
 
+use crate::bert::Scratch;
 use crate::decoder::Decoder;
-use crate::encoder::{Encoder, Scratch};
+use crate::encoder::Encoder;
+use crate::reranker::Reranker;
 use crate::task_pool::{Pause, TaskPool};
-use embedding::Text;
 use generation::Writers;
 use queue::{Queue, Work};
 use request::QueuedRequest;
@@ -27,8 +28,10 @@ use std::thread::{self, JoinHandle};
 use tokio::sync::{mpsc, oneshot};
 
 /// The models that are loaded, and the number of threads they may use.
+#[derive(Default)]
 pub struct Models {
     pub encoder: Option<Encoder>,
+    pub reranker: Option<Reranker>,
     pub decoder: Option<Decoder>,
     pub threads: usize,
 }
@@ -41,6 +44,7 @@ pub struct Engine {
 
 struct Shared {
     encoder: Option<Encoder>,
+    reranker: Option<Reranker>,
     decoder: Option<Decoder>,
     pool: TaskPool,
     queue: Mutex<Queue>,
@@ -59,6 +63,7 @@ impl Engine {
         let threads = models.threads.max(1);
         let shared = Arc::new(Shared {
             encoder: models.encoder,
+            reranker: models.reranker,
             decoder: models.decoder,
             pool: TaskPool::new(threads),
             queue: Mutex::new(Queue::default()),
@@ -79,6 +84,10 @@ impl Engine {
         self.shared.encoder.as_ref()
     }
 
+    pub fn reranker(&self) -> Option<&Reranker> {
+        self.shared.reranker.as_ref()
+    }
+
     pub fn decoder(&self) -> Option<&Decoder> {
         self.shared.decoder.as_ref()
     }
@@ -88,11 +97,33 @@ impl Engine {
         if self.shared.encoder.is_none() {
             return Err(EngineError::NoModel("embedding"));
         }
-        let (answer, embeddings) = oneshot::channel();
+        self.read(texts, None, priority)
+    }
+
+    /// Queues texts to be scored: how well each answers the question. The scores come in the order of the texts.
+    pub fn score(
+        &self,
+        question: &str,
+        texts: Vec<String>,
+        priority: Priority,
+    ) -> Result<Scores, EngineError> {
+        if self.shared.reranker.is_none() {
+            return Err(EngineError::NoModel("reranking"));
+        }
+        Ok(Scores(self.read(texts, Some(question), priority)?))
+    }
+
+    fn read(
+        &self,
+        texts: Vec<String>,
+        question: Option<&str>,
+        priority: Priority,
+    ) -> Result<Embeddings, EngineError> {
+        let (answer, vectors) = oneshot::channel();
         let mut queue = self.shared.queue();
-        queue.push_texts(embedding::split(texts, answer), priority)?;
+        queue.push_texts(embedding::split(texts, question, answer), priority)?;
         self.shared.announce(&queue);
-        Ok(Embeddings(embeddings))
+        Ok(Embeddings(vectors))
     }
 
     /// Queues a conversation to be answered.
@@ -139,7 +170,16 @@ impl Shared {
         let mut scratch = Scratch::default();
         while let Some(work) = self.next() {
             match work {
-                Work::Embed(texts) => self.embed(texts, &mut scratch),
+                Work::Embed(texts) => {
+                    if let Some(encoder) = &self.encoder {
+                        embedding::embed(encoder, texts, &mut scratch);
+                    }
+                }
+                Work::Score(texts) => {
+                    if let Some(reranker) = &self.reranker {
+                        embedding::score(reranker, texts, &mut scratch);
+                    }
+                }
                 Work::Lead(requests) => self.lead(requests),
                 Work::Help => {
                     let mut pause = Pause::default();
@@ -170,12 +210,6 @@ impl Shared {
                 return Some(work);
             }
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn embed(&self, texts: Vec<Text>, scratch: &mut Scratch) {
-        if let Some(encoder) = &self.encoder {
-            embedding::answer(encoder, texts, scratch);
         }
     }
 

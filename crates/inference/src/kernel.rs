@@ -16,7 +16,7 @@ mod vbmi;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
-pub(crate) use aligned::Aligned;
+pub(crate) use aligned::{Aligned, Number};
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -28,11 +28,6 @@ pub(crate) const BLOCK: usize = 32;
 /// The products of one block, row after row.
 #[repr(C, align(64))]
 pub(crate) struct Sums(pub [i32; BLOCK * BLOCK]);
-
-/// The initial sums of a panel's columns.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(crate) struct Starts(pub [i32; BLOCK]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(pub(crate) Isa);

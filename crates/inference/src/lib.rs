@@ -5,6 +5,7 @@
 //! (`linear`, `blocks`) and `elementwise` operations, and at the bottom the kernels, chosen at run time. Readers of
 //! model files and tokenizers are separate, as is `scan`, which compares stored vectors.
 
+mod bert;
 mod blocks;
 pub mod chat_template;
 pub mod decoder;
@@ -15,6 +16,9 @@ mod error;
 pub mod gguf;
 mod kernel;
 mod linear;
+pub mod onnx;
+mod packed;
+pub mod reranker;
 mod rescale;
 pub mod safetensors;
 pub mod scan;
@@ -25,6 +29,7 @@ pub mod tokenizer;
 
 pub use engine::{
     Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Request,
+    Scores,
 };
 pub use error::ModelError;
 pub use kernel::Kernel;

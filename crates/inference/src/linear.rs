@@ -4,10 +4,13 @@
 //! loaded. The product goes over blocks of 32 rows. Each block stays in the first-level cache while panels of 32
 //! columns pass by, few enough to stay in the second-level cache.
 
+use crate::ModelError;
 use crate::elementwise::{self, ZERO};
-use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, Starts, column_scale};
+use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, column_scale};
+use crate::packed::{Array, Packed, Reader, Writer};
 use crate::rescale::{Add, Epilogue, EpilogueOp, Gate, Gelu, Out, Rescale, Scales, Set, rescale_all};
 use crate::simd::{Floats, vectorized};
+use std::io;
 use std::ops::Range;
 
 /// Returns the distance between rows of a wide matrix of floats: an odd number of cache lines, since rows a power of
@@ -93,8 +96,8 @@ impl ByteRows {
 #[derive(Clone, Copy)]
 pub(crate) struct Panels<'a> {
     pub bytes: &'a [i8],
-    /// Correct the offset of the rows' bytes: `-ZERO · Σ column`.
-    pub starts: &'a [Starts],
+    /// One for each column. They correct the offset of the rows' bytes: `-ZERO · Σ column`.
+    pub starts: &'a [i32],
     pub scales: &'a [f32],
     pub biases: &'a [f32],
     pub narrow: bool,
@@ -102,10 +105,15 @@ pub(crate) struct Panels<'a> {
 
 impl<'a> Panels<'a> {
     #[inline(always)]
+    fn count(&self) -> usize {
+        self.starts.len() / BLOCK
+    }
+
+    #[inline(always)]
     fn right(&self, index: usize) -> Right<'a> {
-        let size = self.bytes.len() / self.starts.len();
+        let size = self.bytes.len() / self.count();
         let bytes = &self.bytes[index * size..(index + 1) * size];
-        Right { bytes, start: &self.starts[index].0, narrow: self.narrow }
+        Right { bytes, start: &self.starts.as_chunks().0[index], narrow: self.narrow }
     }
 
     #[inline(always)]
@@ -119,10 +127,10 @@ impl<'a> Panels<'a> {
 pub(crate) struct ByteMatrix {
     depth: usize,
     narrow: bool,
-    bytes: Aligned<i8>,
-    scales: Vec<f32>,
-    starts: Vec<Starts>,
-    biases: Vec<f32>,
+    bytes: Array<i8>,
+    scales: Array<f32>,
+    starts: Array<i32>,
+    biases: Array<f32>,
 }
 
 impl ByteMatrix {
@@ -131,28 +139,30 @@ impl ByteMatrix {
     pub fn new(kernel: Kernel, weights: &[f32], depth: usize, bias: &[f32]) -> Self {
         let columns = weights.len() / depth;
         assert!(columns.is_multiple_of(BLOCK) && depth.is_multiple_of(BLOCK) && bias.len() == columns);
-        let mut matrix = Self {
-            depth,
-            narrow: kernel.prefers_narrow(),
-            bytes: Aligned::zeroed(columns * depth),
-            scales: Vec::with_capacity(columns),
-            starts: vec![Starts([0; BLOCK]); columns / BLOCK],
-            biases: bias.to_vec(),
-        };
+        let narrow = kernel.prefers_narrow();
+        let mut bytes = Aligned::zeroed(columns * depth);
+        let (mut scales, mut starts) = (Aligned::zeroed(columns), Aligned::zeroed(columns));
         for (column, weights) in weights.chunks_exact(depth).enumerate() {
-            let scale = column_scale(weights, matrix.narrow);
+            let scale = column_scale(weights, narrow);
             let (panel, lane) = (column / BLOCK, column % BLOCK);
-            let panel_bytes = &mut matrix.bytes[panel * BLOCK * depth..][..BLOCK * depth];
+            let panel_bytes = &mut bytes[panel * BLOCK * depth..][..BLOCK * depth];
             let mut sum = 0;
             for (k, weight) in weights.iter().enumerate() {
                 let byte = (weight / scale).round() as i8;
                 panel_bytes[k / 4 * 4 * BLOCK + lane * 4 + k % 4] = byte;
                 sum += i32::from(byte);
             }
-            matrix.starts[panel].0[lane] = -ZERO * sum;
-            matrix.scales.push(scale);
+            starts[column] = -ZERO * sum;
+            scales[column] = scale;
         }
-        matrix
+        Self {
+            depth,
+            narrow,
+            bytes: bytes.into(),
+            scales: scales.into(),
+            starts: starts.into(),
+            biases: bias.into(),
+        }
     }
 
     pub fn depth(&self) -> usize {
@@ -164,7 +174,7 @@ impl ByteMatrix {
         let (size, columns) = (BLOCK * self.depth, range.start * BLOCK..range.end * BLOCK);
         Panels {
             bytes: &self.bytes[range.start * size..range.end * size],
-            starts: &self.starts[range],
+            starts: &self.starts[columns.clone()],
             scales: &self.scales[columns.clone()],
             biases: &self.biases[columns],
             narrow: self.narrow,
@@ -173,11 +183,35 @@ impl ByteMatrix {
 
     /// Returns all panels.
     pub fn all(&self) -> Panels<'_> {
-        self.panels(0..self.starts.len())
+        self.panels(0..self.starts.len() / BLOCK)
     }
 
     pub fn resident_bytes(&self) -> usize {
-        self.bytes.len() + self.scales.len() * 4 + self.starts.len() * BLOCK * 4 + self.biases.len() * 4
+        self.bytes.len() + 12 * self.biases.len()
+    }
+}
+
+impl Packed for ByteMatrix {
+    fn write(&self, to: &mut Writer) -> io::Result<()> {
+        to.put(&[self.depth as i32, i32::from(self.narrow)])?;
+        to.put(&self.bytes)?;
+        to.put(&self.scales)?;
+        to.put(&self.starts)?;
+        to.put(&self.biases)
+    }
+
+    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+        let sizes = from.take_exactly::<i32>(2)?;
+        let (depth, narrow) = (sizes[0] as usize, sizes[1] != 0);
+        let bytes = from.take::<i8>()?;
+        let columns = bytes.len().checked_div(depth).unwrap_or_default();
+        let is_whole = columns.is_multiple_of(BLOCK) && depth.is_multiple_of(BLOCK) && columns > 0;
+        if !is_whole || columns * depth != bytes.len() || narrow != from.kernel.prefers_narrow() {
+            return Err(ModelError::malformed("packed weights for other instructions"));
+        }
+        let scales = from.take_exactly(columns)?;
+        let starts = from.take_exactly(columns)?;
+        Ok(Self { depth, narrow, bytes, scales, starts, biases: from.take_exactly(columns)? })
     }
 }
 
@@ -213,7 +247,7 @@ fn product_with<V: Floats, A: EpilogueOp>(
     let (mut scales, mut row, mut column) = (panels.scales(0, &[]), 0, 0);
     for first in left.range.clone().step_by(BLOCK) {
         let (bytes, rows) = left.bytes.block(first..left.range.end);
-        for index in 0..panels.starts.len() {
+        for index in 0..panels.count() {
             let mut interleaved = Rescale::<V, A>::new(&before.0, scales, out.at(row, column));
             session.multiply(bytes, panels.right(index), &mut current.0, BLOCK, &mut interleaved);
             std::mem::swap(&mut current, &mut before);

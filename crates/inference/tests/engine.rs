@@ -18,6 +18,7 @@ fn engine() -> Engine {
         encoder: Some(Encoder::load(&models.join("all-minilm-l6-v2"), kernel).unwrap()),
         decoder: Some(Decoder::load(&file, kernel, 2).unwrap()),
         threads: 2,
+        ..Models::default()
     })
 }
 
@@ -124,7 +125,7 @@ fn more_than_the_queue_holds_is_refused() {
 
 #[test]
 fn without_models_requests_say_which_is_missing() {
-    let engine = Engine::start(Models { encoder: None, decoder: None, threads: 1 });
+    let engine = Engine::start(Models { threads: 1, ..Models::default() });
     let error = engine.embed(vec![String::new()], Priority::Bulk).err().unwrap();
     assert_eq!(error.to_string(), "no embedding model is loaded");
     let error = engine.generate(ask("?", 1)).err().unwrap();

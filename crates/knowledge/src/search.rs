@@ -1,7 +1,7 @@
 //! Searches the passages of one user.
 
 use crate::indexes::{IndexError, Indexes};
-use crate::records::Document;
+use crate::records::{Chunk, Document};
 use crate::spans::{self, Span};
 use crate::tables::{self, chunks::FoundChunk};
 use aws_lc_rs::digest;
@@ -176,6 +176,51 @@ impl Search {
         };
         match engine.embed(texts, Priority::Interactive) {
             Ok(embeddings) => Ok(Some(embeddings.await.map_err(SearchError::Engine)?)),
+            Err(EngineError::Busy) => Err(SearchError::Busy),
+            Err(error) => Err(SearchError::Engine(error)),
+        }
+    }
+
+    /// Returns whether there is a reranker.
+    pub fn can_score(&self) -> bool {
+        self.engine.as_ref().is_some_and(|engine| engine.reranker().is_some())
+    }
+
+    /// Returns all passages of a document that the user owns, in order.
+    pub async fn passages(&self, user_id: &str, document_id: &str) -> Result<Vec<SearchResult>, SearchError> {
+        let document = tables::documents::get(&self.db, document_id).await?;
+        let Some(document) = document.filter(|document| document.user_id == user_id) else {
+            return Ok(Vec::new());
+        };
+        let chunks = tables::chunks::of_document(&self.db, document_id).await?;
+        let result = |chunk: Chunk| SearchResult {
+            id: chunk_id(document_id, chunk.position),
+            document_id: document_id.to_owned(),
+            text: chunk.text,
+            matches: Vec::new(),
+            score: 1.0,
+            metadata: ResultMetadata {
+                document_title: document.title.clone(),
+                chunk_index: chunk.position,
+                headings: chunk.headings,
+                page: chunk.page,
+                offset: chunk.start,
+            },
+        };
+        Ok(chunks.into_iter().map(result).collect())
+    }
+
+    /// Scores how well texts answer a question; returns none if there is no reranker.
+    pub async fn score_all(
+        &self,
+        question: &str,
+        texts: Vec<String>,
+    ) -> Result<Option<Vec<f32>>, SearchError> {
+        let Some(engine) = self.engine.as_ref().filter(|engine| engine.reranker().is_some()) else {
+            return Ok(None);
+        };
+        match engine.score(question, texts, Priority::Interactive) {
+            Ok(scores) => Ok(Some(scores.await.map_err(SearchError::Engine)?)),
             Err(EngineError::Busy) => Err(SearchError::Busy),
             Err(error) => Err(SearchError::Engine(error)),
         }

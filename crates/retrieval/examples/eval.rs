@@ -20,7 +20,7 @@ const ROOM: usize = 254;
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let encoder = Encoder::load(Path::new(&arguments[0]), Kernel::best()).unwrap();
-    let engine = Engine::start(Models { encoder: Some(encoder), decoder: None, threads: 2 });
+    let engine = Engine::start(Models { encoder: Some(encoder), threads: 2, ..Models::default() });
     for folder in &arguments[2..] {
         let collection = Collection::read(Path::new(folder), &engine, Path::new(&arguments[1]));
         let index = collection.index();

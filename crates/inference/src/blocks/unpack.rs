@@ -14,7 +14,7 @@ impl BlockMatrix {
         self.unpack_bytes(isa, index, bytes);
         Panels {
             bytes,
-            starts: &self.column_starts[index..][..1],
+            starts: &self.column_starts[index * BLOCK..][..BLOCK],
             scales: &self.column_scales[index * BLOCK..][..BLOCK],
             biases: &NO_BIAS,
             narrow: false,

@@ -1,12 +1,13 @@
 //! Loads a model from its file, several layers in parallel.
 
 use super::config::Config;
-use super::{Decoder, Layer, rope};
+use super::{Decoder, Layer, Weights, rope};
 use crate::ModelError;
 use crate::blocks::BlockMatrix;
 use crate::chat_template::ChatTemplate;
 use crate::gguf::{Gguf, Tensor};
-use crate::kernel::Kernel;
+use crate::kernel::{Aligned, Kernel};
+use crate::packed::{self, Array, Packed, Reader, Writer};
 use crate::tokenizer::TextTokenizer;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -18,27 +19,77 @@ use std::thread;
 
 impl Decoder {
     pub fn load(path: &Path, kernel: Kernel, threads: usize) -> Result<Self, ModelError> {
+        Self::load_with(path, kernel, threads, None)
+    }
+
+    /// Loads the model with its packed weights in the folder `cache`, which are made if they are not there.
+    pub fn load_packed(
+        path: &Path,
+        kernel: Kernel,
+        threads: usize,
+        cache: &Path,
+    ) -> Result<Self, ModelError> {
+        Self::load_with(path, kernel, threads, Some(cache))
+    }
+
+    fn load_with(
+        path: &Path,
+        kernel: Kernel,
+        threads: usize,
+        cache: Option<&Path>,
+    ) -> Result<Self, ModelError> {
         let file = Gguf::open(path)?;
         let config = Config::read(&file)?;
         let tokenizer = TextTokenizer::from_gguf(&file)?;
-        let fingerprint =
-            fingerprint(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
         let source = TensorReader { file: &file, config: &config };
-        let embeddings = source.embeddings(tokenizer.len())?;
-        let output = match file.tensor("output.weight") {
-            Some(tensor) => Some(source.load(tensor, tokenizer.len(), config.hidden)?),
-            None => None,
-        };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let weights = packed::load(cache, &name, path, kernel, || {
+            let fingerprint =
+                fingerprint(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
+            source.weights(fingerprint, tokenizer.len(), threads)
+        })?;
+        Ok(Self { kernel, template: ChatTemplate::from_gguf(&file)?, weights, tokenizer, config })
+    }
+}
+
+impl Packed for Weights {
+    fn write(&self, to: &mut Writer) -> io::Result<()> {
+        to.put(self.fingerprint.as_bytes())?;
+        to.put(&[self.layers.len() as i32, i32::from(self.output.is_some())])?;
+        self.embeddings.write(to)?;
+        to.put(&self.output_norm)?;
+        for layer in &self.layers {
+            to.put(&layer.attention_norm)?;
+            to.put(&layer.feed_forward_norm)?;
+            layer.matrices().into_iter().try_for_each(|matrix| matrix.write(to))?;
+        }
+        self.output.iter().try_for_each(|matrix| matrix.write(to))
+    }
+
+    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+        let fingerprint = String::from_utf8_lossy(&from.take::<u8>()?).into_owned();
+        let counts = from.take_exactly::<i32>(2)?;
+        let embeddings = BlockMatrix::read(from)?;
+        let output_norm = from.take()?;
+        let layers = (0..counts[0]).map(|_| Layer::read(from)).collect::<Result<_, _>>()?;
+        let output = if counts[1] == 1 { Some(BlockMatrix::read(from)?) } else { None };
+        Ok(Self { fingerprint, embeddings, layers, output_norm, output })
+    }
+}
+
+impl Layer {
+    fn read(from: &mut Reader) -> Result<Self, ModelError> {
         Ok(Self {
-            kernel,
-            template: ChatTemplate::from_gguf(&file)?,
-            fingerprint,
-            embeddings,
-            layers: source.layers(threads)?,
-            output_norm: source.vector("output_norm.weight", config.hidden)?,
-            output,
-            tokenizer,
-            config,
+            attention_norm: from.take()?,
+            feed_forward_norm: from.take()?,
+            // In the order of `matrices`.
+            query: BlockMatrix::read(from)?,
+            key: BlockMatrix::read(from)?,
+            value: BlockMatrix::read(from)?,
+            attention_output: BlockMatrix::read(from)?,
+            gate: BlockMatrix::read(from)?,
+            up: BlockMatrix::read(from)?,
+            down: BlockMatrix::read(from)?,
         })
     }
 }
@@ -62,6 +113,20 @@ struct TensorReader<'a> {
 }
 
 impl TensorReader<'_> {
+    fn weights(self, fingerprint: String, tokens: usize, threads: usize) -> Result<Weights, ModelError> {
+        let output = match self.file.tensor("output.weight") {
+            Some(tensor) => Some(self.load(tensor, tokens, self.config.hidden)?),
+            None => None,
+        };
+        Ok(Weights {
+            fingerprint,
+            embeddings: self.matrix("token_embd.weight", tokens, self.config.hidden)?,
+            layers: self.layers(threads)?,
+            output_norm: self.vector("output_norm.weight", self.config.hidden)?,
+            output,
+        })
+    }
+
     fn layers(self, threads: usize) -> Result<Vec<Layer>, ModelError> {
         let next = AtomicUsize::new(0);
         let loaded = Mutex::new(Vec::new());
@@ -102,16 +167,12 @@ impl TensorReader<'_> {
         })
     }
 
-    fn embeddings(self, tokens: usize) -> Result<BlockMatrix, ModelError> {
-        self.matrix("token_embd.weight", tokens, self.config.hidden)
-    }
-
-    fn vector(self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
+    fn vector(self, name: &str, len: usize) -> Result<Array<f32>, ModelError> {
         let tensor = self.file.required_tensor(name)?;
         check(tensor, 1, len)?;
-        let mut values = vec![0.0; len];
+        let mut values = Aligned::zeroed(len);
         tensor.kind.dequantize(&self.file.read_rows(tensor, 0..1)?, &mut values);
-        Ok(values)
+        Ok(values.into())
     }
 
     fn matrix(self, name: &str, rows: usize, columns: usize) -> Result<BlockMatrix, ModelError> {

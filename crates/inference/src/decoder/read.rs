@@ -47,9 +47,9 @@ impl Decoder {
         pool.each_item(&mut parts, |_, rows| {
             let session = self.kernel.session();
             rows.embed(self);
-            rows.project(self, &session, &self.layers[0]);
+            rows.project(self, &session, &self.weights.layers[0]);
         });
-        for (index, layer) in self.layers.iter().enumerate() {
+        for (index, layer) in self.weights.layers.iter().enumerate() {
             let past = &mut sequence.past[index];
             pool.each_item(past, |head, past| parts.iter().for_each(|rows| rows.remember(self, head, past)));
             let past = &sequence.past[index];
@@ -57,7 +57,7 @@ impl Decoder {
                 let session = self.kernel.session();
                 rows.attend(self, &session, layer, past);
                 rows.feed_forward(self, &session, layer);
-                if let Some(next) = self.layers.get(index + 1) {
+                if let Some(next) = self.weights.layers.get(index + 1) {
                     rows.project(self, &session, next);
                 }
             });
@@ -109,7 +109,7 @@ impl PromptRows {
         let (config, count) = (&model.config, self.tokens.len());
         self.hidden.resize(count * config.hidden, 0.0);
         for (row, token) in self.hidden.chunks_exact_mut(config.hidden).zip(&self.tokens) {
-            model.embeddings.column(*token as usize, row);
+            model.weights.embeddings.column(*token as usize, row);
         }
         for position in self.first..self.first + count {
             rope::angles(position, &config.frequencies, &mut self.angles);

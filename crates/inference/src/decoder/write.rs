@@ -16,7 +16,7 @@ impl Decoder {
     pub fn write(&self, pool: &TaskPool, sequences: &mut [&mut Sequence], tokens: &[u32]) -> Vec<Vec<f32>> {
         assert!(sequences.len() == tokens.len());
         let mut step = Step::new(self, pool, sequences, tokens);
-        for (index, layer) in self.layers.iter().enumerate() {
+        for (index, layer) in self.weights.layers.iter().enumerate() {
             step.attend(layer, index, sequences);
             step.feed_forward(layer);
         }
@@ -30,7 +30,7 @@ impl Decoder {
     pub fn logits(&self, pool: &TaskPool, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
         let mut step =
             Step { model: self, pool, bytes: BlockRows::new(), hidden: rows.to_vec(), angles: Vec::new() };
-        step.normalize(&self.output_norm);
+        step.normalize(&self.weights.output_norm);
         let output = self.output();
         let mut logits = step.product(output);
         logits.iter_mut().for_each(|row| row.truncate(output.columns()));
@@ -54,7 +54,7 @@ impl<'a> Step<'a> {
         let mut angles = vec![Vec::new(); tokens.len()];
         for (row, sequence) in sequences.iter().enumerate() {
             assert!(sequence.len() < sequence.capacity);
-            model.embeddings.column(tokens[row] as usize, &mut hidden[row]);
+            model.weights.embeddings.column(tokens[row] as usize, &mut hidden[row]);
             rope::angles(sequence.len(), &model.config.frequencies, &mut angles[row]);
         }
         Self { model, pool, hidden, bytes: BlockRows::new(), angles }

@@ -1,13 +1,19 @@
-//! Embeds texts. A request is split into its texts, which threads take in batches; the last one sends the answer.
+//! Embeds texts and scores pairs of texts. A request is split into its texts, which threads take in batches; the last
+//! one sends the answer.
 
 use super::error::EngineError;
-use crate::encoder::{Encoder, Scratch};
+use crate::bert::Scratch;
+use crate::encoder::{Encoder, MAX_TOKENS};
+use crate::reranker::{MAX_PAIR_TOKENS, Pair, Reranker};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::oneshot;
+
+/// Estimate of the bytes of a token.
+const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) type Answer = oneshot::Sender<Result<Vec<Vec<f32>>, EngineError>>;
 
@@ -22,9 +28,24 @@ impl Future for Embeddings {
     }
 }
 
+/// The future scores of a request.
+pub struct Scores(pub(super) Embeddings);
+
+impl Future for Scores {
+    type Output = Result<Vec<f32>, EngineError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let score = |vector: Vec<f32>| vector.first().copied().unwrap_or_default();
+        let scores = |vectors: Vec<Vec<f32>>| vectors.into_iter().map(score).collect();
+        Pin::new(&mut self.0).poll(context).map(|answer| answer.map(scores))
+    }
+}
+
 /// One text of a request.
 pub(super) struct Text {
-    pub text: String,
+    text: String,
+    /// What the text is scored for; none if it is embedded.
+    question: Option<Arc<str>>,
     index: usize,
     request: Arc<Mutex<Pending>>,
 }
@@ -44,21 +65,40 @@ impl Pending {
     }
 }
 
-pub(super) fn split(texts: Vec<String>, answer: Answer) -> Vec<Text> {
+pub(super) fn split(texts: Vec<String>, question: Option<&str>, answer: Answer) -> Vec<Text> {
     let mut pending =
         Pending { vectors: vec![Vec::new(); texts.len()], missing: texts.len(), answer: Some(answer) };
     if texts.is_empty() {
         pending.finish(|_| Ok(Vec::new()));
     }
     let request = Arc::new(Mutex::new(pending));
-    let text = |(index, text)| Text { text, index, request: request.clone() };
+    let question: Option<Arc<str>> = question.map(Arc::from);
+    let text = |(index, text)| Text { text, question: question.clone(), index, request: request.clone() };
     texts.into_iter().enumerate().map(text).collect()
 }
 
-pub(super) fn answer(encoder: &Encoder, texts: Vec<Text>, scratch: &mut Scratch) {
+pub(super) fn embed(encoder: &Encoder, texts: Vec<Text>, scratch: &mut Scratch) {
+    answer(texts, scratch, |texts, scratch| {
+        let tokens: Vec<Vec<u32>> = texts.iter().map(|text| encoder.tokenize(&text.text)).collect();
+        encoder.embed(&tokens, scratch)
+    });
+}
+
+pub(super) fn score(reranker: &Reranker, texts: Vec<Text>, scratch: &mut Scratch) {
+    answer(texts, scratch, |texts, scratch| {
+        let pair = |text: &Text| reranker.tokenize(text.question.as_deref().unwrap_or_default(), &text.text);
+        let pairs: Vec<Pair> = texts.iter().map(pair).collect();
+        reranker.score(&pairs, scratch).into_iter().map(|score| vec![score]).collect()
+    });
+}
+
+fn answer(
+    texts: Vec<Text>,
+    scratch: &mut Scratch,
+    read: impl FnOnce(&[Text], &mut Scratch) -> Vec<Vec<f32>>,
+) {
     let wanted: Vec<Text> = texts.into_iter().filter(Text::is_wanted).collect();
-    let tokens: Vec<Vec<u32>> = wanted.iter().map(|text| encoder.tokenize(&text.text)).collect();
-    match catch_unwind(AssertUnwindSafe(|| encoder.embed(&tokens, scratch))) {
+    match catch_unwind(AssertUnwindSafe(|| read(&wanted, scratch))) {
         Ok(vectors) => wanted.iter().zip(vectors).for_each(|(text, vector)| text.deliver(vector)),
         Err(_) => {
             *scratch = Scratch::default();
@@ -68,6 +108,20 @@ pub(super) fn answer(encoder: &Encoder, texts: Vec<Text>, scratch: &mut Scratch)
 }
 
 impl Text {
+    /// Returns whether the text is scored instead of embedded.
+    pub fn is_scored(&self) -> bool {
+        self.question.is_some()
+    }
+
+    /// Estimates the tokens that the model reads.
+    pub fn tokens(&self) -> usize {
+        let estimate = |text: &str| text.len() / BYTES_PER_TOKEN + 2;
+        match &self.question {
+            None => estimate(&self.text).min(MAX_TOKENS),
+            Some(question) => (estimate(question) + estimate(&self.text)).min(MAX_PAIR_TOKENS),
+        }
+    }
+
     fn is_wanted(&self) -> bool {
         self.pending(|pending| pending.answer.as_ref().is_some_and(|answer| !answer.is_closed()))
     }

@@ -16,12 +16,11 @@ const MOST_REQUESTS: usize = 256;
 /// Answers written at the same time, and how many of them in bulk.
 const MOST_WRITERS: usize = 8;
 const MOST_BULK_WRITERS: usize = 4;
-/// Estimate of the bytes of a token.
-const BYTES_PER_TOKEN: usize = 4;
 
 /// What a thread does next.
 pub(super) enum Work {
     Embed(Vec<Text>),
+    Score(Vec<Text>),
     /// Admits these requests, then leads one step of writing all answers.
     Lead(Vec<QueuedRequest>),
     /// Helps the thread that leads.
@@ -94,13 +93,13 @@ impl Queue {
     }
 
     pub fn take(&mut self) -> Option<Work> {
-        if let Some(texts) = take_batch(&mut self.interactive) {
-            return Some(Work::Embed(texts));
+        if let Some(work) = take_batch(&mut self.interactive) {
+            return Some(work);
         }
         if self.bulk_is_due() || !self.is_writing() {
             self.last_bulk = Some(Instant::now());
-            if let Some(texts) = take_batch(&mut self.bulk) {
-                return Some(Work::Embed(texts));
+            if let Some(work) = take_batch(&mut self.bulk) {
+                return Some(work);
             }
         }
         if self.has_leader {
@@ -129,17 +128,18 @@ impl Queue {
     }
 }
 
-/// Takes about as many texts as the encoder reads at once.
-fn take_batch(queue: &mut VecDeque<Text>) -> Option<Vec<Text>> {
+/// Takes about as many texts as a model reads at once, all for the same model.
+fn take_batch(queue: &mut VecDeque<Text>) -> Option<Work> {
+    let scored = queue.front()?.is_scored();
     let mut batch = Vec::new();
     let mut tokens = 0;
-    while let Some(text) = queue.front() {
-        let more = (text.text.len() / BYTES_PER_TOKEN + 2).min(MAX_TOKENS);
+    while let Some(text) = queue.front().filter(|text| text.is_scored() == scored) {
+        let more = text.tokens();
         if !batch.is_empty() && tokens + more > MAX_TOKENS {
             break;
         }
         tokens += more;
         batch.extend(queue.pop_front());
     }
-    (!batch.is_empty()).then_some(batch)
+    Some(if scored { Work::Score(batch) } else { Work::Embed(batch) })
 }

@@ -9,6 +9,7 @@ mod gguf;
 mod gguf_file;
 mod many_texts;
 mod mutations;
+mod onnx;
 mod safetensors;
 mod text_tokens;
 mod wordpiece;

