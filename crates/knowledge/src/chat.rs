@@ -1,9 +1,9 @@
-//! From a question to a grounded answer: search, context, model, citations.
+//! From a question to a grounded answer: search, judgement, model, citations.
 //!
-//! A model that can write gets whole sources, which `context` fits to its window, and answers in its own words. A model
-//! that is too small for that (a reader) only adds to quotations: `evidence` finds the sentences that have to do with the
-//! question, `answer_style` lays them out as the agent would, and `grounding` keeps what the model adds if they support it.
-//! `citations` removes citations that name no source. What a request looks like is left to `http`.
+//! `follow_up` says what is searched for, and `reader` judges what was found. A model that can write then gets the best
+//! passages, which `context` fits to its window, and answers in its own words. For a model that is too small for that,
+//! the best parts of the passages are the answer, laid out by `answer_style`. `citations` removes citations that name no
+//! source. What a request looks like is left to `http`.
 
 mod agents;
 mod answer_style;
@@ -11,9 +11,14 @@ mod citations;
 mod connections;
 mod context;
 mod evidence;
-mod grounding;
+mod follow_up;
+mod language;
+mod question;
+mod reader;
 mod sentence;
+mod small_talk;
 mod source;
+mod summary;
 mod units;
 
 pub use agents::Agent;
@@ -23,15 +28,14 @@ pub use source::{NumberedSource, ShownSource, Source, SourceBody};
 
 use crate::indexes::{IndexError, Indexes};
 use crate::search::{Filters, Question, Search, SearchError};
-use answer_style::AnswerStyle;
 use base::Random;
 use citations::Citations;
 use context::PromptParts;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use grounding::Grounding;
 use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
+use question::Asked;
+use reader::Quoted;
 use retrieval::Mode;
-use sentence::Sentence;
 use std::sync::Arc;
 use store::StoreError;
 use tokio::sync::Semaphore;
@@ -39,20 +43,15 @@ use tokio::sync::Semaphore;
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
 pub const DEFAULT_SOURCES: usize = 5;
 
-/// Tokens of an answer if the request does not limit them. A reader only adds a sentence.
-const READER_ANSWER: usize = 48;
+/// Tokens of an answer if the request does not limit them.
 const WRITER_ANSWER: usize = 1024;
-/// A reader chooses its sources, by their sentences, from so many times as many passages.
-const READER_POOL: usize = 3;
-/// The lowest search score of a passage that has to do with the question. If a user has few passages, all scores are low:
-/// then a sentence with this share of the question's words is enough.
-const RELEVANT_SCORE: f64 = 0.15;
+/// A writer gets no passages if the best has a lower score than this: it would invent an answer from them.
+const LEAST_FOR_WRITER: f32 = -6.0;
+/// Without a reranker, a part with this share of the question's words is enough.
 const RELEVANT_SHARE: f32 = 0.4;
 
 const NOTHING_FOUND: &str =
     "I found nothing about this in the documents. Try other words, or add a document that covers it.";
-/// Goes before what a reader adds in its own words.
-const IN_SHORT: &str = "\n\nIn short: ";
 
 /// The model that is to answer.
 #[derive(Clone, Debug)]
@@ -132,9 +131,17 @@ pub type AnswerStream = BoxStream<'static, Result<AnswerPart, ChatError>>;
 /// An answer that is being written. Dropping it stops the model.
 pub struct Answer {
     pub sources: Vec<Source>,
+    /// The passages that come nearest if the documents do not answer.
+    pub nearest: Vec<Source>,
     pub provider: &'static str,
     pub model: String,
     pub parts: AnswerStream,
+}
+
+impl Answer {
+    fn new(model: &Model, sources: Vec<Source>, nearest: Vec<Source>, parts: AnswerStream) -> Self {
+        Self { sources, nearest, provider: model.provider(), model: model.model().to_owned(), parts }
+    }
 }
 
 pub struct Chats {
@@ -179,29 +186,42 @@ impl Chats {
         // A caller who sends a prompt wants the model's own words.
         let writes = model.can_write() || ask.system_prompt.is_some();
         let _permit = if writes { None } else { self.readers.acquire().await.ok() };
-        let (sources, searched) = match ask.sources.take() {
-            Some(given) => (given, None),
-            None if writes => (self.find_relevant(user_id, &ask).await?, Some(ask.top_k)),
-            None => (self.find(user_id, &ask, ask.top_k * READER_POOL).await?, Some(ask.top_k)),
-        };
-        let (sources, parts) = if sources.is_empty() {
-            (sources, fixed_answer(NOTHING_FOUND))
-        } else {
-            let connections = match ask.agent {
-                Agent::GraphAnalyst => {
-                    let (graph, query) = (self.indexes.graph(user_id).await?.graph, ask.query.clone());
-                    let (named, documents) = (sources.clone(), ask.document_ids.clone());
-                    let following = move || connections::among(&graph, &query, &named, &documents);
-                    tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?
+        let given = ask.sources.take();
+        let quoted =
+            match small_talk::reply(&ask.query).filter(|_| given.is_none() && ask.system_prompt.is_none()) {
+                Some(reply) => Quoted::said(reply),
+                None if writes => {
+                    let sources = match given {
+                        Some(given) => given,
+                        None => self.find_relevant(user_id, &ask).await?,
+                    };
+                    if sources.is_empty() {
+                        Quoted::said(NOTHING_FOUND)
+                    } else {
+                        let connections = self.connections(user_id, &ask, &sources).await?;
+                        let (sources, parts) = self.write(&model, &ask, sources, &connections)?;
+                        return Ok(Answer::new(&model, sources, Vec::new(), parts));
+                    }
                 }
-                _ => Vec::new(),
+                None => self.quote(user_id, &ask, given).await?,
             };
-            match writes {
-                true => self.write(&model, &ask, sources, &connections)?,
-                false => self.read(&model, &ask, sources, searched, &connections).await?,
-            }
-        };
-        Ok(Answer { sources, provider: model.provider(), model: model.model().to_owned(), parts })
+        Ok(Answer::new(&model, quoted.sources, quoted.nearest, fixed_answer(quoted.text)))
+    }
+
+    /// Returns how the names in the question are connected, for the agent that shows it.
+    async fn connections(
+        &self,
+        user_id: &str,
+        ask: &Ask,
+        sources: &[Source],
+    ) -> Result<Vec<String>, ChatFailure> {
+        if ask.agent != Agent::GraphAnalyst {
+            return Ok(Vec::new());
+        }
+        let (graph, query) = (self.indexes.graph(user_id).await?.graph, ask.query.clone());
+        let (named, documents) = (sources.to_vec(), ask.document_ids.clone());
+        let following = move || connections::among(&graph, &query, &named, &documents);
+        Ok(tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?)
     }
 
     /// Lets a model answer without sources.
@@ -223,24 +243,36 @@ impl Chats {
         Ok(named.unwrap_or_else(|| self.default.clone()))
     }
 
-    async fn find(&self, user_id: &str, ask: &Ask, limit: usize) -> Result<Vec<Source>, SearchError> {
+    async fn find(
+        &self,
+        user_id: &str,
+        question: &str,
+        ask: &Ask,
+        limit: usize,
+    ) -> Result<Vec<Source>, SearchError> {
         let filters = Filters { document_ids: ask.document_ids.clone(), ..Filters::default() };
-        let question = Question { text: ask.query.clone(), mode: Mode::Graph, limit, filters };
+        let question = Question { text: question.to_owned(), mode: Mode::Graph, limit, filters };
         let found = self.search.ask(user_id, question).await?.results;
         Ok(found.into_iter().map(Source::found).collect())
     }
 
-    /// Returns no sources if none has to do with the question: a model would invent an answer from them.
+    /// Returns the passages for a model that writes, the best first; none if none has to do with the question.
     async fn find_relevant(&self, user_id: &str, ask: &Ask) -> Result<Vec<Source>, ChatFailure> {
-        let sources = self.find(user_id, ask, ask.top_k).await?;
-        if sources.iter().any(|source| source.score >= RELEVANT_SCORE) {
+        let topic = follow_up::complete(&ask.query, &ask.history);
+        let found = self.find(user_id, &topic, ask, ask.top_k.max(reader::POOL)).await?;
+        let asked = Asked::new(&topic);
+        if !asked.is_english || !self.search.can_score() {
+            let looking = tokio::task::spawn_blocking(move || {
+                (evidence::largest_share(&topic, &found) >= RELEVANT_SHARE).then_some(found)
+            });
+            let mut sources = looking.await.map_err(|_| StoreError::Stopping)?.unwrap_or_default();
+            sources.truncate(ask.top_k);
             return Ok(sources);
         }
-        let question = ask.query.clone();
-        let looking = tokio::task::spawn_blocking(move || {
-            (evidence::largest_share(&question, &sources) >= RELEVANT_SHARE).then_some(sources)
-        });
-        Ok(looking.await.map_err(|_| StoreError::Stopping)?.unwrap_or_default())
+        let mut judged = self.judge(&asked, found).await?;
+        judged.truncate(ask.top_k);
+        let is_near = judged.first().is_some_and(|(score, _)| *score >= LEAST_FOR_WRITER);
+        Ok(if is_near { judged.into_iter().map(|(_, source)| source).collect() } else { Vec::new() })
     }
 
     /// Lets the model answer from whole sources.
@@ -252,62 +284,10 @@ impl Chats {
         connections: &[String],
     ) -> Result<(Vec<Source>, AnswerStream), TooLong> {
         let answer = answer_tokens(model, ask, WRITER_ANSWER);
-        let context = context::build(model, &prompt_parts(ask, connections, answer), sources, None)?;
+        let context = context::build(model, &prompt_parts(ask, connections, answer), sources)?;
         let reply = model.chat(self.chat(ask, context.messages, answer));
-        let parts = format_reply(reply, None, Citations::new(context.sources.len()));
+        let parts = format_reply(reply, Citations::new(context.sources.len()));
         Ok((context.sources, parts))
-    }
-
-    /// Answers with sentences of the sources. The model adds what they support.
-    async fn read(
-        &self,
-        model: &Model,
-        ask: &Ask,
-        sources: Vec<Source>,
-        searched: Option<usize>,
-        connections: &[String],
-    ) -> Result<(Vec<Source>, AnswerStream), ChatFailure> {
-        let style = AnswerStyle::of(ask.agent);
-        let evidence = self.evidence(&ask.query, &sources, style).await?;
-        // Sources that the caller gives are used whatever the question is.
-        if searched.is_some() && !evidence::bears_on_question(&evidence) {
-            return Ok((Vec::new(), fixed_answer(NOTHING_FOUND)));
-        }
-        let (sources, evidence) = evidence::best_sources(sources, evidence, searched.unwrap_or(usize::MAX));
-        let chosen = style.choose(&evidence);
-        let quoted = style.lay_out(&sources, &chosen, connections);
-        let Some(best) = evidence::outstanding(&chosen) else { return Ok((sources, fixed_answer(quoted))) };
-        let grounding = Grounding::new(&ask.query, &sources, best, IN_SHORT);
-        let answer = answer_tokens(model, ask, READER_ANSWER);
-        let context =
-            context::build(model, &prompt_parts(ask, connections, answer), sources.clone(), Some(best))?;
-        let reply = model.chat(self.chat(ask, context.messages, answer));
-        let added = format_reply(reply, Some(grounding), Citations::new(sources.len())).map(end_on_error);
-        let first = stream::iter([Ok(AnswerPart::Text(quoted))]);
-        Ok((sources, first.chain(added).boxed()))
-    }
-
-    /// Finds the sentences of the sources and scores them by words and by meaning.
-    async fn evidence(
-        &self,
-        query: &str,
-        sources: &[Source],
-        style: AnswerStyle,
-    ) -> Result<Vec<Sentence>, ChatFailure> {
-        let (question, texts) = (query.to_owned(), sources.to_vec());
-        // Sources that the caller gives may be long.
-        let reading = tokio::task::spawn_blocking(move || evidence::promising(&question, &texts, &style));
-        let mut evidence = reading.await.map_err(|_| StoreError::Stopping)?;
-        let mut texts = evidence::embedded(sources, &evidence);
-        texts.push(query.to_owned());
-        match self.search.embed_all(texts).await? {
-            Some(mut vectors) => {
-                let question = vectors.pop().unwrap_or_default();
-                evidence::weigh(&mut evidence, &question, &vectors);
-            }
-            None => evidence::weigh_by_words(&mut evidence),
-        }
-        Ok(evidence)
     }
 
     fn chat(&self, ask: &Ask, messages: Vec<llm::Message>, max_tokens: usize) -> llm::Chat {
@@ -344,40 +324,17 @@ fn fixed_answer(text: impl Into<String>) -> AnswerStream {
     stream::iter([Ok(AnswerPart::Text(text.into())), Ok(AnswerPart::End(Usage::default()))]).boxed()
 }
 
-/// Ends the answer if the model fails: the quoted sentences are an answer by themselves.
-fn end_on_error(part: Result<AnswerPart, ChatError>) -> Result<AnswerPart, ChatError> {
-    part.or_else(|error| {
-        tracing::debug!(%error, "nothing is added to the sources");
-        Ok(AnswerPart::End(Usage::default()))
-    })
-}
-
-/// Turns the model's reply into an answer: only supported sentences, if there is a `grounding`, and valid citations.
-fn format_reply(reply: llm::Reply, grounding: Option<Grounding>, citations: Citations) -> AnswerStream {
-    let start = Some((reply, grounding, citations));
-    let steps = stream::unfold(start, |state| async {
-        let (mut reply, mut grounding, mut citations) = state?;
+/// Turns the model's reply into an answer with valid citations.
+fn format_reply(reply: llm::Reply, citations: Citations) -> AnswerStream {
+    let steps = stream::unfold(Some((reply, citations)), |state| async {
+        let (mut reply, mut citations) = state?;
         Some(match reply.next().await? {
             Err(error) => (vec![Err(error)], None),
             Ok(Piece::Text(text)) => {
-                let text = match &mut grounding {
-                    Some(grounding) => grounding.push(&text),
-                    None => text,
-                };
-                (vec![Ok(AnswerPart::Text(citations.push(&text)))], Some((reply, grounding, citations)))
+                (vec![Ok(AnswerPart::Text(citations.push(&text)))], Some((reply, citations)))
             }
-            Ok(Piece::End(mut usage)) => {
-                let rest = match grounding {
-                    Some(grounding) => {
-                        let rest = grounding.finish(usage.cut_off);
-                        // Only whole sentences are kept, so the answer is not cut off.
-                        usage.cut_off = false;
-                        rest
-                    }
-                    None => String::new(),
-                };
-                let text = citations.push(&rest) + &citations.finish();
-                (vec![Ok(AnswerPart::Text(text)), Ok(AnswerPart::End(usage))], None)
+            Ok(Piece::End(usage)) => {
+                (vec![Ok(AnswerPart::Text(citations.finish())), Ok(AnswerPart::End(usage))], None)
             }
         })
     });

@@ -28,17 +28,22 @@ enum Layout {
 }
 
 /// What a cue adds to the score of a sentence.
-const CUE: f32 = 0.5;
+const CUE: f32 = 2.0;
 const HEDGED: &str = "Left open, or said with a reservation:";
-/// A sentence with less than this share of the best score is not shown.
-const LEAST: f32 = 0.7;
-const LEAST_IN_LISTS: f32 = 0.4;
+/// A sentence whose score is lower than the best by more than this is not shown.
+const MARGIN: f32 = 2.0;
+/// The lowest relevance of a sentence that is shown since it follows the best.
+const EXPLAINS: f32 = 0.0;
+const EXPLAINS_SHORT: f32 = -4.0;
+/// In bytes.
+const SHORT: usize = 120;
+const MARGIN_IN_LISTS: f32 = 6.0;
 
 impl AnswerStyle {
     pub fn of(agent: Agent) -> Self {
         let style = |heading, layout, most, cues| Self { heading, layout, most, cues };
         match agent {
-            Agent::RagChat => style("", Layout::Lines, 4, &[]),
+            Agent::RagChat => style("", Layout::Lines, 3, &[]),
             Agent::GraphAnalyst => style("Where the documents connect them:", Layout::Bullets, 4, &[]),
             Agent::ExecutiveSummary => style(
                 "Key points:",
@@ -98,16 +103,29 @@ impl AnswerStyle {
         if self.has_cue(text) { CUE } else { 0.0 }
     }
 
-    /// Chooses the sentences that this agent shows, the best first.
-    pub fn choose<'a>(&self, evidence: &'a [Sentence]) -> Vec<&'a Sentence> {
-        let mut ranked: Vec<&Sentence> = evidence.iter().collect();
-        ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+    /// Chooses the sentences that this agent shows, of some that are sorted.
+    pub fn choose<'a>(&self, ranked: &'a [Sentence]) -> Vec<&'a Sentence> {
+        let mut chosen: Vec<&Sentence> = Vec::new();
         let best = ranked.first().map_or(0.0, |best| best.score);
-        // At least one is shown, even if all have little to do with the question.
-        let least = best.abs() * if self.cues.is_empty() { LEAST } else { LEAST_IN_LISTS };
-        let mut chosen: Vec<&Sentence> = ranked.into_iter().take(self.most).collect();
-        let worthy = chosen.iter().take_while(|sentence| sentence.score >= least).count();
-        chosen.truncate(worthy.max(1));
+        for sentence in ranked {
+            // The more is said already, the nearer the next must be to the best.
+            let margin =
+                if self.cues.is_empty() { MARGIN / chosen.len().max(1) as f32 } else { MARGIN_IN_LISTS };
+            if chosen.len() == self.most || sentence.score < best - margin {
+                break;
+            }
+            let is_said = chosen
+                .iter()
+                .any(|said| said.source == sentence.source && said.unit.overlaps(&sentence.unit));
+            if !is_said {
+                chosen.push(sentence);
+            }
+        }
+        // What follows the only sentence often explains it, above all a short one.
+        if let (true, [only]) = (self.cues.is_empty(), chosen.as_slice()) {
+            let least = if only.unit.range.len() < SHORT { EXPLAINS_SHORT } else { EXPLAINS };
+            chosen.extend(ranked.iter().find(|other| other.follows(only) && other.relevance >= least));
+        }
         chosen
     }
 

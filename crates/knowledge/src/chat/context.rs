@@ -1,7 +1,6 @@
 //! Builds the prompt and fits it to the model's window: instructions and question whole, then as many sources as fit, the
 //! best first and cut at the ends of sentences, then goals and earlier conversation with what is left.
 
-use super::sentence::Sentence;
 use super::source::Source;
 use llm::{Message, Model};
 
@@ -40,13 +39,8 @@ pub struct TooLong {
     most: usize,
 }
 
-/// Builds the prompt. With `chosen`, it has only these sentences of the sources.
-pub fn build(
-    model: &Model,
-    parts: &PromptParts<'_>,
-    sources: Vec<Source>,
-    chosen: Option<&[&Sentence]>,
-) -> Result<Context, TooLong> {
+/// Builds the prompt.
+pub fn build(model: &Model, parts: &PromptParts<'_>, sources: Vec<Source>) -> Result<Context, TooLong> {
     let system = format!("{}\n{}", parts.task.trim(), GROUNDING.trim());
     let most = model.window().saturating_sub(parts.answer);
     let fixed = tokens(model, &system, most) + tokens(model, parts.question, most) + AROUND;
@@ -55,20 +49,9 @@ pub fn build(
 
     let mut quoted = String::new();
     let mut shown = Vec::new();
-    for (place, source) in sources.into_iter().enumerate() {
+    for source in sources {
         let head = head(shown.len() + 1, &source);
-        let body = match chosen {
-            Some(chosen) => match picked(&source, place, chosen) {
-                Some(body) => body,
-                // It keeps its number, since the answer may cite it.
-                None => {
-                    shown.push(source);
-                    continue;
-                }
-            },
-            None => source.text.clone(),
-        };
-        let (body, space) = (harmless(&body), room.saturating_sub(model.tokens(&head)));
+        let (body, space) = (harmless(&source.text), room.saturating_sub(model.tokens(&head)));
         let least = if shown.is_empty() { 1 } else { SHORTEST_SOURCE };
         let kept = cut(model, &body, space, least)
             .or_else(|| shown.is_empty().then(|| beginning(model, &body, space)));
@@ -105,13 +88,6 @@ fn head(number: usize, source: &Source) -> String {
     }
     let above = harmless(&above.join(" > "));
     if above.is_empty() { format!("[{number}] ") } else { format!("[{number}] ({above}) ") }
-}
-
-/// Returns the chosen sentences of a source, in its order.
-fn picked(source: &Source, place: usize, chosen: &[&Sentence]) -> Option<String> {
-    let own = chosen.iter().filter(|sentence| sentence.source == place);
-    let texts: Vec<&str> = own.map(|sentence| &source.text[sentence.range.clone()]).collect();
-    (!texts.is_empty()).then(|| texts.join(" "))
 }
 
 /// Joins the lines of a text, so that no line of a document looks like a part of the prompt.
@@ -227,7 +203,7 @@ mod tests {
             answer: ANSWER,
         };
         let model = Model::new(Arc::new(Words(window)));
-        build(&model, &parts, Source::of_texts(texts), None)
+        build(&model, &parts, Source::of_texts(texts))
     }
 
     #[test]

@@ -97,6 +97,22 @@ impl Source {
         }
     }
 
+    /// Returns the id of the document that it was found in.
+    pub fn document_id(&self) -> Option<&str> {
+        match &self.shown {
+            ShownSource::Found(result) => Some(&result.document_id),
+            ShownSource::Given(_) => None,
+        }
+    }
+
+    /// Returns whether both are the same passage.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.shown, &other.shown) {
+            (ShownSource::Found(one), ShownSource::Found(other)) => one.id == other.id,
+            _ => self.text == other.text,
+        }
+    }
+
     /// Takes the sources of a request. Fails with what is wrong about them.
     pub fn given(sources: Vec<SourceBody>) -> Result<Vec<Self>, String> {
         if sources.len() > MOST_SOURCES {

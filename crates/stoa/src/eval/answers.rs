@@ -81,7 +81,7 @@ async fn ingest_all(knowledge: &Knowledge, folder: &Path, asked: &[Asked]) -> Re
     for name in documents {
         match ingest(knowledge, &owner, folder, name).await? {
             Some(id) => drop(names.insert(id, name.clone())),
-            None => eprintln!("{name} cannot be indexed"),
+            None => tracing::warn!(document = name, "cannot be indexed"),
         }
     }
     Ok(Ingested { owner: owner.id, names })

@@ -114,10 +114,13 @@ impl Asked {
         }
         let lines = answer.lines().filter(|line| !line.trim_start().starts_with(['#', '`']));
         let lines: Vec<String> = lines.map(uncited).collect();
-        let parts = lines.iter().flat_map(|line| words::sentences(line).into_iter().map(move |range| &line[range]));
+        let parts =
+            lines.iter().flat_map(|line| words::sentences(line).into_iter().map(move |range| &line[range]));
         let belongs = |part: &str| {
             let more = self.and_facts.iter().chain(&self.points).flatten();
-            has_any(part, &self.facts) || has_any(part, &self.relevant) || more.into_iter().any(|fact| has(part, fact))
+            has_any(part, &self.facts)
+                || has_any(part, &self.relevant)
+                || more.into_iter().any(|fact| has(part, fact))
         };
         let is_heading = |part: &str| part.trim_end().ends_with(':');
         let said = parts.filter(|part| part.contains(char::is_alphabetic) && !is_heading(part));
@@ -180,7 +183,8 @@ mod tests {
 
     #[test]
     fn facts_are_whole_words_and_numbers() {
-        let check = |text: &str, fact: &str, expected| assert_eq!(has(text, fact), expected, "{fact} in {text}");
+        let check =
+            |text: &str, fact: &str, expected| assert_eq!(has(text, fact), expected, "{fact} in {text}");
         check("the port 80.", "port", true);
         check("support", "port", false);
         check("ports", "port", true);

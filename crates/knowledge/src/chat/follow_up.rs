@@ -1,0 +1,126 @@
+//! Turns a question into what is searched for: completed from the conversation, and split if it asks for two things.
+
+use words::stem_set;
+
+/// Words that stand for something that was said before.
+#[rustfmt::skip]
+const REFERRING: [&str; 31] = [
+    "it", "its", "they", "them", "their", "this", "that", "these", "those", "there", "then", "he", "him", "his", "she",
+    "her", "one", "ones", "other", "others", "same", "else", "such", "er", "sie", "es", "dort", "dann", "damit",
+    "davon", "dazu",
+];
+/// A question with fewer words of its own than this continues the one before.
+const FEW_WORDS: usize = 2;
+/// Words that a second question in the same sentence starts with, after "and" and a preposition at most.
+#[rustfmt::skip]
+const ASKING: [&str; 15] = [
+    "what", "which", "who", "whose", "when", "where", "why", "how", "was", "welche", "welcher", "wer", "wann", "wo",
+    "wie",
+];
+const AND: [&str; 4] = [", and ", " and ", ", und ", " und "];
+const COMPARING: [(&str, &str); 5] = [
+    ("difference between ", " and "),
+    ("differences between ", " and "),
+    ("compare ", " with "),
+    ("compare ", " and "),
+    ("unterschied zwischen ", " und "),
+];
+
+/// Returns the question with the one before it, if it refers to that.
+pub fn complete(question: &str, history: &str) -> String {
+    match last_question(history) {
+        Some(before) if refers_back(question) => format!("{before} {question}"),
+        _ => question.to_owned(),
+    }
+}
+
+/// Returns what is to be answered one by one: the question, or its parts.
+pub fn parts(question: &str) -> Vec<String> {
+    if let Some((one, other)) = compared(question) {
+        return vec![format!("What is {one}?"), format!("What is {other}?")];
+    }
+    let Some((first, second)) = split(question) else { return vec![question.to_owned()] };
+    // What the second part is about stands in the first.
+    let second = match refers_back(second) {
+        true => format!("{first}? {second}"),
+        false => second.to_owned(),
+    };
+    vec![format!("{first}?"), second]
+}
+
+/// Returns the two things that a question compares.
+fn compared(question: &str) -> Option<(&str, &str)> {
+    let lower = question.to_lowercase();
+    // Other letters may have another length in lower case.
+    (lower.len() == question.len()).then_some(())?;
+    COMPARING.iter().find_map(|(before, between)| {
+        let start = lower.find(before)? + before.len();
+        let middle = start + lower[start..].find(between)?;
+        let one = question[start..middle].trim();
+        let other = question[middle + between.len()..].trim_end_matches(['?', '.', '!', ' ']);
+        (!one.is_empty() && !other.is_empty()).then_some((one, other))
+    })
+}
+
+fn split(question: &str) -> Option<(&str, &str)> {
+    AND.iter().find_map(|and| {
+        let (first, second) = question.split_once(and)?;
+        let mut words = second.split(' ').take(2).map(str::to_lowercase);
+        let asks = words.any(|word| ASKING.contains(&word.as_str()));
+        (asks && stem_set(first).len() >= FEW_WORDS).then_some((first, second))
+    })
+}
+
+/// Returns the answer before the question.
+pub fn last_answer(history: &str) -> Option<&str> {
+    history.rfind("Assistant: ").map(|at| &history[at..])
+}
+
+fn last_question(history: &str) -> Option<&str> {
+    let questions = history.lines().filter_map(|line| line.strip_prefix("User: "));
+    questions.map(str::trim).rfind(|question| !question.is_empty())
+}
+
+fn refers_back(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let continues =
+        ["and ", "but ", "what about", "how about", "und "].iter().any(|start| lower.starts_with(start));
+    continues || words.any(|word| REFERRING.contains(&word)) || stem_set(question).len() < FEW_WORDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HISTORY: &str =
+        "User: What is the idle timeout?\nAssistant: How long a connection may stay open [1].";
+
+    #[test]
+    fn a_question_that_refers_back_has_the_one_before() {
+        let check = |question: &str, expected: &str| assert_eq!(complete(question, HISTORY), expected);
+        check("How do I change it?", "What is the idle timeout? How do I change it?");
+        check("And the default?", "What is the idle timeout? And the default?");
+        check("Why?", "What is the idle timeout? Why?");
+        check("Which ports does the gateway open?", "Which ports does the gateway open?");
+        assert_eq!(complete("How do I change it?", ""), "How do I change it?");
+    }
+
+    #[test]
+    fn two_questions_in_one_are_answered_one_by_one() {
+        assert_eq!(parts("Who wrote Alice?"), ["Who wrote Alice?"]);
+        assert_eq!(parts("Which ports and paths does it use?"), ["Which ports and paths does it use?"]);
+        assert_eq!(
+            parts("How do I see what rsync would copy, and what do I write into the crontab?"),
+            ["How do I see what rsync would copy?", "what do I write into the crontab?"]
+        );
+        assert_eq!(
+            parts("When was Lenny released, and after which toy is it named?"),
+            ["When was Lenny released?", "When was Lenny released? after which toy is it named?"]
+        );
+        assert_eq!(
+            parts("What is the difference between a goal and an update?"),
+            ["What is a goal?", "What is an update?"]
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! Answers with the documents' own words, for a model that is too small to write.
+//!
+//! The reranker judges twice: the passages that the search has found, then the parts of the best of them. The best part
+//! is the answer if it is about what the question names and has what the question asks for; else the documents do not
+//! say. Without a reranker, and in languages that it does not know, shared words decide.
+
+use super::answer_style::AnswerStyle;
+use super::evidence;
+use super::question::{Asked, Wanted};
+use super::sentence::Sentence;
+use super::source::Source;
+use super::units::Form;
+use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, follow_up, language, summary};
+use std::collections::HashSet;
+use store::StoreError;
+use words::stem_set;
+
+/// How many passages are searched for.
+pub const POOL: usize = 16;
+/// How many of them have their parts judged.
+const READ: usize = 4;
+/// What a passage's score adds to those of its parts.
+const PASSAGE: f32 = 0.4;
+/// A share of words, as a score of the reranker.
+const ENOUGH_WORDS: f32 = 0.5;
+const WORDS: f32 = 12.0;
+/// What is taken from a part for each name of the question that it lacks, and if it has nothing of the asked kind.
+const LACKS_NAME: f32 = 1.5;
+const LACKS_WANTED: f32 = 2.0;
+const LACKS_NUMBER: f32 = 2.0;
+/// The same for the decision whether the documents answer at all, where the whole passage counts.
+const NAME_NOT_THERE: f32 = 7.0;
+const NUMBER_NOT_THERE: f32 = 3.5;
+const WANTED_NOT_THERE: f32 = 4.0;
+/// A list that nothing introduces seldom is the answer.
+const BARE_LIST: f32 = 2.0;
+/// What was said in the answer before.
+const REPEATED: f32 = 4.0;
+const REPEATED_SHARE: f32 = 0.7;
+/// The reranker has read few tables and little code: it scores them lower.
+const ROW: f32 = 3.0;
+/// In bytes.
+const LONGEST_ROW: usize = 400;
+const CODE: f32 = 1.5;
+const COUNTED_NOT_THERE: f32 = 3.0;
+/// What a question that continues a conversation is about is known: it need not be as sure.
+const CONTINUES: f32 = 3.0;
+
+const NOT_SAID: &str = "The documents do not say. What comes nearest:";
+const MOST_NEAREST: usize = 3;
+
+/// An answer in the documents' own words.
+#[derive(Default)]
+pub struct Quoted {
+    pub text: String,
+    pub sources: Vec<Source>,
+    /// What comes nearest if the documents do not answer.
+    pub nearest: Vec<Source>,
+}
+
+impl Quoted {
+    /// An answer without sources.
+    pub fn said(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// Says that the documents do not answer, and what they have instead.
+    fn refused(mut nearest: Vec<Source>) -> Self {
+        if nearest.is_empty() {
+            return Self::said(NOTHING_FOUND);
+        }
+        nearest.truncate(MOST_NEAREST);
+        let lines: Vec<String> =
+            nearest.iter().map(|source| format!("- {}", above(source).join(" > "))).collect();
+        Self { text: format!("{NOT_SAID}\n{}", lines.join("\n")), sources: Vec::new(), nearest }
+    }
+}
+
+/// What was read for a question.
+struct Reading {
+    /// The best first.
+    pub sources: Vec<Source>,
+    /// The best first.
+    pub sentences: Vec<Sentence>,
+    /// Above 0 if the documents answer.
+    pub confidence: f32,
+}
+
+impl Chats {
+    /// Answers from the sources that the caller gives, or from what a search finds.
+    pub(super) async fn quote(
+        &self,
+        user_id: &str,
+        ask: &Ask,
+        given: Option<Vec<Source>>,
+    ) -> Result<Quoted, ChatFailure> {
+        let question = follow_up::complete(&ask.query, &ask.history);
+        if given.is_none() && summary::is_wanted(&ask.query) {
+            return self.summarise(user_id, ask, &question).await;
+        }
+        let style = AnswerStyle::of(ask.agent);
+        let parts = follow_up::parts(&question);
+        let mut quoted: Vec<(Source, Sentence)> = Vec::new();
+        let mut found: Vec<Source> = Vec::new();
+        for part in &parts {
+            let sources = match &given {
+                Some(given) => given.clone(),
+                None => self.find(user_id, part, ask, POOL).await?,
+            };
+            if sources.is_empty() {
+                continue;
+            }
+            let reading = self.read(ask, part, sources).await?;
+            // Sources that the caller gives are used whatever the question is.
+            if given.is_some() || reading.confidence > 0.0 {
+                let most = if parts.len() > 1 { 1 } else { usize::MAX };
+                let chosen = style.choose(&reading.sentences).into_iter().take(most);
+                quoted.extend(chosen.map(|chosen| (reading.sources[chosen.source].clone(), chosen.clone())));
+            }
+            add_new(&mut found, reading.sources);
+        }
+        if quoted.is_empty() {
+            return Ok(Quoted::refused(found));
+        }
+        let (sources, sentences) = number(quoted, found, ask.top_k.max(1));
+        let connections = self.connections(user_id, ask, &sources).await?;
+        let mut text = style.lay_out(&sources, &sentences.iter().collect::<Vec<_>>(), &connections);
+        if let Some(other) = other_language(&question, &sources) {
+            text = format!("The documents are in {other}.\n{text}");
+        }
+        Ok(Quoted { text, sources, nearest: Vec::new() })
+    }
+
+    /// Judges passages and their parts.
+    async fn read(&self, ask: &Ask, topic: &str, sources: Vec<Source>) -> Result<Reading, ChatFailure> {
+        let asked = Asked::new(topic);
+        let passages = self.judge(&asked, sources).await?;
+        let read = READ.min(ask.top_k.max(1)).min(passages.len());
+        let (scores, sources): (Vec<f32>, Vec<Source>) = passages.into_iter().take(ask.top_k.max(1)).unzip();
+        let texts = sources[..read].to_vec();
+        let (asked, mut sentences) = tokio::task::spawn_blocking(move || {
+            let found = evidence::candidates(&asked, &texts);
+            (asked, found)
+        })
+        .await
+        .map_err(|_| StoreError::Stopping)?;
+        let texts = evidence::in_context(&sources, &sentences);
+        let mut judged = match asked.is_english {
+            true => self.search.score_all(topic, texts.clone()).await?,
+            false => None,
+        };
+        // A question that continues a conversation asks for more than the one before it.
+        let said = follow_up::last_answer(&ask.history).filter(|_| topic != ask.query).map(stem_set);
+        if let (Some(judged), Some(_)) = (&mut judged, &said) {
+            let alone = self.search.score_all(&ask.query, texts).await?.unwrap_or_default();
+            judged.iter_mut().zip(alone).for_each(|(score, alone)| *score = (*score + alone) / 2.0);
+        }
+        let style = AnswerStyle::of(ask.agent);
+        for (index, sentence) in sentences.iter_mut().enumerate() {
+            sentence.relevance = match &judged {
+                Some(scores) => scores[index],
+                None => by_words(sentence.relevance),
+            };
+            let text = format!("{} {}", sentence.leads(&sources).join(" "), sentence.text(&sources));
+            let missing = asked.missing_names(&sources[sentence.source], &text) as f32;
+            let lacks = if asked.finds_wanted(&text) { 0.0 } else { LACKS_WANTED }
+                + LACKS_NUMBER * asked.missing_numbers(&text) as f32;
+            sentence.score = sentence.relevance + PASSAGE * scores[sentence.source] + style.bonus(&text)
+                - LACKS_NAME * missing
+                - lacks
+                - if sentence.unit.form == Form::List && sentence.unit.leads.is_empty() {
+                    BARE_LIST
+                } else {
+                    0.0
+                }
+                - if said.as_ref().is_some_and(|said| repeats(&text, said)) { REPEATED } else { 0.0 };
+        }
+        sentences.sort_by(|one, other| other.score.total_cmp(&one.score));
+        let confidence =
+            sentences.first().map_or(f32::MIN, |best| confidence(&asked, best, &sources, &scores))
+                + if said.is_some() { CONTINUES } else { 0.0 };
+        Ok(Reading { sources, sentences, confidence })
+    }
+
+    /// Scores passages, the best first.
+    pub(super) async fn judge(
+        &self,
+        asked: &Asked,
+        sources: Vec<Source>,
+    ) -> Result<Vec<(f32, Source)>, ChatFailure> {
+        let passages: Vec<String> = sources.iter().map(with_headings).collect();
+        let scores = match asked.is_english {
+            true => self.search.score_all(&asked.text, passages).await?,
+            false => None,
+        };
+        // The search's order, as if it were one of scores.
+        let scores = scores.unwrap_or_else(|| (0..sources.len()).map(|place| 4.0 - place as f32).collect());
+        let mut judged: Vec<(f32, Source)> = scores.into_iter().zip(sources).collect();
+        let first = judged.first().cloned();
+        judged.sort_by(|one, other| other.0.total_cmp(&one.0));
+        // The search's first passage is read in any case: it has the question's names.
+        if let Some((_, first)) = first
+            && let Some(place) = judged.iter().position(|(_, source)| source.is_same(&first))
+            && place >= READ
+        {
+            let first = judged.remove(place);
+            judged.insert(READ - 1, first);
+        }
+        Ok(judged)
+    }
+}
+
+/// Says whether the best part answers the question: above 0 if it does.
+fn confidence(asked: &Asked, best: &Sentence, sources: &[Source], scores: &[f32]) -> f32 {
+    let source = &sources[best.source];
+    let judged = best.relevance.max((best.relevance + scores[best.source]) / 2.0);
+    let form = match best.unit.form {
+        Form::Sentence | Form::Titled => 0.0,
+        // An entry of a list may be a sentence.
+        Form::Entry if is_sentence(best.text(sources)) => 0.0,
+        Form::Entry | Form::Record => ROW,
+        Form::List | Form::Code => CODE,
+    };
+    let text = format!("{} {}", best.leads(sources).join(" "), best.text(sources));
+    let has_wanted = asked.finds_wanted(if asked.wanted == Wanted::Price { &source.text } else { &text });
+    let wanted = if has_wanted { 0.0 } else { WANTED_NOT_THERE };
+    judged + form
+        - NAME_NOT_THERE * asked.missing_names(source, &source.text) as f32
+        - NUMBER_NOT_THERE * asked.missing_numbers(&source.text) as f32
+        - if asked.counts(source) { 0.0 } else { COUNTED_NOT_THERE }
+        - wanted
+}
+
+fn is_sentence(entry: &str) -> bool {
+    entry.len() > LONGEST_ROW || entry.ends_with('.') && !(entry.contains(": ") && entry.contains("; "))
+}
+
+/// Returns whether most words of a text were said.
+fn repeats(text: &str, said: &HashSet<String>) -> bool {
+    let words = stem_set(text);
+    let known = words.iter().filter(|word| said.contains(*word)).count();
+    known as f32 >= REPEATED_SHARE * words.len() as f32
+}
+
+fn by_words(share: f32) -> f32 {
+    WORDS * (share - ENOUGH_WORDS)
+}
+
+/// Returns the sources in the order in which they are quoted, then the others, and the sentences with their numbers.
+fn number(quoted: Vec<(Source, Sentence)>, others: Vec<Source>, most: usize) -> (Vec<Source>, Vec<Sentence>) {
+    let mut sources: Vec<Source> = Vec::new();
+    let mut sentences: Vec<Sentence> = Vec::new();
+    for (source, sentence) in quoted {
+        let known = sources.iter().position(|known| known.is_same(&source));
+        let place = known.unwrap_or_else(|| {
+            sources.push(source);
+            sources.len() - 1
+        });
+        let is_said = sentences.iter().any(|said| said.source == place && said.unit.overlaps(&sentence.unit));
+        if !is_said {
+            sentences.push(Sentence { source: place, ..sentence });
+        }
+    }
+    let quoted = sources.len();
+    add_new(&mut sources, others);
+    sources.truncate(most.max(quoted));
+    (sources, sentences)
+}
+
+fn add_new(sources: &mut Vec<Source>, more: Vec<Source>) {
+    for source in more {
+        if !sources.iter().any(|known| known.is_same(&source)) {
+            sources.push(source);
+        }
+    }
+}
+
+/// Returns the language of the sources if it is not that of the question.
+fn other_language(question: &str, sources: &[Source]) -> Option<&'static str> {
+    let asked = language::of(question)?;
+    sources.first().and_then(|source| language::of(&source.text)).filter(|found| *found != asked)
+}
+
+/// Returns a passage below its title and headings.
+fn with_headings(source: &Source) -> String {
+    format!("{}\n{}", above(source).join(" > "), source.text)
+}
+
+/// Returns the title and the headings of a passage.
+fn above(source: &Source) -> Vec<&str> {
+    let mut above: Vec<&str> = source.headings.iter().map(String::as_str).collect();
+    if !source.title.is_empty() && above.first() != Some(&source.title.as_str()) {
+        above.insert(0, &source.title);
+    }
+    above
+}
