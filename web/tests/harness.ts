@@ -53,14 +53,14 @@ export async function startProgram(settings: Record<string, string> = {}): Promi
 }
 
 async function address(file: string, child: ChildProcess, output: () => string): Promise<string> {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     if (child.exitCode !== null) throw new Error(`stoa has ended:\n${output()}`);
     if (existsSync(file)) {
       const { gateway } = JSON.parse(readFileSync(file, 'utf8'));
       const ready = await fetch(`http://${gateway}/core/readyz`).catch(() => null);
       if (ready?.ok) return gateway;
     }
-    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, 25));
   }
   throw new Error(`stoa does not start:\n${output()}`);
 }
@@ -80,13 +80,21 @@ export async function startBrowser(): Promise<Browser> {
 
 export type Visit = { page: Page; context: BrowserContext; faults: string[]; close: () => Promise<void> };
 
+type VisitOptions = BrowserContextOptions & {
+  /** Whether the user is signed in already. */
+  signIn?: boolean;
+  /** The user who is signed in. All visits of the administrator share a session: a test that ends it needs its own. */
+  user?: typeof ADMIN;
+  hash?: string;
+  /** The faults that the test causes. */
+  allow?: RegExp;
+  /** What is done to the empty page, before it loads anything. */
+  prepare?: (page: Page) => Promise<unknown>;
+};
+
 /** Opens the page in a browser of its own, and notes what must not happen. `close` fails on it. */
-export async function visit(
-  browser: Browser,
-  address: string,
-  options: BrowserContextOptions & { signIn?: boolean; hash?: string; allow?: RegExp } = {},
-): Promise<Visit> {
-  const { signIn = true, hash = '#/', allow, ...rest } = options;
+export async function visit(browser: Browser, address: string, options: VisitOptions = {}): Promise<Visit> {
+  const { signIn = true, user = ADMIN, hash = '#/', allow, prepare, ...rest } = options;
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...rest });
   const page = await context.newPage();
   const faults: string[] = [];
@@ -101,7 +109,9 @@ export async function visit(
     const url = request.url();
     if (!url.startsWith(origin) && !/^(data|blob|about):/.test(url)) note(`request: ${url}`);
   });
-  if (signIn) await session(context, address);
+  if (signIn && user === ADMIN) await shareSession(context, address);
+  else if (signIn) await session(context, address, user);
+  await prepare?.(page);
   await page.goto(address + hash);
   if (signIn) await page.waitForSelector('main#main');
   const close = async () => {
@@ -109,6 +119,18 @@ export async function visit(
     expect(faults).toEqual([]);
   };
   return { page, context, faults, close };
+}
+
+type Cookies = Awaited<ReturnType<BrowserContext['cookies']>>;
+/** The cookies of the administrator, by the address of the page. */
+const administrators = new Map<string, Cookies>();
+
+/** Signs the administrator in, with the session of the first visit of that address. */
+async function shareSession(context: BrowserContext, address: string): Promise<void> {
+  const cookies = administrators.get(address);
+  if (cookies) return context.addCookies(cookies);
+  await session(context, address);
+  administrators.set(address, await context.cookies());
 }
 
 /** Signs a user in without the form. */

@@ -3,7 +3,6 @@ import { expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { api } from './api';
-import { session } from './harness';
 import {
   agentRow,
   makeProject,
@@ -229,10 +228,7 @@ it('tells users who are no administrators what they may not do', async () => {
   vendor.texts = { analyst: numbered(200) };
   vendor.pause = 30;
   const id = await makeProject();
-  const { page, context, close } = await open('#/', { signIn: false, allow: /401/ });
-  await session(context, program.page, user);
-  await page.goto(program.page + projectPath(id));
-  await page.reload();
+  const { page, close } = await open(projectPath(id), { user });
   await page.getByText(words.adminOnly).waitFor();
   expect(await page.getByRole('button', { name: words.project.rename }).count()).toBe(0);
   await page.getByRole('button', { name: words.run.start('Requirements') }).click();
