@@ -2,10 +2,10 @@
  * Starts the real program with the built page, and Chromium. Every page that a test opens fails it on a console error, a
  * page error, or a request to another origin.
  */
-import axe from 'axe-core';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -18,6 +18,7 @@ import {
 import { expect } from 'vitest';
 
 export const ADMIN = { username: 'admin', password: 'a password for tests' };
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export type Program = {
   /** The page's address, through the gateway. */
@@ -145,7 +146,7 @@ export async function session(context: BrowserContext, address: string, user = A
 
 /** Returns what axe-core finds serious or critical on the page, as short lines. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE);
   const found = await page.evaluate(() =>
     // @ts-expect-error axe is defined by the source above.
     window.axe.run(document, { resultTypes: ['violations'] }),
@@ -157,33 +158,65 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
     );
 }
 
+type Ready = (page: Page) => Promise<unknown>;
+
 /** Checks screens in both themes and both widths: nothing serious for axe-core, no sideways scroll. */
 export async function checkLooks(
   browser: Browser,
   address: string,
   hashes: string | string[],
-  ready: (page: Page) => Promise<unknown>,
+  ready: Ready,
 ): Promise<void> {
-  const [first, ...others] = [hashes].flat();
-  const { page, close } = await visit(browser, address, { hash: first });
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 844 });
+  const looks = [hashes].flat().map((hash): [string, Ready] => [hash, ready]);
+  await checkEachLook(browser, address, looks, 390);
+}
+
+/**
+ * Checks screens as `checkLooks`, each with what it waits for. Each theme and each width is loaded anew once, as a visitor
+ * with it loads the page.
+ */
+export async function checkEachLook(
+  browser: Browser,
+  address: string,
+  looks: [hash: string, ready: Ready][],
+  narrow: number,
+): Promise<void> {
+  const [first] = looks[0]!;
+  const size = (width: number) => ({ width, height: 844 });
+  const { page, close } = await visit(browser, address, {
+    hash: first,
+    viewport: size(1440),
+    colorScheme: 'light',
+  });
+  for (const [colorScheme, width] of [
+    ['light', 1440],
+    ['dark', 1440],
+    ['dark', narrow],
+    ['light', narrow],
+  ] as const) {
+    await page.emulateMedia({ colorScheme });
+    if (page.viewportSize()!.width !== width) {
+      await page.setViewportSize(size(width));
       await page.goto(address + first);
-      // Loaded anew, as a visitor with this theme and width loads it.
       await page.reload();
       await page.waitForSelector('main#main');
-      for (const hash of [first, ...others]) {
-        if (hash !== first) await page.goto(address + hash);
-        await ready(page);
-        expect(await accessibilityFaults(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        expect(overflow, `sideways scroll of ${hash} at ${width}`).toBeLessThanOrEqual(0);
-      }
+    }
+    for (const [hash, ready] of looks) {
+      if (looks.length > 1) await page.goto(address + hash);
+      await ready(page);
+      await page.evaluate(transitionsEnded);
+      expect(await accessibilityFaults(page), `${hash} ${colorScheme} ${width}`).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, `sideways scroll of ${hash} at ${width}`).toBeLessThanOrEqual(0);
     }
   }
   await close();
+}
+
+/** Runs in the page: waits until no colour is on its way to another. */
+async function transitionsEnded(): Promise<void> {
+  const transitions = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
+  await Promise.allSettled(transitions.map(({ finished }) => finished));
 }
 
 /** Waits until a screen is there and loads nothing. */

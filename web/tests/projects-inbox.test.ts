@@ -152,7 +152,7 @@ it('looks right and is accessible in both themes and widths', async () => {
   const { id, close } = await waiting();
   await close();
   const approval = `#/projects/inbox/${await approvalOf(id)}?project=${id}`;
-  await checkAllLooks(browser, program.page, [
+  await checkAllLooks([
     ['#/projects/inbox', 'h1'],
     [approval, '.markdown'],
     [`${approval}&edit=1`, 'textarea'],
