@@ -51,7 +51,8 @@ beforeEach(() => {
   vendor.pause = 0;
 });
 
-export const open = (hash: string, options = {}) => visit(browser, program.page, { hash, ...options });
+export const open = (hash: string, options = {}, address = program.page) =>
+  visit(browser, address, { hash, ...options });
 export const makeProject = async (name = 'Bees') => (await api(program).makeProject(name)).id;
 export const projectPath = (id: string, rest = '') => `#/projects/${id}${rest}`;
 /** `w1 w2 w3 …`: a text of which every loss and every doubling shows. */
