@@ -12,8 +12,10 @@ export default defineConfig({
     include: ['tests/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // One program and one browser at a time: two cores are enough for both, and no more.
-    fileParallelism: false,
+    // A file has its own program and browser, which use about one core together.
+    maxWorkers: 2,
+    // The tests share the machine with each other: what they wait for may take a moment longer.
+    expect: { poll: { timeout: 10_000 } },
     // CI shares its machine: what fails there has to fail twice.
     retry: process.env.CI ? 1 : 0,
   },

@@ -5,7 +5,17 @@ import { ADMIN, type Program } from './harness';
 type Json = Record<string, unknown>;
 export type TestUser = { id: string; username: string; password: string };
 
-export function api({ gateway }: Program) {
+export type Api = ReturnType<typeof connect>;
+const connected = new WeakMap<Program, Api>();
+
+/** The services of a program, with one sign-in for all calls. */
+export function api(program: Program): Api {
+  const known = connected.get(program) ?? connect(program);
+  connected.set(program, known);
+  return known;
+}
+
+function connect({ gateway }: Program) {
   let cookie: Promise<string> | null = null;
   let token: Promise<string> | null = null;
 

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { words } from '$words/chat';
 import { api, type TestUser } from './api';
-import { type Program, session, startBrowser, startProgram, type Visit, visit } from './harness';
+import { type Program, startBrowser, startProgram, type Visit, visit } from './harness';
 import { startVendor, type Vendor } from './vendor';
 
 export let program: Program;
@@ -63,11 +63,7 @@ export async function answered(page: Page): Promise<string> {
 /** Opens the page as a user who has nothing yet. */
 export async function openAs(name: string, options = {}): Promise<Visit & { user: TestUser }> {
   const user = await api(program).makeUser(name);
-  const visited = await open({ signIn: false, ...options });
-  await session(visited.context, program.page, user);
-  await visited.page.reload();
-  await visited.page.waitForSelector('main#main');
-  return { ...visited, user };
+  return { ...(await open({ user, ...options })), user };
 }
 
 /** Asks a question of its own conversation and waits for the answer. Returns the conversation's id. */

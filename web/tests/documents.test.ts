@@ -163,11 +163,12 @@ describe('the stream after a time without network', () => {
       tries++;
       return route.abort();
     });
+    await page.clock.install();
     await page.evaluate(() => (location.hash = '#/documents'));
     // The next try is some seconds away by now.
-    await expect.poll(() => tries, { timeout: 20_000 }).toBe(4);
+    await expect.poll(async () => (await page.clock.runFor(500), tries), { timeout: 20_000 }).toBe(4);
     await page.unrouteAll();
-    const again = page.waitForRequest('**/documents/events*', { timeout: 1_500 });
+    const again = page.waitForRequest('**/documents/events*', { timeout: 2_500 });
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await again;
     await api(program).ingest('seen.txt', 'Seen.');

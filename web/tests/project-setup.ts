@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { words } from '$words/projects';
 import { api } from './api';
-import { accessibilityFaults, type Program, startBrowser, startProgram, visit } from './harness';
+import { checkEachLook, type Program, startBrowser, startProgram, visit } from './harness';
 import { startVendor, type Vendor } from './vendor';
 
 const agent = (name: string, more = '') =>
@@ -51,7 +51,8 @@ beforeEach(() => {
   vendor.pause = 0;
 });
 
-export const open = (hash: string, options = {}) => visit(browser, program.page, { hash, ...options });
+export const open = (hash: string, options = {}, address = program.page) =>
+  visit(browser, address, { hash, ...options });
 export const makeProject = async (name = 'Bees') => (await api(program).makeProject(name)).id;
 export const projectPath = (id: string, rest = '') => `#/projects/${id}${rest}`;
 /** `w1 w2 w3 …`: a text of which every loss and every doubling shows. */
@@ -71,29 +72,11 @@ export async function openApproval(page: Page): Promise<void> {
   await page.getByRole('button', { name: words.inbox.approve }).waitFor();
 }
 
-/** Checks screens in both themes and widths, as `checkLooks`, with one visit for all: an address and what it shows. */
-export async function checkAllLooks(
-  browser: Browser,
-  address: string,
-  looks: [hash: string, ready: string][],
-): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [1440, 360]) {
-      const { page, close } = await visit(browser, address, {
-        colorScheme,
-        viewport: { width, height: 844 },
-      });
-      for (const [hash, ready] of looks) {
-        const at = `${hash} ${colorScheme} ${width}`;
-        await page.goto(address + hash);
-        await page.waitForSelector(ready);
-        expect(await accessibilityFaults(page), at).toEqual([]);
-        expect(
-          await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-          `sideways: ${at}`,
-        ).toBeLessThanOrEqual(0);
-      }
-      await close();
-    }
-  }
-}
+/** Checks screens as `checkLooks`, on a narrower phone: an address and what it shows. */
+export const checkAllLooks = (looks: [hash: string, shows: string][]): Promise<void> =>
+  checkEachLook(
+    browser,
+    program.page,
+    looks.map(([hash, shows]) => [hash, (page) => page.waitForSelector(shows)]),
+    360,
+  );

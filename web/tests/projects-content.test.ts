@@ -5,7 +5,6 @@ import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { api } from './api';
 import {
-  browser,
   checkAllLooks,
   makeProject,
   numbered,
@@ -121,7 +120,7 @@ it('looks right and is accessible in both themes and widths', async () => {
   await runUntilWaiting(page);
   await close();
   const [run] = await (await api(program).call(`/build/api/projects/${id}/runs`)).json();
-  await checkAllLooks(browser, program.page, [
+  await checkAllLooks([
     ['#/projects', '[data-project]'],
     ['#/projects/new', 'form'],
     [projectPath(id), '[data-agent]'],

@@ -5,7 +5,7 @@ import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { words as shell } from '$words/shell';
 import { api } from './api';
-import { session, visit } from './harness';
+import { visit } from './harness';
 import {
   browser,
   checkAllLooks,
@@ -35,11 +35,12 @@ function noteDecisions() {
 /** Opens a project whose first artifact waits, and its approval. Notes what is sent to decide. */
 async function waiting(options = {}) {
   const { id } = await api(program).makeProject('Bees');
-  const opened = await visit(browser, program.page, { hash: projectPath(id), ...options });
   const sent: object[] = [];
-  await opened.page.exposeFunction('noteSent', (body: string) => sent.push(JSON.parse(body)));
-  await opened.page.addInitScript(noteDecisions);
-  await opened.page.reload();
+  const prepare = async (page: Page) => {
+    await page.exposeFunction('noteSent', (body: string) => sent.push(JSON.parse(body)));
+    await page.addInitScript(noteDecisions);
+  };
+  const opened = await visit(browser, program.page, { hash: projectPath(id), prepare, ...options });
   await runUntilWaiting(opened.page);
   return { ...opened, id, sent };
 }
@@ -138,10 +139,8 @@ it('says in words that another person has decided, shows what, and keeps the dra
 it('lets others read, and says who decides', async () => {
   const { id, close } = await waiting();
   const user = await api(program).makeUser('dora');
-  const reader = await visit(browser, program.page, { signIn: false, allow: /401/ });
-  await session(reader.context, program.page, user);
-  await reader.page.goto(`${program.page}#/projects/inbox/${await approvalOf(id)}?project=${id}`);
-  await reader.page.reload();
+  const hash = `#/projects/inbox/${await approvalOf(id)}?project=${id}`;
+  const reader = await visit(browser, program.page, { user, hash });
   await reader.page.getByText('One line is here.').waitFor();
   await reader.page.getByText(words.inbox.notAllowed).waitFor();
   expect(await reader.page.getByRole('button', { name: words.inbox.approve }).count()).toBe(0);
@@ -153,7 +152,7 @@ it('looks right and is accessible in both themes and widths', async () => {
   const { id, close } = await waiting();
   await close();
   const approval = `#/projects/inbox/${await approvalOf(id)}?project=${id}`;
-  await checkAllLooks(browser, program.page, [
+  await checkAllLooks([
     ['#/projects/inbox', 'h1'],
     [approval, '.markdown'],
     [`${approval}&edit=1`, 'textarea'],

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { words as common } from '$words/common';
 import { words } from '$words/projects';
 import { api } from './api';
-import { session } from './harness';
+import { startLink } from './link';
 import {
   agentRow,
   makeProject,
@@ -53,10 +53,10 @@ it('creates a project, and what was typed survives a reload', async () => {
 it('follows a run across a reload and a time offline: nothing is lost, nothing doubled', async () => {
   const text = numbered(300);
   vendor.texts = { analyst: text };
-  vendor.pause = 50;
-  const { page, context, close } = await open(projectPath(await makeProject()), {
-    allow: /ERR_INTERNET_DISCONNECTED|ERR_NETWORK/,
-  });
+  vendor.pause = 30;
+  const link = await startLink(program);
+  const path = projectPath(await makeProject());
+  const { page, close } = await open(path, { allow: /ERR_|Failed to load/ }, link.page);
   await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText(/w20\b/).waitFor();
   expect(await agentRow(page, 'analyst').getAttribute('data-stage')).toBe('writing');
@@ -66,18 +66,25 @@ it('follows a run across a reload and a time offline: nothing is lost, nothing d
   await page.getByText(/w60\b/).waitFor();
   expect(text.startsWith((await written(page)).replace(/w?\d*$/, '').trim())).toBe(true);
 
-  await context.setOffline(true);
-  await page.waitForTimeout(4000);
-  await context.setOffline(false);
+  link.cut();
+  // What had arrived is shown by then. Some 30 words are written after it.
+  await page.waitForTimeout(500);
+  const before = await written(page);
+  await page.waitForTimeout(1000);
+  expect(await written(page)).toBe(before);
+  link.mend();
+  await page.getByText(/w200\b/).waitFor();
+  vendor.pause = 0;
   await agentRow(page, 'analyst').click();
   await page.locator('[data-agent="analyst"][data-stage="complete"]').waitFor();
   expect(await written(page)).toBe(text);
   await close();
+  link.stop();
 });
 
 it('keeps the end in view only for a reader who is there', async () => {
-  vendor.texts = { analyst: Array.from({ length: 160 }, (_, index) => `line ${index}\n\n`).join('') };
-  vendor.pause = 20;
+  vendor.texts = { analyst: Array.from({ length: 400 }, (_, index) => `line ${index}\n\n`).join('') };
+  vendor.pause = 10;
   const { page, close } = await open(projectPath(await makeProject()));
   await page.getByRole('button', { name: words.run.start('Requirements') }).click();
   await page.getByText('line 60', { exact: true }).waitFor();
@@ -229,10 +236,7 @@ it('tells users who are no administrators what they may not do', async () => {
   vendor.texts = { analyst: numbered(200) };
   vendor.pause = 30;
   const id = await makeProject();
-  const { page, context, close } = await open('#/', { signIn: false, allow: /401/ });
-  await session(context, program.page, user);
-  await page.goto(program.page + projectPath(id));
-  await page.reload();
+  const { page, close } = await open(projectPath(id), { user });
   await page.getByText(words.adminOnly).waitFor();
   expect(await page.getByRole('button', { name: words.project.rename }).count()).toBe(0);
   await page.getByRole('button', { name: words.run.start('Requirements') }).click();

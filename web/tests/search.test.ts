@@ -70,6 +70,7 @@ describe('search', () => {
     await page.clock.install();
     await page.route('**/api/search?*', () => {});
     await page.evaluate(() => (location.hash = '#/search?q=quagga'));
+    await page.getByRole('status').filter({ hasText: words.searching }).waitFor();
     const waiting = page.getByText(common.elapsed(''));
     await page.clock.runFor(9_000);
     expect(await waiting.count()).toBe(0);

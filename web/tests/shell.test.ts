@@ -76,6 +76,8 @@ describe('finding things', () => {
       for (const key of shown[labels.indexOf(label)]!) await page.keyboard.press(key);
       await page.waitForFunction((title) => document.title.startsWith(title), label);
       expect(new URL(page.url()).hash).toBe(pathOf(id));
+      // Only a screen that is there can take the focus into its field.
+      await page.locator('main > .loading').waitFor({ state: 'detached' });
     }
     await close();
   });

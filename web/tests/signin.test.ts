@@ -106,7 +106,8 @@ describe('signing in', () => {
 
   it('shows nothing of one user to the next', async () => {
     const user = await server.makeUser('eve');
-    const { page, close } = await visit(browser, program.page, { hash: '#/?new=update' });
+    const { page, close } = await visit(browser, program.page, { signIn: false, hash: '#/?new=update' });
+    await signIn(page);
     await page.getByLabel(home.fields.title!, { exact: true }).fill('A secret');
     await page.getByRole('button', { name: ADMIN.username }).click();
     await page.getByRole('menuitem', { name: words.signOut }).click();
