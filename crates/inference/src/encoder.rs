@@ -110,9 +110,19 @@ impl Encoder {
             + self.layers.iter().map(layer).sum::<usize>()
     }
 
+    /// Returns how many tokens of a text the model reads.
+    pub fn window(&self) -> usize {
+        MAX_TOKENS.min(self.config.max_position_embeddings)
+    }
+
+    /// Returns how many tokens a text has, with those that mark its ends. The model may read fewer.
+    pub fn count(&self, text: &str) -> usize {
+        self.tokenizer.count(text) + self.tokenizer.markers()
+    }
+
     /// Returns the tokens of a text, as many as the model reads.
     pub fn tokenize(&self, text: &str) -> Vec<u32> {
-        self.tokenizer.encode(text, MAX_TOKENS.min(self.config.max_position_embeddings))
+        self.tokenizer.encode(text, self.window())
     }
 
     /// Returns the vectors of a batch of texts, given as their tokens.
