@@ -59,11 +59,38 @@ assert used is not None and used.total_tokens == used.prompt_tokens + used.compl
 assert citations[0]["number"] == 1, citations
 print("streamed")
 
+encoder = "edge-ai/all-minilm-l6-v2"
+assert encoder in names, names
+texts = ["A mite that lives on bees.", "Parasites of insects.", "The budget of 2019."]
+# Without a format the client asks for base64, and decodes it.
+packed = client.embeddings.create(model=encoder, input=texts, user="ada")
+plain = client.embeddings.create(model=encoder, input=texts, encoding_format="float", dimensions=384)
+assert packed.object == "list" and packed.model == encoder, packed.model
+assert packed.usage.prompt_tokens == packed.usage.total_tokens == plain.usage.total_tokens > 3 * 4, packed.usage
+for place, (one, other) in enumerate(zip(packed.data, plain.data, strict=True)):
+    assert one.index == other.index == place and len(one.embedding) == 384, one
+    assert all(abs(a - b) < 1e-5 for a, b in zip(one.embedding, other.embedding, strict=True)), place
+mite, parasites, budget = (one.embedding for one in packed.data)
+near, far = (sum(a * b for a, b in zip(mite, other)) for other in (parasites, budget))
+assert near > far, (near, far)
+assert len(client.embeddings.create(model=encoder, input="One text.").data) == 1
+print("embedded")
+
 try:
     client.chat.completions.create(model="gpt-nothing", messages=QUESTION)
     raise SystemExit("an unknown model answered")
 except openai.NotFoundError as error:
     assert error.code == "model_not_found" and error.param == "model", error
+try:
+    client.embeddings.create(model="text-embedding-3-small", input="One text.")
+    raise SystemExit("an unknown encoder answered")
+except openai.NotFoundError as error:
+    assert error.code == "model_not_found" and error.param == "model", error
+try:
+    client.embeddings.create(model=encoder, input=[15339, 1917])
+    raise SystemExit("tokens were read as text")
+except openai.BadRequestError as error:
+    assert error.param == "input[0]" and "tokens" in error.message, error
 try:
     openai.OpenAI(base_url=f"{url}/v1", api_key="wrong", max_retries=0).models.list()
     raise SystemExit("a wrong key was let in")

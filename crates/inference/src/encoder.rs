@@ -57,9 +57,19 @@ impl Encoder {
         self.bert.resident_bytes()
     }
 
+    /// Returns how many tokens of a text the model reads.
+    pub fn window(&self) -> usize {
+        MAX_TOKENS.min(self.bert.max_tokens())
+    }
+
+    /// Returns how many tokens a text has, with those that mark its ends. The model may read fewer.
+    pub fn count(&self, text: &str) -> usize {
+        self.tokenizer.count(text) + self.tokenizer.markers()
+    }
+
     /// Returns the tokens of a text, as many as the model reads.
     pub fn tokenize(&self, text: &str) -> Vec<u32> {
-        self.tokenizer.encode(text, MAX_TOKENS.min(self.bert.max_tokens()))
+        self.tokenizer.encode(text, self.window())
     }
 
     /// Returns the vectors of a batch of texts, given as their tokens.

@@ -86,6 +86,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::complete).map(|methods| methods.fallback(openai::wrong_method)))
+        .routes(routes!(openai::embeddings::embed).map(|methods| methods.fallback(openai::wrong_method)))
         .route("/v1/{*path}", any(openai::unknown_path))
         .routes(routes!(mcp::serve))
 }

@@ -1,12 +1,13 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` has the routes; each other module owns one thing: `accounts`, `ingest` (from a file to chunks), `removal`,
-//! `listing`, `indexes` (chunks in memory), `search`, `chat`, `conversations`. `records` is what is kept, SQL is in
+//! `listing`, `indexes` (chunks in memory), `search`, `embeddings`, `chat`, `conversations`. `records` is what is kept, SQL is in
 //! `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
 mod conversations;
+mod embeddings;
 mod http;
 mod indexes;
 mod ingest;

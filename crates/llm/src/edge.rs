@@ -68,6 +68,11 @@ impl ChatModel for Edge {
         self.decoder().is_some_and(|decoder| decoder.parameters() >= FEWEST_PARAMETERS)
     }
 
+    fn check(&self) -> Result<(), ChatError> {
+        let missing = || ChatError { provider: EDGE_AI, model: self.model.clone(), cause: Cause::NoModel };
+        self.decoder().map(|_| ()).ok_or_else(missing)
+    }
+
     fn chat(&self, chat: Chat) -> Reply {
         let model = self.model.clone();
         let failed = move |error| ChatError { provider: EDGE_AI, model: model.clone(), cause: cause(error) };

@@ -105,6 +105,11 @@ pub trait ChatModel: Send + Sync {
         true
     }
 
+    /// Fails if the model is known to be missing. A vendor is not asked.
+    fn check(&self) -> Result<(), ChatError> {
+        Ok(())
+    }
+
     /// Returns text pieces and then `Piece::End`, or an error as the last item. A vendor is first asked when the
     /// stream is polled.
     fn chat(&self, chat: Chat) -> Reply;

@@ -10,6 +10,7 @@ mod content;
 mod conversations;
 mod crashes;
 mod duplicates;
+mod embeddings;
 mod events;
 mod fairness;
 mod formats;

@@ -38,7 +38,7 @@ async fn edge_model(user: &KnowledgeClient) -> String {
 }
 
 /// Status, type, parameter and code, of an error that is whole.
-fn fault(answer: &Reply) -> (u16, Value, Value, Value) {
+pub fn fault(answer: &Reply) -> (u16, Value, Value, Value) {
     let body = answer.json();
     assert_eq!(body["success"], false, "{answer:?}");
     assert!(!body["error"]["message"].as_str().expect("text").is_empty(), "{answer:?}");
@@ -62,6 +62,7 @@ async fn the_official_client_works_on_both_ways() {
         "grounded",
         "plain",
         "streamed",
+        "embedded",
         "refused",
         "gateway without Authorization",
         "gateway with a gateway token",
@@ -93,7 +94,7 @@ async fn an_answer_has_every_field() {
         assert_eq!((&model["object"], &model["owned_by"]), (&json!("model"), &json!("edge-ai")), "{model}");
         assert!(model["created"].is_i64(), "{model}");
     }
-    assert_eq!(models["data"].as_array().unwrap().len(), 2 + 7, "{models}");
+    assert_eq!(models["data"].as_array().unwrap().len(), 2 + 7 + 1, "{models}");
 }
 
 #[tokio::test]
@@ -178,7 +179,7 @@ async fn unknown_models_paths_and_methods_are_faults_of_this_protocol() {
     for path in ["/v1/models/stoa/critic", "/v1/models/stoa%2Fcritic"] {
         assert_eq!(ada.get(path).await.json()["id"], "stoa/critic");
     }
-    assert_eq!(fault(&ada.post("/v1/embeddings").await).0, 404);
+    assert_eq!(fault(&ada.post("/v1/images/generations").await).0, 404);
     let wrong = ada.get("/v1/chat/completions").await;
     assert_eq!((fault(&wrong).0, wrong.header("allow")), (405, vec!["POST"]));
     let url = format!("http://{}/v1/models", stoa.knowledge.unwrap());

@@ -72,6 +72,11 @@ impl WordPiece {
         tokens.len()
     }
 
+    /// Returns how many tokens [`Self::encode`] adds to those of the text.
+    pub fn markers(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+
     /// Returns how many rows a model's token embedding must have: one more than the highest token.
     pub fn len(&self) -> usize {
         self.len

@@ -51,6 +51,7 @@ fn texts_become_the_tokens_that_the_model_was_trained_with() {
     for (text, expected) in cases {
         assert_eq!(tokenizer.encode(text, 512), [&[CLS][..], expected, &[SEP]].concat(), "{text:?}");
         assert_eq!(tokenizer.count(text), expected.len(), "{text:?}");
+        assert_eq!(tokenizer.markers(), 2, "{text:?}");
     }
 }
 

@@ -1,9 +1,11 @@
 //! OpenAI's chat completions over the same chat: `POST /v1/chat/completions`, `GET /v1/models`.
 //!
 //! `names` says what a model's name means, `request` reads the body, `answer` writes the answer, `error` the errors.
+//! `embeddings` is `POST /v1/embeddings`.
 //! Models below `stoa/` answer from the caller's documents, all others without documents.
 
 mod answer;
+pub mod embeddings;
 mod error;
 mod names;
 mod request;
@@ -25,6 +27,7 @@ use error::{AnyError, OpenAiError, OpenAiErrorBody};
 use http::request::Parts;
 use kit::error::ApiError;
 use kit::request::{PathId, from_fields, read_json};
+use llm::EDGE_AI;
 use names::NamedModel;
 use request::{Completion, CompletionBody};
 use serde::Serialize;
@@ -70,7 +73,8 @@ pub struct ModelView {
 /// Lists the models, as OpenAI's protocol does.
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = CompletionModels), AnyError))]
 pub async fn list_models(State(app): State<App>, _: OpenAiCaller) -> Json<CompletionModels> {
-    let models = names::all(app.chats.providers()).into_iter();
+    let encoder = names::encoder(&app.settings.models).filter(|_| has_encoder(&app));
+    let models = names::all(app.chats.providers()).into_iter().chain(encoder);
     let data = models.map(|(id, owner)| model(&app, id, owner)).collect();
     Json(CompletionModels { object: "list", data })
 }
@@ -88,10 +92,17 @@ pub async fn get_model(
     _: OpenAiCaller,
     PathId(id): PathId,
 ) -> Result<Json<ModelView>, OpenAiError> {
+    if has_encoder(&app) && names::find_encoder(&id, &app.settings.models).is_some() {
+        return Ok(Json(model(&app, id, EDGE_AI)));
+    }
     let named = NamedModel::parse(&id, &app.chats).ok_or_else(|| OpenAiError::unknown_model(&id))?;
     // A vendor without a key has no models, although others answer in its place.
     let owner = named.owner().ok_or_else(|| OpenAiError::unknown_model(&id))?;
     Ok(Json(model(&app, id, owner)))
+}
+
+fn has_encoder(app: &App) -> bool {
+    app.engine.as_ref().is_some_and(|engine| engine.encoder().is_some())
 }
 
 fn model(app: &App, id: String, owned_by: &'static str) -> ModelView {
@@ -117,15 +128,28 @@ pub async fn complete(
     OpenAiCaller(caller): OpenAiCaller,
     request: Request,
 ) -> Result<Response, OpenAiError> {
-    let body = read_json::<Map<String, Value>>(request, MAX_BODY).await;
-    // Counted whatever the body says, as for `/api/chat`.
-    let counted = CountedQuestion::count(&app, &caller.id).await?;
-    let answered = match (counted.excess(&app), body) {
-        (Some(excess), _) => Err(too_many(excess)),
-        (None, Err(error)) => Err(error.into()),
-        (None, Ok(fields)) => respond(&app, &caller, fields).await,
+    let (counted, fields) = read_counted(&app, &caller, request).await?;
+    let answered = match fields {
+        Ok(fields) => respond(&app, &caller, fields).await,
+        Err(error) => Err(error),
     };
     Ok(counted.mark(answered))
+}
+
+/// Reads the body and counts the request, whatever the body says, as for `/api/chat`. Returns the body's fields unless the
+/// request is one too many.
+async fn read_counted(
+    app: &App,
+    caller: &User,
+    request: Request,
+) -> Result<(CountedQuestion, Result<Map<String, Value>, OpenAiError>), OpenAiError> {
+    let body = read_json::<Map<String, Value>>(request, MAX_BODY).await;
+    let counted = CountedQuestion::count(app, &caller.id).await?;
+    let fields = match counted.excess(app) {
+        Some(excess) => Err(too_many(excess)),
+        None => body.map_err(OpenAiError::from),
+    };
+    Ok((counted, fields))
 }
 
 fn too_many(Excess { message, wait }: Excess) -> OpenAiError {

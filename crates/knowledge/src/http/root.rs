@@ -17,6 +17,7 @@ const ENDPOINTS: Endpoints = Endpoints {
     graph: "/api/graph",
     chat: "/api/chat",
     completions: "/v1/chat/completions",
+    embeddings: "/v1/embeddings",
     mcp: "/mcp",
 };
 
@@ -53,6 +54,8 @@ pub struct Endpoints {
     chat: &'static str,
     #[schema(example = "/v1/chat/completions")]
     completions: &'static str,
+    #[schema(example = "/v1/embeddings")]
+    embeddings: &'static str,
     #[schema(example = "/mcp")]
     mcp: &'static str,
 }

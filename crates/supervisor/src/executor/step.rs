@@ -74,9 +74,10 @@ impl StepRunner {
             async |message: String| drop(reports.send(Report::Trouble { agent: index, message }).await);
         let mut tried = 0;
         loop {
-            // The wait for a permit is not part of the attempt.
-            let permit = match self.model(agent, run).provider() {
-                llm::EDGE_AI => self.edge_permits.acquire().await.ok(),
+            let model = self.model(agent, run);
+            // The wait for a permit is not part of the attempt. A worksheet needs none: its model is not asked.
+            let permit = match model.provider() {
+                llm::EDGE_AI if model.can_write() => self.edge_permits.acquire().await.ok(),
                 _ => None,
             };
             let attempt = async {
@@ -88,7 +89,7 @@ impl StepRunner {
                 }
                 let text = self.texts.start(&run.id, &agent.name);
                 let mut progress = ProgressReporter::new(index, &reports, text);
-                self.ask(agent, &self.model(agent, run), &context, tried, &mut progress).await
+                self.ask(agent, &model, &context, tried, &mut progress).await
             };
             let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
                 Ok(Ok(output)) => return Ok(output),
@@ -173,7 +174,7 @@ impl StepRunner {
         progress: &mut ProgressReporter<'_>,
     ) -> Result<StepOutput, Failure> {
         if !model.can_write() {
-            return worksheet::write(agent, context, model, tried, progress).await;
+            return worksheet::write(agent, context, model, progress);
         }
         let chat = Chat {
             messages: prompt::messages(agent, context, model),
@@ -187,7 +188,7 @@ impl StepRunner {
             tries: 1,
         };
         // A token is about four bytes.
-        let (text, usage) = read_answer(model, chat, Some((progress, agent.max_tokens / 25))).await?;
+        let (text, usage) = read_answer(model, chat, progress, agent.max_tokens / 25).await?;
         step_output(agent, model, &text, usage)
     }
 }

@@ -1,5 +1,7 @@
 //! Errors as OpenAI's clients read them: `{error: {message, type, param, code}}`, and `success: false` as everywhere.
 
+use super::names;
+use crate::ModelFile;
 use crate::chat::ChatFailure;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -84,6 +86,12 @@ impl OpenAiError {
         Self { error, param: Some("model".into()), code: Some("model_not_found") }
     }
 
+    pub fn unknown_encoder(name: &str, files: &[ModelFile]) -> Self {
+        let own = names::encoder(files).map(|(own, _)| format!(": there is `{own}`")).unwrap_or_default();
+        let error = ApiError::not_found(format!("no embedding model `{name}`{own}"));
+        Self { error, param: Some("model".into()), code: Some("model_not_found") }
+    }
+
     pub fn body(&self) -> OpenAiErrorBody {
         let (kind, code) = match self.error.status() {
             StatusCode::UNAUTHORIZED => ("invalid_request_error", Some("invalid_api_key")),
@@ -142,7 +150,8 @@ impl From<ChatError> for OpenAiError {
 }
 
 pub async fn unknown_path() -> OpenAiError {
-    ApiError::not_found("no such path below /v1: /v1/chat/completions and /v1/models are there").into()
+    let message = "no such path below /v1: /v1/chat/completions, /v1/embeddings and /v1/models are there";
+    ApiError::not_found(message).into()
 }
 
 pub async fn wrong_method() -> OpenAiError {

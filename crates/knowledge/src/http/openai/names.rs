@@ -1,6 +1,7 @@
 //! What the name of a model means: `stoa/…` answers from documents, `{provider}/{model}` does not.
 
 use crate::chat::{Agent, Chats};
+use crate::{ModelFile, ModelPurpose};
 use llm::{EDGE_AI, Model, Providers, canonical};
 
 const GROUNDED: &str = "stoa";
@@ -59,6 +60,18 @@ pub fn all(providers: &Providers) -> Vec<(String, &'static str)> {
     };
     let agents = Agent::ALL.map(|agent| (format!("{GROUNDED}/{}", agent.name()), EDGE_AI));
     models.iter().flat_map(of_model).chain(agents).collect()
+}
+
+/// Returns the name of the embedded encoder, with its owner.
+pub fn encoder(files: &[ModelFile]) -> Option<(String, &'static str)> {
+    let file = files.iter().find(|file| file.purpose == ModelPurpose::Search)?;
+    Some((of(EDGE_AI, &file.name), EDGE_AI))
+}
+
+/// Returns the whole name of the encoder, if that is what a name means: it may leave out the provider.
+pub fn find_encoder(name: &str, files: &[ModelFile]) -> Option<String> {
+    let (own, _) = encoder(files)?;
+    (name == own || of(EDGE_AI, name) == own).then_some(own)
 }
 
 fn of(provider: &str, model: &str) -> String {

@@ -4,7 +4,7 @@ use super::output;
 use crate::live_text::LiveText;
 use crate::workflow::Agent;
 use futures_util::StreamExt;
-use llm::{Cause, Chat, Model, Piece, Usage};
+use llm::{Cause, Chat, ChatError, Model, Piece, Usage};
 use std::time::{Duration, Instant};
 use store::StoreError;
 use tokio::sync::mpsc;
@@ -62,12 +62,20 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Reads the model's whole answer. With a reporter, the answer is what the agent writes: it is shown while it comes, and a
-/// percent of progress is reported for every so many bytes.
+impl From<ChatError> for Failure {
+    fn from(error: ChatError) -> Self {
+        let (is_final, retry_after) = retry_rule(&error.cause);
+        Self { message: error.to_string(), is_final, retry_after }
+    }
+}
+
+/// Reads the model's whole answer. It is shown while it comes, and a percent of progress is reported for every so many
+/// bytes.
 pub async fn read_answer(
     model: &Model,
     chat: Chat,
-    mut progress: Option<(&mut ProgressReporter<'_>, usize)>,
+    progress: &mut ProgressReporter<'_>,
+    bytes_per_percent: usize,
 ) -> Result<(String, Usage), Failure> {
     let max_tokens = chat.max_tokens;
     // A vendor may send more than it was asked for.
@@ -82,22 +90,17 @@ pub async fn read_answer(
                     let usage = Usage { output_tokens: max_tokens as u64, cut_off: true, ..Usage::default() };
                     return Ok((text, usage));
                 }
-                if let Some((progress, bytes_per_percent)) = &mut progress {
-                    progress.show(&more);
-                    progress.report((text.len() / (*bytes_per_percent).max(1)) as i64).await;
-                }
+                progress.show(&more);
+                progress.report((text.len() / bytes_per_percent.max(1)) as i64).await;
             }
             Ok(Piece::End(usage)) => return Ok((text, usage)),
-            Err(error) => {
-                let (is_final, retry_after) = retry_rule(&error.cause);
-                return Err(Failure { message: error.to_string(), is_final, retry_after });
-            }
+            Err(error) => return Err(error.into()),
         }
     }
     Err(Failure::temporary("the model's answer has no end"))
 }
 
-/// Makes the step's output of a whole answer.
+/// Makes the step's output of a whole text.
 pub fn step_output(agent: &Agent, model: &Model, text: &str, usage: Usage) -> Result<StepOutput, Failure> {
     let (content, note) = output::artifact(agent.output, text, usage.cut_off).map_err(Failure::temporary)?;
     Ok(StepOutput {
