@@ -70,7 +70,8 @@ impl Onnx {
     /// Returns a tensor's shape and its numbers, row by row.
     pub fn tensor(&self, name: &str) -> Result<(Vec<usize>, Vec<f32>), ModelError> {
         if let Some(tensor) = self.tensors.get(name) {
-            return Ok((tensor.shape()?, tensor.numbers()?));
+            let numbers = tensor.numbers()?;
+            return Ok((tensor.shape()?, numbers));
         }
         let part = |suffix: &str| self.tensors.get(&format!("{name}{suffix}"));
         let (Some(bytes), Some(scale)) = (part("_quantized"), part("_scale")) else {

@@ -131,16 +131,14 @@ pub type AnswerStream = BoxStream<'static, Result<AnswerPart, ChatError>>;
 /// An answer that is being written. Dropping it stops the model.
 pub struct Answer {
     pub sources: Vec<Source>,
-    /// The passages that come nearest if the documents do not answer.
-    pub nearest: Vec<Source>,
     pub provider: &'static str,
     pub model: String,
     pub parts: AnswerStream,
 }
 
 impl Answer {
-    fn new(model: &Model, sources: Vec<Source>, nearest: Vec<Source>, parts: AnswerStream) -> Self {
-        Self { sources, nearest, provider: model.provider(), model: model.model().to_owned(), parts }
+    fn new(model: &Model, sources: Vec<Source>, parts: AnswerStream) -> Self {
+        Self { sources, provider: model.provider(), model: model.model().to_owned(), parts }
     }
 }
 
@@ -200,12 +198,12 @@ impl Chats {
                     } else {
                         let connections = self.connections(user_id, &ask, &sources).await?;
                         let (sources, parts) = self.write(&model, &ask, sources, &connections)?;
-                        return Ok(Answer::new(&model, sources, Vec::new(), parts));
+                        return Ok(Answer::new(&model, sources, parts));
                     }
                 }
                 None => self.quote(user_id, &ask, given).await?,
             };
-        Ok(Answer::new(&model, quoted.sources, quoted.nearest, fixed_answer(quoted.text)))
+        Ok(Answer::new(&model, quoted.sources, fixed_answer(quoted.text)))
     }
 
     /// Returns how the names in the question are connected, for the agent that shows it.

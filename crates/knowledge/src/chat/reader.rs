@@ -54,8 +54,6 @@ const MOST_NEAREST: usize = 3;
 pub struct Quoted {
     pub text: String,
     pub sources: Vec<Source>,
-    /// What comes nearest if the documents do not answer.
-    pub nearest: Vec<Source>,
 }
 
 impl Quoted {
@@ -72,7 +70,7 @@ impl Quoted {
         nearest.truncate(MOST_NEAREST);
         let lines: Vec<String> =
             nearest.iter().map(|source| format!("- {}", above(source).join(" > "))).collect();
-        Self { text: format!("{NOT_SAID}\n{}", lines.join("\n")), sources: Vec::new(), nearest }
+        Self::said(format!("{NOT_SAID}\n{}", lines.join("\n")))
     }
 }
 
@@ -128,7 +126,7 @@ impl Chats {
         if let Some(other) = other_language(&question, &sources) {
             text = format!("The documents are in {other}.\n{text}");
         }
-        Ok(Quoted { text, sources, nearest: Vec::new() })
+        Ok(Quoted { text, sources })
     }
 
     /// Judges passages and their parts.

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn each_form_is_quoted_with_what_introduces_it() {
-        assert_eq!(shown("The pump\nis blue [7]."), ["The pump is blue. [1]"]);
+        assert_eq!(shown("The pump is blue [7]."), ["The pump is blue. [1]"]);
         assert_eq!(shown("Test it with:\n\nupsmon -c fsd"), ["Test it with: `upsmon -c fsd` [1]"]);
         assert_eq!(
             shown("It has:\n- RAM\n- ROM"),

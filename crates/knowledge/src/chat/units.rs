@@ -147,6 +147,10 @@ pub fn units(text: &str) -> Vec<Unit> {
                 if matches!(next, Some(Block::Row { .. })) {
                     continue;
                 }
+                if text[range.clone()].ends_with(':') {
+                    (parents, lead) = (Vec::new(), Some((range.clone(), false)));
+                    continue;
+                }
             }
             Block::Code(range) => {
                 let leads: Vec<Range<usize>> = lead.iter().map(|(range, _)| range.clone()).collect();
@@ -316,12 +320,12 @@ mod tests {
     #[test]
     fn what_introduces_a_list_a_command_or_a_line_of_code_is_its_lead() {
         check(
-            "It is small. This machine has:\n\n- 32kB of Flash\n- 2kB of RAM\n\nI like it.",
+            "Snek is small. Our machine has:\n\n- 32kB of Flash\n- 2kB of RAM\n\nI like it.",
             &[
-                "It is small.",
-                "This machine has: > - 32kB of Flash\n- 2kB of RAM",
-                "This machine has: > - 32kB of Flash",
-                "This machine has: > - 2kB of RAM",
+                "Snek is small.",
+                "Our machine has: > - 32kB of Flash\n- 2kB of RAM",
+                "Our machine has: > - 32kB of Flash",
+                "Our machine has: > - 2kB of RAM",
                 "I like it.",
             ],
         );

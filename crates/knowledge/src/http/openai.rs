@@ -216,7 +216,6 @@ fn converse(app: &App, asked: Completion, named: NamedModel) -> Answer {
     };
     Answer {
         sources: Vec::new(),
-        nearest: Vec::new(),
         provider: model.provider(),
         model: model.model().to_owned(),
         parts: app.chats.converse(&model, chat),
