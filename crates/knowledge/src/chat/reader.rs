@@ -120,7 +120,7 @@ impl Chats {
         if quoted.is_empty() {
             return Ok(Quoted::refused(found));
         }
-        let (sources, sentences) = number(quoted, found, ask.top_k.max(1));
+        let (sources, sentences) = number(quoted, given.unwrap_or_default(), found, ask.top_k.max(1));
         let connections = self.connections(user_id, ask, &sources).await?;
         let mut text = style.lay_out(&sources, &sentences.iter().collect::<Vec<_>>(), &connections);
         if let Some(other) = other_language(&question, &sources) {
@@ -244,9 +244,15 @@ fn by_words(share: f32) -> f32 {
     WORDS * (share - ENOUGH_WORDS)
 }
 
-/// Returns the sources in the order in which they are quoted, then the others, and the sentences with their numbers.
-fn number(quoted: Vec<(Source, Sentence)>, others: Vec<Source>, most: usize) -> (Vec<Source>, Vec<Sentence>) {
-    let mut sources: Vec<Source> = Vec::new();
+/// Returns the sources and the sentences with their numbers: the given sources as they are, then those that are quoted,
+/// then the others.
+fn number(
+    quoted: Vec<(Source, Sentence)>,
+    given: Vec<Source>,
+    others: Vec<Source>,
+    most: usize,
+) -> (Vec<Source>, Vec<Sentence>) {
+    let mut sources = given;
     let mut sentences: Vec<Sentence> = Vec::new();
     for (source, sentence) in quoted {
         let known = sources.iter().position(|known| known.is_same(&source));

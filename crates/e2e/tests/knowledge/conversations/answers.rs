@@ -317,10 +317,14 @@ async fn one_question_at_a_time() {
     talk.stop().await;
     assert_eq!(talk.ask(&question(QUESTION, "m")).await["status"], "complete");
     // An answer ends with its conversation.
+    let asked = vendor.asked().len();
     let watch = {
         other.send(&body).await;
         other.follow(None).await
     };
+    while vendor.asked().len() == asked {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     assert_eq!(admin.delete(&other.path("")).await.status, 200);
     assert!(watch.rest().await.iter().all(|event| event.name != "done"));
     let deadline = Instant::now() + Duration::from_secs(5);
