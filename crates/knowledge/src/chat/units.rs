@@ -72,6 +72,11 @@ pub fn units(text: &str) -> Vec<Unit> {
                 }
                 continue;
             }
+            // The question that the paragraph below it answers.
+            Block::Text(range) if text[range.clone()].starts_with("Q: ") && next.is_some() => {
+                lead = Some((range.clone(), true));
+                continue;
+            }
             // A term that the list below it explains.
             Block::Text(range)
                 if is_short(&text[range.clone()]) && matches!(next, Some(Block::Entry { .. })) =>
@@ -300,6 +305,7 @@ mod tests {
         check("Seals\nReplace them every year.", &["Seals > Replace them every year."]);
         check("One\n\nTwo\n\nReplace it.", &["Two > Replace it."]);
         check("Chapter 11", &["Chapter 11"]);
+        check("Q: It fails. Why?\n\nA: Use -o.", &["Q: It fails. Why? > A: Use -o."]);
     }
 
     #[test]
