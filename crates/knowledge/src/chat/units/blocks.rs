@@ -150,7 +150,7 @@ fn is_setting(line: &str) -> bool {
     let is_value = value.is_empty() && key.split(' ').count() == 1
         || value.starts_with(' ')
             && (value.contains("; ")
-                || line.chars().count() <= LONGEST_SETTING && !value.ends_with(['.', ':']));
+                || line.chars().count() <= LONGEST_SETTING && !value.ends_with(['.', ':', '?']));
     is_key && is_value
 }
 
