@@ -110,7 +110,7 @@ fn any_text_has_a_vector_of_length_one() {
 #[test]
 fn a_folder_that_holds_no_model_says_what_is_wrong() {
     let copy = tempfile::tempdir().unwrap();
-    for name in ["config.json", "tokenizer.json", "model.safetensors"] {
+    for name in ["tokenizer.json", "model.safetensors"] {
         let error = Encoder::load(copy.path(), Kernel::best()).err().unwrap();
         assert!(matches!(&error, ModelError::Read { path, .. } if path.ends_with(name)), "{error}");
         fs::copy(folder().join(name), copy.path().join(name)).unwrap();
@@ -121,7 +121,7 @@ fn a_folder_that_holds_no_model_says_what_is_wrong() {
         ("\"intermediate_size\": 1536", "\"intermediate_size\": 1568", "not"),
         ("\"num_hidden_layers\": 6", "\"num_hidden_layers\": 7", "encoder.layer.6"),
         ("\"model_type\": \"bert\"", "\"model_type\": \"t5\"", "only `bert`"),
-        ("\"vocab_size\": 30522", "\"vocab_size\": 99", "more tokens"),
+        ("\"vocab_size\": 30522", "\"vocab_size\": 99", "not 38016"),
     ] {
         assert!(config.contains(from));
         fs::write(copy.path().join("config.json"), config.replace(from, to)).unwrap();
