@@ -82,11 +82,7 @@ fn add(model: &Model, user: &mut String, room: &mut usize, title: &str, text: Op
 }
 
 fn head(number: usize, source: &Source) -> String {
-    let mut above = source.headings.clone();
-    if !source.title.is_empty() && above.first() != Some(&source.title) {
-        above.insert(0, source.title.clone());
-    }
-    let above = harmless(&above.join(" > "));
+    let above = harmless(&source.above().join(" > "));
     if above.is_empty() { format!("[{number}] ") } else { format!("[{number}] ({above}) ") }
 }
 

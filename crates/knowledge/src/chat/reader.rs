@@ -75,7 +75,7 @@ impl Quoted {
         }
         nearest.truncate(MOST_NEAREST);
         let lines: Vec<String> =
-            nearest.iter().map(|source| format!("- {}", above(source).join(" > "))).collect();
+            nearest.iter().map(|source| format!("- {}", source.above().join(" > "))).collect();
         Self::said(format!("{NOT_SAID}\n{}", lines.join("\n")))
     }
 }
@@ -83,11 +83,11 @@ impl Quoted {
 /// What was read for a question.
 struct Reading {
     /// The best first.
-    pub sources: Vec<Source>,
+    sources: Vec<Source>,
     /// The best first.
-    pub sentences: Vec<Sentence>,
+    sentences: Vec<Sentence>,
     /// How sure it is that the documents answer.
-    pub confidence: f32,
+    confidence: f32,
 }
 
 impl Chats {
@@ -295,14 +295,5 @@ fn other_language(question: &str, sources: &[Source]) -> Option<&'static str> {
 
 /// Returns a passage below its title and headings.
 fn with_headings(source: &Source) -> String {
-    format!("{}\n{}", above(source).join(" > "), source.text)
-}
-
-/// Returns the title and the headings of a passage.
-fn above(source: &Source) -> Vec<&str> {
-    let mut above: Vec<&str> = source.headings.iter().map(String::as_str).collect();
-    if !source.title.is_empty() && above.first() != Some(&source.title.as_str()) {
-        above.insert(0, &source.title);
-    }
-    above
+    format!("{}\n{}", source.above().join(" > "), source.text)
 }

@@ -105,6 +105,15 @@ impl Source {
         }
     }
 
+    /// Returns its title and its headings, the title once.
+    pub fn above(&self) -> Vec<&str> {
+        let mut above: Vec<&str> = self.headings.iter().map(String::as_str).collect();
+        if !self.title.is_empty() && above.first() != Some(&self.title.as_str()) {
+            above.insert(0, &self.title);
+        }
+        above
+    }
+
     /// Returns whether both are the same passage.
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.shown, &other.shown) {
