@@ -20,6 +20,16 @@ const MOST_CODE_LINES: usize = 8;
 const LONGEST_RECORD: usize = 500;
 const MOST_IN_RECORD: usize = 10;
 const MOST_LEADS: usize = 2;
+/// In bytes. An answer below its question is one part up to this length; a longer entry of a list is split.
+const LONGEST_ANSWER: usize = 600;
+const LONGEST_ENTRY: usize = 400;
+/// In bytes. What a list of terms explains is no longer.
+const LONGEST_TERM: usize = 40;
+
+/// How a question begins that the paragraph below it answers.
+const QUESTION: &str = "Q: ";
+/// No title has these.
+const CODE_SIGNS: [char; 8] = ['=', ';', '{', '}', '$', '|', '\\', '`'];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
@@ -73,7 +83,7 @@ pub fn units(text: &str) -> Vec<Unit> {
                 continue;
             }
             // The question that the paragraph below it answers.
-            Block::Text(range) if text[range.clone()].starts_with("Q: ") && next.is_some() => {
+            Block::Text(range) if text[range.clone()].starts_with(QUESTION) && next.is_some() => {
                 lead = Some((range.clone(), true));
                 continue;
             }
@@ -89,11 +99,18 @@ pub fn units(text: &str) -> Vec<Unit> {
                 units.push(Unit::new(range.clone(), leads, Form::Code));
             }
             Block::Text(range) => {
-                let rest = lead.take();
-                add_sentences(text, range, rest.as_ref(), &mut units);
+                match lead.take() {
+                    Some((question, _))
+                        if text[question.clone()].starts_with(QUESTION) && range.len() <= LONGEST_ANSWER =>
+                    {
+                        units.push(Unit::new(range.clone(), vec![question], Form::Titled));
+                    }
+                    rest => add_sentences(text, range, rest.as_ref(), &mut units),
+                }
                 // What ends with a colon introduces what follows, and so does what stands before a list.
-                let is_lead = text[range.clone()].trim_end().ends_with(':') && next.is_some();
-                if is_lead && let Some(last) = units.pop() {
+                if next.is_some_and(|next| introduces(text, range, next))
+                    && let Some(last) = units.pop()
+                {
                     lead = Some((last.range, false));
                 } else if matches!(next, Some(Block::Entry { .. })) {
                     lead = units.last().map(|last| (last.range.clone(), true));
@@ -119,8 +136,7 @@ pub fn units(text: &str) -> Vec<Unit> {
                     units.push(Unit::new(all, leads, Form::List));
                 }
                 for block in &blocks[first..=last] {
-                    let leads = lead.iter().map(|(range, _)| range.clone()).collect();
-                    units.push(Unit::new(block.range(), leads, Form::Entry));
+                    add_entry(text, block.range(), lead.as_ref().map(|(range, _)| range), &mut units);
                 }
                 at = last + 1;
             }
@@ -211,6 +227,37 @@ fn add_sentences(
     }
 }
 
+/// Adds an entry of a list, or its sentences if it is long. Each of those keeps the term that they explain.
+fn add_entry(text: &str, range: Range<usize>, lead: Option<&Range<usize>>, units: &mut Vec<Unit>) {
+    let leads: Vec<Range<usize>> = lead.cloned().into_iter().collect();
+    if range.len() <= LONGEST_ENTRY {
+        units.push(Unit::new(range, leads, Form::Entry));
+        return;
+    }
+    let first = units.len();
+    let term = text[range.clone()].find(": ").filter(|length| *length <= LONGEST_TERM);
+    let term = term.map(|length| range.start..range.start + length + 1);
+    add_sentences(text, &range, None, units);
+    for (index, unit) in units[first..].iter_mut().enumerate() {
+        unit.leads = leads.clone();
+        unit.leads.extend(term.clone().filter(|_| index > 0));
+        unit.form = Form::Entry;
+    }
+}
+
+/// Returns whether a paragraph introduces the block after it.
+fn introduces(text: &str, paragraph: &Range<usize>, next: &Block) -> bool {
+    let ends = text[paragraph.clone()].trim_end();
+    let is_left_open = ends.ends_with(char::is_alphanumeric);
+    let is_command = match next {
+        Block::Code(_) => true,
+        Block::Text(range) => is_short(&text[range.clone()]) && !is_title(&text[range.clone()]),
+        _ => false,
+    };
+    let is_list = matches!(next, Block::Entry { .. });
+    ends.ends_with(':') || is_left_open && is_command || ends.ends_with(';') && is_list
+}
+
 /// Splits a long piece of fenced code before each comment.
 fn code_pieces(text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
     let code = &text[range.clone()];
@@ -257,7 +304,9 @@ fn pieces(text: &str, unit: Unit) -> Vec<Unit> {
 }
 
 pub fn is_title(text: &str) -> bool {
-    is_short(text) && text.trim().starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+    is_short(text)
+        && text.trim().starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+        && !text.contains(CODE_SIGNS)
 }
 
 /// Returns whether a line is too short for a sentence, and does not end as one.
@@ -279,117 +328,4 @@ fn refers_back(sentence: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(text: &str, expected: &[&str]) {
-        let shown = |unit: &Unit| {
-            let leads: Vec<&str> = unit.leads.iter().map(|lead| text[lead.clone()].trim()).collect();
-            let text = text[unit.range.clone()].trim();
-            if leads.is_empty() { text.to_owned() } else { format!("{} > {text}", leads.join(" > ")) }
-        };
-        let found: Vec<String> = units(text).iter().map(shown).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn sentences_are_separate_unless_they_refer_to_the_one_before() {
-        check("The pump is blue. Seals are grey.", &["The pump is blue.", "Seals are grey."]);
-        check("The pump is blue. It was built in Turin.", &["The pump is blue. It was built in Turin."]);
-        check("Avifile is off. It's because gcc fails.", &["Avifile is off. It's because gcc fails."]);
-        check("", &[]);
-    }
-
-    #[test]
-    fn a_title_belongs_to_the_paragraph_below_it() {
-        check("Seals\nReplace them every year.", &["Seals > Replace them every year."]);
-        check("One\n\nTwo\n\nReplace it.", &["Two > Replace it."]);
-        check("Chapter 11", &["Chapter 11"]);
-        check("Q: It fails. Why?\n\nA: Use -o.", &["Q: It fails. Why? > A: Use -o."]);
-    }
-
-    #[test]
-    fn rows_are_parts_but_broken_lines_are_not() {
-        let table = "variable: IDLE_TIMEOUT; default: 75s; meaning: How long it may stay open\n\
-            variable: JWT_TTL; default: 1h; meaning: How long a token is valid";
-        check(table, &table.lines().collect::<Vec<_>>());
-        let commands = "stoa serve           everything in one process, as it is\nstoa check           reach all of them";
-        check(commands, &commands.lines().collect::<Vec<_>>());
-        let broken =
-            "A paragraph that was written with lines of some eighty letters\nis one sentence all the same.";
-        check(broken, &[broken]);
-        let apart =
-            "- Shutdown on Finish will shut down the computer at the end of\n\nconversion, on most systems.";
-        check(apart, &[apart]);
-    }
-
-    #[test]
-    fn what_introduces_a_list_a_command_or_a_line_of_code_is_its_lead() {
-        check(
-            "Snek is small. Our machine has:\n\n- 32kB of Flash\n- 2kB of RAM\n\nI like it.",
-            &[
-                "Snek is small.",
-                "Our machine has: > - 32kB of Flash\n- 2kB of RAM",
-                "Our machine has: > - 32kB of Flash",
-                "Our machine has: > - 2kB of RAM",
-                "I like it.",
-            ],
-        );
-        check(
-            "Test it with:\n\nupsmon -c fsd\n\nThen wait.",
-            &["Test it with: > upsmon -c fsd", "Then wait."],
-        );
-        check(
-            "y = 0\n\n# delay between moves\n\nmove_delay = 0.0250\n\n# columns\n\nx = 4",
-            &["y = 0", "# delay between moves > move_delay = 0.0250", "# columns > x = 4"],
-        );
-    }
-
-    #[test]
-    fn an_indented_setting_has_the_keys_above_it() {
-        check(
-            "engine:\n  default: CFM56\n  options:\n    A320-232: V2527\ndrag: 4",
-            &["engine: > default: CFM56", "engine: > options: > A320-232: V2527", "drag: 4"],
-        );
-    }
-
-    #[test]
-    fn the_lines_of_a_record_are_one_part() {
-        check(
-            "code: AMD\nname: Dram\n\ncode: ANG\nname: Guilder",
-            &["code: AMD\nname: Dram", "code: ANG\nname: Guilder"],
-        );
-    }
-
-    #[test]
-    fn fenced_code_is_one_part() {
-        check("Run this:\n```sh\nmake\nmake test\n```", &["Run this: > ```sh\nmake\nmake test\n```"]);
-    }
-
-    #[test]
-    fn pictures_are_known_by_their_lines() {
-        assert!(is_drawing("strict framing,             request id,"));
-        assert!(is_drawing("a ─ b"));
-        assert!(!is_drawing("stoa completions SHELL     completions for bash, zsh, fish"));
-    }
-
-    #[test]
-    fn an_endless_sentence_is_split_between_words() {
-        let endless = "wörter ohne ende ".repeat(1000);
-        let found = units(&endless);
-        assert!(found.len() > 10 && found.iter().all(|unit| unit.range.len() <= LONGEST));
-        assert_eq!(
-            found.iter().map(|unit| &endless[unit.range.clone()]).collect::<String>(),
-            endless.trim_end()
-        );
-        for blank in ["", "\u{a0}", "\u{3000}", " "] {
-            let text = format!("ö{blank}").repeat(5000);
-            let found = units(&text);
-            assert!(
-                found
-                    .iter()
-                    .all(|unit| unit.range.len() <= LONGEST && text.get(unit.range.clone()).is_some())
-            );
-        }
-    }
-}
+mod tests;

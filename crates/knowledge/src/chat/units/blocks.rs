@@ -157,7 +157,8 @@ fn is_setting(line: &str) -> bool {
 fn is_code(line: &str) -> bool {
     let first = line.split(' ').next().unwrap_or_default();
     let is_assignment = line.split_once(" = ").is_some_and(|(name, _)| !name.contains(' '));
-    let is_statement = line.ends_with(['{', '}', ';']) || line.ends_with("):") || line.ends_with(");");
+    let has_signs = line.contains(['(', '=', '[', '.', '"', '&', '*']) || !line.contains(' ');
+    let is_statement = line.ends_with(['{', '}']) || line.ends_with(';') && has_signs || line.ends_with("):");
     let is_command =
         first == "$" || line.contains(" -") && first.chars().all(|c| c.is_lowercase() || c == '-');
     (is_assignment || is_statement || is_command && !line.ends_with('.'))
