@@ -72,6 +72,8 @@ pub struct SearchResult {
 pub struct ResultMetadata {
     #[schema(example = "Pump manual")]
     pub document_title: String,
+    #[schema(example = "pump-manual.pdf")]
+    pub filename: String,
     /// The number of the passage in its document, from 0.
     #[schema(example = 0)]
     pub chunk_index: i64,
@@ -201,6 +203,7 @@ impl Search {
             score: 1.0,
             metadata: ResultMetadata {
                 document_title: document.title.clone(),
+                filename: document.filename.clone(),
                 chunk_index: chunk.position,
                 headings: chunk.headings,
                 page: chunk.page,
@@ -261,6 +264,7 @@ impl Search {
                 score: f64::from(hit.score),
                 metadata: ResultMetadata {
                     document_title: chunk.document_title,
+                    filename: chunk.filename,
                     chunk_index: chunk.position,
                     headings: chunk.headings,
                     page: chunk.page,

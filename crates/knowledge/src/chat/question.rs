@@ -60,7 +60,8 @@ impl Asked {
     /// Weighs the question's names that neither a text nor what stands above it has. One with a number ("P-377") has no
     /// other spelling.
     pub fn missing_names(&self, source: &Source, text: &str) -> f32 {
-        let text = format!("{} {} {text}", source.title, source.headings.join(" ")).to_lowercase();
+        let above = [source.filename(), &source.title, &source.headings.join(" ")].join(" ");
+        let text = format!("{above} {text}").to_lowercase();
         let missing = self.names.iter().filter(|name| !mentions(&text, name));
         missing.map(|name| if name.contains(|c: char| c.is_ascii_digit()) { EXACT_NAME } else { 1.0 }).sum()
     }
@@ -129,7 +130,7 @@ const ASKS_DATE: &[&str] = &[
 ];
 #[rustfmt::skip]
 const LISTS: &[&str] = &[
-    " how do ", " how can ", " how to ", " how does one ", " steps ", " what are ", " which are ", " wie kann ", " wie ",
+    " how do ", " how can ", " how to ", " how does one ", " steps ", " ways ", " what are ", " which are ", " wie kann ", " wie ",
 ];
 #[rustfmt::skip]
 const NUMBER_WORDS: &[&str] = &[

@@ -105,6 +105,14 @@ impl Source {
         }
     }
 
+    /// Returns the name of the file that it was found in.
+    pub fn filename(&self) -> &str {
+        match &self.shown {
+            ShownSource::Found(result) => &result.metadata.filename,
+            ShownSource::Given(_) => "",
+        }
+    }
+
     /// Returns its title and its headings, the title once.
     pub fn above(&self) -> Vec<&str> {
         let mut above: Vec<&str> = self.headings.iter().map(String::as_str).collect();

@@ -180,6 +180,7 @@ pub async fn places(db: &Db, document_id: &str, limit: i64) -> Result<Vec<ChunkP
 pub struct FoundChunk {
     pub document_id: String,
     pub document_title: String,
+    pub filename: String,
     pub position: i64,
     pub text: String,
     pub headings: Vec<String>,
@@ -195,7 +196,7 @@ pub async fn find(db: &Db, positions: &[(&str, i64)]) -> Result<Vec<FoundChunk>,
             |index: usize| format!("(document_id = ${} AND position = ${})", 2 * index + 1, 2 * index + 2);
         let wanted: Vec<String> = (0..positions.len()).map(condition).collect();
         let select = AssertSqlSafe(format!(
-            "SELECT document_id, title, position, text, headings, page, start FROM chunks
+            "SELECT document_id, title, position, text, headings, page, start, filename FROM chunks
              JOIN documents ON documents.id = chunks.document_id WHERE {}",
             wanted.join(" OR ")
         ));
@@ -219,6 +220,7 @@ fn found_chunk_of(row: &AnyRow) -> Result<FoundChunk, StoreError> {
         headings: parse(&document_id, &row.try_get::<String, _>(4)?)?,
         page: row.try_get(5)?,
         start: row.try_get(6)?,
+        filename: row.try_get(7)?,
         document_id,
     })
 }
