@@ -10,6 +10,7 @@ mod answer_style;
 mod citations;
 mod connections;
 mod context;
+mod critique;
 mod evidence;
 mod follow_up;
 mod language;

@@ -20,7 +20,7 @@ const PER_PLACE: f32 = 0.03;
 const MOST_ASKED: usize = 64;
 const MOST_BYTES: usize = 64 << 10;
 const MOST_PARTS: usize = 400;
-const MOST_JUDGED: usize = 32;
+const MOST_JUDGED: usize = 64;
 /// How many headings above a part are judged with it.
 const HEADINGS: usize = 2;
 
@@ -148,7 +148,8 @@ mod tests {
 
     #[test]
     fn without_a_word_in_common_some_are_judged_all_the_same_and_none_twice() {
-        let texts: Vec<String> = (0..40).map(|n| format!("Number{n} is a word of its own here.")).collect();
+        let texts: Vec<String> =
+            (0..2 * MOST_JUDGED).map(|n| format!("Number{n} is a word of its own here.")).collect();
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.extend(texts.clone());
         let sources = Source::of_texts(texts);

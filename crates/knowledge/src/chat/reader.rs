@@ -4,13 +4,14 @@
 //! is the answer if it is about what the question names and has what the question asks for; else the documents do not
 //! say. Without a reranker, and in languages that it does not know, shared words decide.
 
+use super::agents::Agent;
 use super::answer_style::AnswerStyle;
 use super::evidence;
 use super::question::{Asked, Wanted};
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
-use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, follow_up, language, summary};
+use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, critique, follow_up, language, summary};
 use std::collections::HashSet;
 use store::StoreError;
 use words::stem_set;
@@ -18,7 +19,7 @@ use words::stem_set;
 /// How many passages are searched for.
 pub const POOL: usize = 16;
 /// How many of them have their parts judged.
-const READ: usize = 4;
+const READ: usize = 8;
 /// What a passage's score adds to those of its parts.
 const PASSAGE: f32 = 0.4;
 /// A share of words, as a score of the reranker.
@@ -29,9 +30,9 @@ const LACKS_NAME: f32 = 1.5;
 const LACKS_WANTED: f32 = 2.0;
 const LACKS_NUMBER: f32 = 2.0;
 /// The same for the decision whether the documents answer at all, where the whole passage counts.
-const NAME_NOT_THERE: f32 = 9.0;
-const NUMBER_NOT_THERE: f32 = 5.5;
-const WANTED_NOT_THERE: f32 = 6.0;
+const NAME_NOT_THERE: f32 = 12.0;
+const NUMBER_NOT_THERE: f32 = 10.0;
+const WANTED_NOT_THERE: f32 = 9.0;
 /// A question is no answer.
 const QUESTION: f32 = 4.0;
 /// A list that nothing introduces seldom is the answer.
@@ -44,15 +45,16 @@ const ROW: f32 = 3.0;
 /// In bytes.
 const LONGEST_ROW: usize = 400;
 const CODE: f32 = 1.5;
-const COUNTED_NOT_THERE: f32 = 5.0;
+const COUNTED_NOT_THERE: f32 = 8.0;
 /// What a question that continues a conversation is about is known: it need not be as sure.
 const CONTINUES: f32 = 3.0;
 
 /// Chosen on a third of the questions of `bench/answers`: a lower one answers more of them, and refuses fewer that the
 /// documents do not answer.
-const LEAST_CONFIDENCE: f32 = -2.0;
+const LEAST_CONFIDENCE: f32 = -5.0;
 
-const NOT_SAID: &str = "The documents do not say. What comes nearest:";
+const NOT_SAID: &str = "The documents do not say.";
+const NEAREST: &str = "What comes nearest:";
 const MOST_NEAREST: usize = 3;
 
 /// An answer in the documents' own words.
@@ -69,14 +71,15 @@ impl Quoted {
     }
 
     /// Says that the documents do not answer, and what they have instead.
-    fn refused(mut nearest: Vec<Source>) -> Self {
+    fn refused(says: &str, mut nearest: Vec<Source>) -> Self {
         if nearest.is_empty() {
             return Self::said(NOTHING_FOUND);
         }
         nearest.truncate(MOST_NEAREST);
-        let lines: Vec<String> =
-            nearest.iter().map(|source| format!("- {}", source.above().join(" > "))).collect();
-        Self::said(format!("{NOT_SAID}\n{}", lines.join("\n")))
+        let line =
+            |(index, source): (usize, &Source)| format!("{}. {}", index + 1, source.above().join(" > "));
+        let lines: Vec<String> = nearest.iter().enumerate().map(line).collect();
+        Self { text: format!("{says} {NEAREST}\n{}", lines.join("\n")), sources: nearest }
     }
 }
 
@@ -106,6 +109,7 @@ impl Chats {
         let parts = follow_up::parts(&question);
         let mut quoted: Vec<(Source, Sentence)> = Vec::new();
         let mut found: Vec<Source> = Vec::new();
+        let mut says_nothing = None;
         for part in &parts {
             let sources = match &given {
                 Some(given) => given.clone(),
@@ -118,17 +122,30 @@ impl Chats {
             // Sources that the caller gives are used whatever the question is.
             if given.is_some() || reading.confidence > LEAST_CONFIDENCE {
                 let most = if parts.len() > 1 { 1 } else { usize::MAX };
-                let chosen = style.choose(&reading.sentences).into_iter().take(most);
-                quoted.extend(chosen.map(|chosen| (reading.sources[chosen.source].clone(), chosen.clone())));
+                let mut chosen = style.choose(&reading.sources, &reading.sentences);
+                chosen.truncate(most);
+                if ask.agent == Agent::Critic {
+                    let pairs = critique::contradictions(&reading.sources, &reading.sentences);
+                    chosen.extend(
+                        pairs.iter().flat_map(|(one, other)| [*one, *other]).map(|at| &reading.sentences[at]),
+                    );
+                }
+                let with_source =
+                    |chosen: &Sentence| (reading.sources[chosen.source].clone(), chosen.clone());
+                quoted.extend(chosen.into_iter().map(with_source));
+                says_nothing = quoted.is_empty().then(|| style.without()).flatten();
             }
             add_new(&mut found, reading.sources);
         }
         if quoted.is_empty() {
-            return Ok(Quoted::refused(found));
+            return Ok(Quoted::refused(says_nothing.unwrap_or(NOT_SAID), found));
         }
         let (sources, sentences) = number(quoted, given.unwrap_or_default(), found, ask.top_k.max(1));
         let connections = self.connections(user_id, ask, &sources).await?;
-        let mut text = style.lay_out(&sources, &sentences.iter().collect::<Vec<_>>(), &connections);
+        let mut text = match ask.agent {
+            Agent::Critic => critique::write(&Asked::new(&question), &sources, &sentences),
+            _ => style.lay_out(&sources, &sentences.iter().collect::<Vec<_>>(), &connections),
+        };
         if let Some(other) = other_language(&question, &sources) {
             text = format!("The documents are in {other}.\n{text}");
         }
@@ -139,9 +156,8 @@ impl Chats {
     async fn read(&self, ask: &Ask, topic: &str, sources: Vec<Source>) -> Result<Reading, ChatFailure> {
         let asked = Asked::new(topic);
         let passages = self.judge(&asked, sources).await?;
-        let read = READ.min(ask.top_k.max(1)).min(passages.len());
-        let (scores, sources): (Vec<f32>, Vec<Source>) = passages.into_iter().take(ask.top_k.max(1)).unzip();
-        let texts = sources[..read].to_vec();
+        let (scores, sources): (Vec<f32>, Vec<Source>) = passages.into_iter().take(READ).unzip();
+        let texts = sources.clone();
         let (asked, mut sentences) = tokio::task::spawn_blocking(move || {
             let found = evidence::candidates(&asked, &texts);
             (asked, found)

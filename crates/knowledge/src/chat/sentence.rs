@@ -77,6 +77,7 @@ impl Sentence {
         let leads: Vec<String> =
             leads.into_iter().map(|lead| one_line(lead.trim_start_matches(['#', '/']))).collect();
         let lead = leads.join(" ");
+        let lead = lead.trim_end_matches(';').to_owned();
         let is_open = lead.is_empty() || lead.ends_with([':', '.', '!', '?']);
         if is_open { lead } else { lead + ":" }
     }
