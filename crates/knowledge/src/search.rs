@@ -14,6 +14,11 @@ use store::{Db, StoreError};
 use utoipa::ToSchema;
 
 pub const MOST_RESULTS: usize = 100;
+/// How many of the first passages a reranker reads, and how much of each, in bytes.
+const RERANKED: usize = 8;
+const RERANKED_BYTES: usize = 600;
+/// The weight of its judgement in a passage's score; the search has the rest.
+const JUDGEMENT: f32 = 0.3;
 
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
@@ -46,6 +51,8 @@ pub struct Question {
     pub mode: Mode,
     pub limit: usize,
     pub filters: Filters,
+    /// Whether a reranker reads the first passages.
+    pub rerank: bool,
 }
 
 /// A passage that a search has found.
@@ -146,6 +153,9 @@ impl Search {
         }
         let lexical_only = vector.is_none() && question.mode != Mode::Lexical;
         let accepted = self.accepted(user_id, &question.filters).await?;
+        let reranked = (question.rerank && self.can_score()).then(|| question.text.clone());
+        let wanted = question.limit;
+        let limit = if reranked.is_some() { wanted.max(RERANKED) } else { wanted };
         let hits = self.indexes.with(user_id, move |state| {
             // A dense search compares vectors only, and those of another encoder cannot be compared.
             let is_excluded = |document: &str| question.mode == Mode::Dense && state.is_outdated(document);
@@ -158,13 +168,41 @@ impl Search {
                 vector: vector.as_deref(),
                 names: &graph::names_in(&question.text),
                 mode: if vector.is_none() { Mode::Lexical } else { question.mode },
-                limit: question.limit,
+                limit,
                 accept: narrows.then_some(&accept),
             };
             (state.index.search(&query), state.outdated())
         });
-        let (hits, reindex_due) = hits.await?.unwrap_or_default();
+        let (mut hits, reindex_due) = hits.await?.unwrap_or_default();
+        if let Some(question) = reranked {
+            hits = self.rerank(&question, hits).await?;
+            hits.truncate(wanted);
+        }
         Ok(Ranked { hits, reindex_due, lexical_only })
+    }
+
+    /// Orders the first passages by what the search and the reranker say. Those that it does not read come after them.
+    async fn rerank(&self, question: &str, mut hits: Vec<Hit>) -> Result<Vec<Hit>, SearchError> {
+        let read = RERANKED.min(hits.len());
+        let (first, rest) = hits.split_at_mut(read);
+        let positions: Vec<(&str, i64)> =
+            first.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
+        let texts: HashMap<(String, i64), String> = tables::chunks::find(&self.db, &positions)
+            .await?
+            .into_iter()
+            .map(|chunk| ((chunk.document_id.clone(), chunk.position), beginning(&chunk)))
+            .collect();
+        // One that was deleted since is scored as an empty text.
+        let text = |hit: &Hit| texts.get(&(hit.document.clone(), i64::from(hit.passage))).cloned();
+        let texts = first.iter().map(|hit| text(hit).unwrap_or_default()).collect();
+        let Some(scores) = self.score_all(question, texts).await? else { return Ok(hits) };
+        for (hit, score) in first.iter_mut().zip(scores) {
+            let probability = 1.0 / (1.0 + (-score).exp());
+            hit.score += JUDGEMENT * (probability - hit.score);
+        }
+        rest.iter_mut().for_each(|hit| hit.score *= 1.0 - JUDGEMENT);
+        hits.sort_by(|one, other| other.score.total_cmp(&one.score));
+        Ok(hits)
     }
 
     async fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
@@ -274,6 +312,13 @@ impl Search {
         });
         Ok(results.collect())
     }
+}
+
+/// Returns the beginning of a passage below its headings.
+fn beginning(chunk: &FoundChunk) -> String {
+    let text = &chunk.text[..chunk.text.floor_char_boundary(RERANKED_BYTES)];
+    let above = if chunk.headings.is_empty() { &chunk.document_title } else { &chunk.headings.join(" > ") };
+    format!("{above}\n{text}")
 }
 
 /// Derives an id that stays the same when the document is indexed again.

@@ -2,7 +2,7 @@
 
 use crate::config::settings;
 use crate::eval::Questions;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -103,6 +103,13 @@ pub fn command() -> Command {
                         .value_parser(["dense", "lexical", "hybrid", "graph"])
                         .default_value("graph")
                         .help("How to search"),
+                )
+                .arg(
+                    Arg::new("rerank")
+                        .long("rerank")
+                        .action(ArgAction::SetTrue)
+                        .conflicts_with("questions")
+                        .help("Let the reranker order the first passages anew"),
                 )
                 .arg(
                     Arg::new("questions")
@@ -222,8 +229,9 @@ pub fn questions(matches: &ArgMatches) -> Option<Questions> {
     })
 }
 
-pub fn eval(matches: &ArgMatches) -> (PathBuf, String) {
-    (folder(matches), matches.get_one::<String>("mode").cloned().unwrap_or_default())
+pub fn eval(matches: &ArgMatches) -> (PathBuf, String, bool) {
+    let mode = matches.get_one::<String>("mode").cloned().unwrap_or_default();
+    (folder(matches), mode, matches.get_flag("rerank"))
 }
 
 pub fn print_openapi(matches: &ArgMatches) -> ExitCode {

@@ -40,7 +40,7 @@ struct Collection {
     relevant: HashMap<String, BTreeMap<String, f64>>,
 }
 
-pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<()> {
+pub async fn run(config: Config, folder: PathBuf, mode: String, rerank: bool) -> Result<()> {
     let collection = Collection::read(&folder)?;
     let temporary = tempfile::tempdir()?;
     let knowledge = open(&config, temporary.path()).await?;
@@ -55,7 +55,7 @@ pub async fn run(config: Config, folder: PathBuf, mode: String) -> Result<()> {
         let Some(relevant) = collection.relevant.get(id) else { continue };
         let question = |limit| {
             let (text, mode) = (question.clone(), mode_of(&mode));
-            Question { text, mode, limit, filters: Filters::default() }
+            Question { text, mode, limit, filters: Filters::default(), rerank }
         };
         let found = knowledge.rank(&owner, question(PASSAGES)).await?;
         // As a user would search: a few passages with their texts.

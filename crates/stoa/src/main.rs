@@ -69,10 +69,10 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
             _ => return ExitCode::from(EXIT_USAGE),
         },
         "eval" => {
-            let (folder, mode) = cli::eval(matches);
+            let (folder, mode, rerank) = cli::eval(matches);
             match cli::questions(matches) {
                 Some(questions) => runtime.block_on(eval::run_answers(config, questions)),
-                None => runtime.block_on(eval::run(config, folder, mode)),
+                None => runtime.block_on(eval::run(config, folder, mode, rerank)),
             }
         }
         "portal" => match matches.subcommand() {

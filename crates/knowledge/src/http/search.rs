@@ -37,6 +37,10 @@ pub struct SearchQuery {
     /// names (graph, also if absent).
     #[param(inline)]
     mode: Option<SearchMode>,
+    /// Whether a second model reads the first passages and the question together and orders them anew: slower, and
+    /// better for questions in whole sentences. Without that model it changes nothing.
+    #[serde(default)]
+    rerank: bool,
     /// Search only this document.
     document_id: Option<String>,
     /// Search only these documents: ids separated by commas, at most 100.
@@ -116,7 +120,8 @@ pub async fn search(
     let filters = Filters { document_ids: ids.collect(), ..metadata.into() };
     check_number(filters.document_ids.len())?;
     let (mode, limit) = (query.mode.unwrap_or_default().into(), query.top_k.size());
-    let found = app.search.ask(&owner.id, Question { text, mode, limit, filters }).await?;
+    let found =
+        app.search.ask(&owner.id, Question { text, mode, limit, filters, rerank: query.rerank }).await?;
     Ok(Json(found.into()))
 }
 

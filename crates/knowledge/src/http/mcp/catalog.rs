@@ -63,6 +63,9 @@ pub struct SearchArguments {
     /// By meaning (dense), by words (lexical), both (hybrid), or both and over connected names (graph, also if absent)
     #[schema(inline, nullable = false)]
     pub mode: Option<SearchMode>,
+    /// Whether a second model orders the first passages anew; no if absent
+    #[schema(nullable = false)]
+    pub rerank: Option<bool>,
     /// Only in the document with this id
     #[schema(value_type = Option<String>, nullable = false)]
     pub document_id: Option<AnyText>,

@@ -135,6 +135,7 @@ impl Tools {
             mode: arguments.mode.unwrap_or_default().into(),
             limit: arguments.top_k.unwrap_or_else(default_results).size(),
             filters: Filters { document_ids, ..metadata_filters(arguments.category, arguments.tags) },
+            rerank: arguments.rerank.unwrap_or_default(),
         };
         let found = self.app.search.ask(&self.user.id, question).await?;
         let passages: Vec<String> = found.results.iter().enumerate().map(passage).collect();
