@@ -20,6 +20,7 @@ mod sentence;
 mod small_talk;
 mod source;
 mod summary;
+mod support;
 mod units;
 
 pub use agents::Agent;
@@ -39,6 +40,7 @@ use reader::Quoted;
 use retrieval::Mode;
 use std::sync::Arc;
 use store::StoreError;
+use support::Support;
 use tokio::sync::Semaphore;
 
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
@@ -250,7 +252,8 @@ impl Chats {
         limit: usize,
     ) -> Result<Vec<Source>, SearchError> {
         let filters = Filters { document_ids: ask.document_ids.clone(), ..Filters::default() };
-        let question = Question { text: question.to_owned(), mode: Mode::Graph, limit, filters };
+        let question =
+            Question { text: question.to_owned(), mode: Mode::Graph, limit, filters, rerank: false };
         let found = self.search.ask(user_id, question).await?.results;
         Ok(found.into_iter().map(Source::found).collect())
     }
@@ -285,8 +288,8 @@ impl Chats {
         let answer = answer_tokens(model, ask, WRITER_ANSWER);
         let context = context::build(model, &prompt_parts(ask, connections, answer), sources)?;
         let reply = model.chat(self.chat(ask, context.messages, answer));
-        let parts = format_reply(reply, Citations::new(context.sources.len()));
-        Ok((context.sources, parts))
+        let filters = (Citations::new(context.sources.len()), Support::new(&context.sources));
+        Ok((context.sources, format_reply(reply, filters)))
     }
 
     fn chat(&self, ask: &Ask, messages: Vec<llm::Message>, max_tokens: usize) -> llm::Chat {
@@ -323,17 +326,19 @@ fn fixed_answer(text: impl Into<String>) -> AnswerStream {
     stream::iter([Ok(AnswerPart::Text(text.into())), Ok(AnswerPart::End(Usage::default()))]).boxed()
 }
 
-/// Turns the model's reply into an answer with valid citations.
-fn format_reply(reply: llm::Reply, citations: Citations) -> AnswerStream {
-    let steps = stream::unfold(Some((reply, citations)), |state| async {
-        let (mut reply, mut citations) = state?;
+/// Turns the model's reply into an answer with valid citations, and with marks where no source bears it out.
+fn format_reply(reply: llm::Reply, filters: (Citations, Support)) -> AnswerStream {
+    let steps = stream::unfold(Some((reply, filters)), |state| async {
+        let (mut reply, (mut citations, mut support)) = state?;
         Some(match reply.next().await? {
             Err(error) => (vec![Err(error)], None),
             Ok(Piece::Text(text)) => {
-                (vec![Ok(AnswerPart::Text(citations.push(&text)))], Some((reply, citations)))
+                let text = support.push(&citations.push(&text));
+                (vec![Ok(AnswerPart::Text(text))], Some((reply, (citations, support))))
             }
             Ok(Piece::End(usage)) => {
-                (vec![Ok(AnswerPart::Text(citations.finish())), Ok(AnswerPart::End(usage))], None)
+                let rest = support.push(&citations.finish()) + &support.finish();
+                (vec![Ok(AnswerPart::Text(rest)), Ok(AnswerPart::End(usage))], None)
             }
         })
     });

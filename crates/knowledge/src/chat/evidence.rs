@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn without_a_word_in_common_some_are_judged_all_the_same_and_none_twice() {
-        let texts: Vec<String> =
-            (0..2 * MOST_JUDGED).map(|n| format!("Number{n} is a word of its own here.")).collect();
+        let text = |n: usize| format!("Number{n} is a word of its own here. Letter{n} is one as well.");
+        let texts: Vec<String> = (0..MOST_JUDGED * 2 / 3).map(text).collect();
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.extend(texts.clone());
         let sources = Source::of_texts(texts);

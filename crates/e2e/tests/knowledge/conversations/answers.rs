@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// 60 words of one to four bytes a character, which the model `slow` writes in 1.5 s.
-pub const LONG: &str = "The seal [1] is żółty and 東京 🦭 old. The seal [1] is żółty and 東京 🦭 old. \
-    The seal [1] is żółty and 東京 🦭 old. The seal [1] is żółty and 東京 🦭 old. \
-    The seal [1] is żółty and 東京 🦭 old. The seal [1] is żółty and 東京 🦭 old. End.";
+pub const LONG: &str = "The shaft seal [1] is żółty 🦭 東京 every year. The shaft seal [1] is żółty 🦭 東京 every year. \
+    The shaft seal [1] is żółty 🦭 東京 every year. The shaft seal [1] is żółty 🦭 東京 every year. \
+    The shaft seal [1] is żółty 🦭 東京 every year. The shaft seal [1] is żółty 🦭 東京 every year. End.";
 
 pub fn texts(events: &[SseEvent]) -> String {
     let tokens = events.iter().filter(|event| event.name == "token");
