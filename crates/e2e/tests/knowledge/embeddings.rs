@@ -61,8 +61,6 @@ async fn vectors_have_length_one_and_are_near_if_the_meaning_is() {
     assert!(near > far + 0.2, "{near} and {far}");
     let body = answer.json();
     assert_eq!((&body["object"], &body["model"]), (&json!("list"), &json!(MODEL)));
-    assert_eq!(answer.header("x-ratelimit-remaining"), ["9"]);
-    assert_eq!(answer.header("x-ratelimit-reset").len(), 1);
 
     // Two words and the two tokens at the ends of the text, by the model's name without its provider.
     let body =
@@ -150,15 +148,13 @@ async fn the_encoder_is_a_model_beside_the_others() {
 }
 
 #[tokio::test]
-async fn embeddings_count_as_questions_do() {
-    let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 2).serve();
+async fn embeddings_are_no_questions() {
+    let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1).serve();
     let ada = KnowledgeClient::admin(&stoa).await;
-    assert_eq!(embed(&ada, &with("user", json!(null))).await.header("x-ratelimit-remaining"), ["1"]);
-    let wrong = embed(&ada, &with("input", json!([]))).await;
-    assert_eq!((wrong.status, wrong.header("x-ratelimit-remaining")), (400, vec!["0"]));
-    let answer = embed(&ada, &with("user", json!(null))).await;
-    assert_eq!(fault(&answer), (429, json!("rate_limit_error"), Value::Null, json!("rate_limit_exceeded")));
-    assert_eq!(answer.header("retry-after").len(), 1);
+    for _ in 0..3 {
+        let answer = embed(&ada, &with("user", json!(null))).await;
+        assert_eq!((answer.status, answer.header("x-ratelimit-remaining").len()), (200, 0));
+    }
 }
 
 #[tokio::test]

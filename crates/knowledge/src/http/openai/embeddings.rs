@@ -1,17 +1,16 @@
 //! `POST /v1/embeddings`: vectors of the caller's texts, by the embedded encoder. Nothing of them is kept.
 
 use super::error::{AnyError, OpenAiError, OpenAiErrorBody};
-use super::{OpenAiCaller, names, read_counted};
+use super::{MAX_BODY, OpenAiCaller, names};
 use crate::embeddings::{self, Embedded, EmbeddingError};
 use crate::http::App;
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use kit::error::ApiError;
 use kit::fields::{Text, Whole};
-use kit::request::from_fields;
+use kit::request::{from_fields, read_json};
 use llm::is_model_name;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
@@ -105,29 +104,16 @@ struct EmbeddingUsage {
 
 /// Returns the vectors of texts, for an index of the caller's own.
 #[utoipa::path(post, path = "/v1/embeddings", request_body = EmbeddingBody, responses(
-    (status = 200, body = EmbeddingList,
-        headers(
-            ("X-RateLimit-Remaining" = i64, description = "Questions that are left in this window."),
-            ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
-        )),
+    (status = 200, body = EmbeddingList),
     (status = 404, description = "`model_not_found`: there is no such embedding model.", body = OpenAiErrorBody),
-    (status = 429, description = "`rate_limit_exceeded`: too many questions in this minute.", body = OpenAiErrorBody),
     AnyError,
 ))]
 pub async fn embed(
     State(app): State<App>,
-    OpenAiCaller(caller): OpenAiCaller,
+    _caller: OpenAiCaller,
     request: Request,
-) -> Result<Response, OpenAiError> {
-    let (counted, fields) = read_counted(&app, &caller, request).await?;
-    let answered = match fields {
-        Ok(fields) => respond(&app, fields).await,
-        Err(error) => Err(error),
-    };
-    Ok(counted.mark(answered))
-}
-
-async fn respond(app: &App, fields: Map<String, Value>) -> Result<Response, OpenAiError> {
+) -> Result<Json<EmbeddingList>, OpenAiError> {
+    let fields = read_json::<Map<String, Value>>(request, MAX_BODY).await?;
     refuse_tokens(&fields)?;
     let body = from_fields::<EmbeddingBody, _>(Value::Object(fields))?;
     if !is_model_name(&body.model.0) {
@@ -144,7 +130,7 @@ async fn respond(app: &App, fields: Map<String, Value>) -> Result<Response, Open
         return Err(OpenAiError::of_field("dimensions", message));
     }
     let embedded = embeddings::embed(engine, input.texts).await.map_err(fault)?;
-    Ok(Json(EmbeddingList::new(model, embedded, body.encoding_format.unwrap_or_default())).into_response())
+    Ok(Json(EmbeddingList::new(model, embedded, body.encoding_format.unwrap_or_default())))
 }
 
 /// Refuses tokens in place of texts. They are of another model's tokenizer, and would mean other words here.
