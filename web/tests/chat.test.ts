@@ -86,6 +86,30 @@ it('shows the passage of a citation by pointer, focus and tap, and opens it at t
   await phone.close();
 });
 
+it('offers the nearest passages if the documents do not answer', async () => {
+  const { page, close } = await open();
+  await page.getByLabel(words.composer.provider).selectOption('edge-ai');
+  await ask(page, 'What does the pump P-204 cost?');
+  expect(await answered(page)).toContain('The documents do not say.');
+  expect(await page.locator('[data-cite]').count()).toBe(0);
+  await page.getByRole('list', { name: words.source.list }).getByRole('button').first().click();
+  await page.locator('aside mark').first().waitFor();
+  expect(await page.locator('aside').innerText()).toContain('circulates coolant in the north hall');
+  await close();
+});
+
+it('marks what a model says and no source bears out', async () => {
+  vendorSays(
+    'The seal of the pump is replaced every 500 hours [1]. The director lives in a castle near Oslo.',
+  );
+  const { page, close } = await open();
+  await converse(page, 'How often is the seal of the pump replaced?');
+  const shown = await answers(page).last().locator('.markdown').textContent();
+  expect(shown).toContain('every 500 hours');
+  expect(shown).toContain('near Oslo. (no source says this)');
+  await close();
+});
+
 it('goes on with an answer after a reload, and announces it once, whole', async () => {
   vendorSays(count(60), 60);
   const { page, close } = await open();

@@ -55,6 +55,20 @@ describe('search', () => {
     await close();
   });
 
+  it('lets a second model order the first results', async () => {
+    const { page, close } = await open('#/search?q=How+much+oil+does+the+quagga+pump+need');
+    await results(page).first().waitFor();
+    await page.getByRole('button', { name: words.filters }).click();
+    const asked = page.waitForRequest((request) => request.url().includes('rerank=true'));
+    await page.getByLabel(words.order.label).selectOption(words.order.judged);
+    expect((await (await asked).response())?.status()).toBe(200);
+    expect(await results(page).first().innerText()).toContain('17 litres of oil');
+    expect(page.url()).toContain('rerank=true');
+    await page.reload();
+    await expect.poll(() => page.getByLabel(words.order.label).inputValue()).toBe('true');
+    await close();
+  });
+
   it('says that no passage has the words, if it shows the nearest ones', async () => {
     const { page, close } = await open('#/search?q=quagga');
     await results(page).first().waitFor();

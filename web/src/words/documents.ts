@@ -13,7 +13,7 @@ export const words = {
   private: 'Only you can see the documents that you add.',
   empty: {
     title: 'No documents yet',
-    text: 'Drop files or folders here: PDF, Word, PowerPoint, Excel, Markdown, text, HTML, EPUB, mail, source code. You can ask about them as soon as they are indexed. Only you can see them.',
+    text: 'Drop files or folders here: PDF, Word, PowerPoint, Excel, Markdown, text, HTML, EPUB, notebooks, manual pages, TeX, tables, mail, logs, source code. You can ask about them as soon as they are indexed. Only you can see them.',
   },
   nothing: { title: 'No document fits the filter', action: 'Clear the filter' },
   filter: {

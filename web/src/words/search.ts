@@ -31,6 +31,11 @@ export const words = {
     dense: 'Meaning',
     lexical: 'Words',
   },
+  order: {
+    label: 'Order',
+    found: 'As found',
+    judged: 'Read the first again (slower)',
+  },
   category: 'Category',
   tags: 'Tags, separated by commas',
   document: 'Only in',

@@ -9,6 +9,9 @@ export const MODES = ['graph', 'hybrid', 'dense', 'lexical'] as const;
 /** How many results are asked for, at first and as more are wanted. */
 export const COUNTS = [20, 50, 100];
 
+/** What the address may say beside what is searched for. */
+export const FILTERS = ['mode', 'rerank', 'category', 'tags', 'documentId'];
+
 /** A pause in typing. */
 const PAUSE = 180;
 const MOST_KEPT = 30;
@@ -20,8 +23,7 @@ export function requestOf(query: URLSearchParams): string {
   if (!text) return '';
   const count = COUNTS.find((count) => String(count) === query.get('top')) ?? COUNTS[0];
   const request = new URLSearchParams({ query: text, topK: String(count) });
-  for (const name of ['mode', 'category', 'tags', 'documentId'])
-    if (query.get(name)) request.set(name, query.get(name)!);
+  for (const name of FILTERS) if (query.get(name)) request.set(name, query.get(name)!);
   return request.toString();
 }
 
