@@ -8,12 +8,15 @@ use super::xml::{self, Node};
 use crate::document::Builder;
 use crate::{ExtractError, Kind, Limits};
 
+const CONTAINER: &str = "META-INF/container.xml";
+
 pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
     let mut package = Package::open(bytes, Kind::Epub, limits)?;
+    package.enter_folder_of(CONTAINER);
     if is_protected(&mut package)? {
         return Err(ExtractError::Encrypted(Kind::Epub));
     }
-    let path = package_document(&package.required("META-INF/container.xml")?)?;
+    let path = package_document(&package.required(CONTAINER)?)?;
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let book = book(&package.required(&path)?, &folder, builder)?;
     let names = match &book.contents {

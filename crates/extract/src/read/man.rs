@@ -66,11 +66,10 @@ impl<'t> Page<'t, '_> {
                 Ok(())
             }
             "ig" | "de" | "de1" | "am" => {
-                let end = if request.name == "ig" {
-                    request.rest
-                } else {
-                    request.rest.split_whitespace().nth(1).unwrap_or("")
-                };
+                let (rest, _comment) = request.rest.split_once("\\\"").unwrap_or((request.rest, ""));
+                // A definition has its own name before that of its end.
+                let names = usize::from(request.name != "ig");
+                let end = rest.split_whitespace().nth(names).unwrap_or("");
                 self.lines.skip_to(if end.is_empty() { "." } else { end });
                 Ok(())
             }

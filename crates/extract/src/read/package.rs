@@ -13,6 +13,8 @@ use crate::{Excess, ExtractError, Kind, Limits};
 pub(super) struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
     kind: Kind,
+    /// The folder in which all parts are, with its slash; empty for most packages.
+    root: String,
     /// Bytes that may still be unpacked.
     left: usize,
     limit: usize,
@@ -26,13 +28,22 @@ impl<'a> Package<'a> {
             return Err(ExtractError::too_large(kind, Excess::FilesInside, limits.entries));
         }
         let limit = limits.unpacked_from(bytes.len());
-        Ok(Self { archive, kind, left: limit, limit })
+        Ok(Self { archive, kind, root: String::new(), left: limit, limit })
+    }
+
+    /// Reads all parts from the folder in which this one is. Some packages are in a folder of their own.
+    pub fn enter_folder_of(&mut self, path: &str) {
+        let mut names = self.archive.file_names().flatten();
+        let is_inside = |name: &str| name.strip_suffix(path).is_some_and(|folder| folder.ends_with('/'));
+        let found = names.find(|name| is_inside(name));
+        self.root = found.map_or(String::new(), |name| name[..name.len() - path.len()].to_owned());
     }
 
     /// Returns `None` if there is no such part.
     pub fn part(&mut self, path: &str) -> Result<Option<Vec<u8>>, ExtractError> {
         let kind = self.kind;
-        let entry = match self.archive.by_name(path.trim_start_matches('/')) {
+        let path = format!("{}{}", self.root, path.trim_start_matches('/'));
+        let entry = match self.archive.by_name(&path) {
             Ok(entry) => entry,
             Err(ZipError::FileNotFound) => return Ok(None),
             Err(ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED)) => {

@@ -109,12 +109,14 @@ fn xlsx_rows_carry_the_names_of_their_columns() {
 
 #[test]
 fn epub_chapters_come_in_the_order_of_the_spine() {
-    let document = read("a.epub", &samples::epub());
-    assert_eq!(title_and_author(&document), ("The Book", "Ann"));
-    check(
-        &document,
-        &[("Beginning", None, "Once."), ("The End", None, "It ends."), ("The End", None, "Also.")],
-    );
+    for book in [samples::epub(), samples::epub_in_a_folder()] {
+        let document = read("a.epub", &book);
+        assert_eq!(title_and_author(&document), ("The Book", "Ann"));
+        check(
+            &document,
+            &[("Beginning", None, "Once."), ("The End", None, "It ends."), ("The End", None, "Also.")],
+        );
+    }
 }
 
 #[test]

@@ -127,26 +127,36 @@ pub fn xlsx() -> Vec<u8> {
 }
 
 pub fn epub() -> Vec<u8> {
-    zip(&[
-        ("mimetype", "application/epub+zip"),
-        ("META-INF/container.xml", r#"<container><rootfile full-path="OEBPS/book.opf"/></container>"#),
-        (
-            "OEBPS/book.opf",
-            r#"<package><metadata><dc:title>The Book</dc:title><dc:creator>Ann</dc:creator></metadata><manifest>
+    zip(&EPUB)
+}
+
+/// The same book in a folder, as some tools pack it.
+pub fn epub_in_a_folder() -> Vec<u8> {
+    let names: Vec<String> = EPUB.iter().map(|(name, _)| format!("book/{name}")).collect();
+    let parts: Vec<(&str, &str)> =
+        names.iter().zip(EPUB).map(|(name, (_, text))| (name.as_str(), text)).collect();
+    zip(&parts)
+}
+
+const EPUB: [(&str, &str); 6] = [
+    ("mimetype", "application/epub+zip"),
+    ("META-INF/container.xml", r#"<container><rootfile full-path="OEBPS/book.opf"/></container>"#),
+    (
+        "OEBPS/book.opf",
+        r#"<package><metadata><dc:title>The Book</dc:title><dc:creator>Ann</dc:creator></metadata><manifest>
             <item id="n" href="nav.xhtml" properties="nav"/><item id="b" href="b%20b.xhtml"/><item id="a" href="a.xhtml"/></manifest>
             <spine><itemref idref="n"/><itemref idref="b"/><itemref idref="a"/></spine></package>"#,
-        ),
-        (
-            "OEBPS/nav.xhtml",
-            r#"<html><nav><a href="b%20b.xhtml#x">Beginning</a><a href="a.xhtml">End</a></nav></html>"#,
-        ),
-        (
-            "OEBPS/b b.xhtml",
-            r#"<html><head><title>x</title><script src="a"/></head><body><p>Once.</p></body></html>"#,
-        ),
-        ("OEBPS/a.xhtml", "<html><body><h1>The End</h1><p>It ends.</p><nav><p>Also.</p></nav></body></html>"),
-    ])
-}
+    ),
+    (
+        "OEBPS/nav.xhtml",
+        r#"<html><nav><a href="b%20b.xhtml#x">Beginning</a><a href="a.xhtml">End</a></nav></html>"#,
+    ),
+    (
+        "OEBPS/b b.xhtml",
+        r#"<html><head><title>x</title><script src="a"/></head><body><p>Once.</p></body></html>"#,
+    ),
+    ("OEBPS/a.xhtml", "<html><body><h1>The End</h1><p>It ends.</p><nav><p>Also.</p></nav></body></html>"),
+];
 
 const MAN: &str = ".TH PUMP 1\n.ie n .B a\n.el \\{\\\n.B b\n.\\}\n.SH NAME\npump \\- \\fBturns\\fR\n.TP\n.BR \\-a \" x\"\nAll.\n.RS\n.IP \\(bu 2\n\
     one\n.RE\n.PP\nEnd.\n.nf\n  code\n.fi\n.TS\nl l.\na\tT{\nb\nT}\n.TE\n.Bl -tag\n.It Fl a Op Ar b\nc\n.El\n";

@@ -168,3 +168,11 @@ fn lines_with_tabs_are_rows() {
     let text = ".TH X 1\n.SH S\n.br\nfield\tvalues\n.br\n-----\t-----\n.br\nminute\t0-59\n.br\nhour\t0-23\n";
     check(text, &[("S", "field: minute; values: 0-59\nfield: hour; values: 0-23")]);
 }
+
+#[test]
+fn a_comment_behind_a_definition_is_not_the_name_of_its_end() {
+    check(
+        ".ig \\\" left out\nA licence.\n..\n.de Sp \\\" a space\n.sp\n..\n.TH PUMP 1\n.SH NAME\npump \\- moves water\n",
+        &[("NAME", "pump - moves water")],
+    );
+}
