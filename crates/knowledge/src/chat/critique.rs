@@ -95,7 +95,7 @@ fn missing(asked: &Asked, sources: &[Source], sentences: &[Sentence]) -> Vec<Str
         Wanted::Number => "No number is given.",
         Wanted::Date => "No date is given.",
         Wanted::Price => "No price is given.",
-        Wanted::Person => "Nobody is named.",
+        Wanted::Person => "No person is named.",
         Wanted::Reason => "No reason is given.",
         Wanted::Anything => return missing,
     };

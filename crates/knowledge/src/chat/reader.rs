@@ -49,8 +49,8 @@ const COUNTED_NOT_THERE: f32 = 8.0;
 /// What a question that continues a conversation is about is known: it need not be as sure.
 const CONTINUES: f32 = 3.0;
 
-/// Chosen on a third of the questions of `bench/answers`: a lower one answers more of them, and refuses fewer that the
-/// documents do not answer.
+/// Chosen on the questions of `bench/answers`: a lower one answers more of them, and refuses fewer that the documents do
+/// not answer.
 const LEAST_CONFIDENCE: f32 = -5.0;
 
 const NOT_SAID: &str = "The documents do not say.";
