@@ -10,10 +10,10 @@ mod weights;
 pub(crate) use load::load;
 pub(crate) use weights::Linear;
 
+use crate::arrays::Array;
 use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
 use crate::linear::{self, ByteMatrix, ByteRows, Rows, stride};
-use crate::packed::Array;
 use crate::rescale::{Epilogue, Out};
 use crate::simd::LANES;
 use attention::Head;

@@ -14,9 +14,10 @@ mod portable;
 mod unpack;
 
 use crate::ModelError;
+use crate::arrays::Array;
 use crate::elementwise;
 use crate::kernel::{Aligned, BLOCK, Isa};
-use crate::packed::{Array, Packed, Reader, Writer};
+use crate::packed::{Packed, Reader, Writer};
 use crate::tensor_kind::f16_to_f32;
 use std::io;
 

@@ -13,10 +13,10 @@ mod write;
 
 pub use sampler::{Sampler, Sampling};
 
+use crate::arrays::Array;
 use crate::blocks::BlockMatrix;
 use crate::chat_template::ChatTemplate;
 use crate::kernel::Kernel;
-use crate::packed::Array;
 use crate::tokenizer::TextTokenizer;
 use attention::KeyValues;
 use config::Config;

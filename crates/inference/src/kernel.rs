@@ -16,7 +16,8 @@ mod vbmi;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
-pub(crate) use aligned::{Aligned, Number};
+pub(crate) use aligned::Aligned;
+pub use aligned::Number;
 
 use std::fmt;
 use std::marker::PhantomData;

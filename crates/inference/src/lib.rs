@@ -3,8 +3,10 @@
 //!
 //! The rest of the program uses `Engine`. Below it are the two models, then what both are made of: products
 //! (`linear`, `blocks`) and `elementwise` operations, and at the bottom the kernels, chosen at run time. Readers of
-//! model files and tokenizers are separate, as is `scan`, which compares stored vectors.
+//! model files and tokenizers are separate, as are `arrays`, files that are mapped, and `scan`, which compares stored
+//! vectors.
 
+pub mod arrays;
 mod bert;
 mod blocks;
 pub mod chat_template;

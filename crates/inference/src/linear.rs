@@ -5,9 +5,10 @@
 //! columns pass by, few enough to stay in the second-level cache.
 
 use crate::ModelError;
+use crate::arrays::Array;
 use crate::elementwise::{self, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, column_scale};
-use crate::packed::{Array, Packed, Reader, Writer};
+use crate::packed::{Packed, Reader, Writer};
 use crate::rescale::{Add, Epilogue, EpilogueOp, Gate, Gelu, Out, Rescale, Scales, Set, rescale_all};
 use crate::simd::{Floats, vectorized};
 use std::io;

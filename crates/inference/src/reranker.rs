@@ -1,9 +1,10 @@
 //! The cross-encoder: reads a question and a text together and says how well the text answers the question.
 
 use crate::ModelError;
+use crate::arrays::Array;
 use crate::bert::{self, Bert, Input, Linear, Scratch};
 use crate::kernel::Kernel;
-use crate::packed::{Array, Packed, Reader, Writer};
+use crate::packed::{Packed, Reader, Writer};
 use crate::tokenizer::WordPiece;
 use std::io;
 use std::path::Path;

@@ -11,9 +11,11 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
+use crate::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use crate::kernel::{Aligned, Isa, Kernel};
 use crate::simd::vectorized;
-use std::ops::AddAssign;
+use std::io::{self, Write};
+use std::ops::{AddAssign, Range};
 
 /// Added to each byte, since byte products need an unsigned operand.
 const OFFSET: i32 = 128;
@@ -23,12 +25,20 @@ const FLOAT_ERROR: f32 = 1e-6;
 /// Rows of a block: their bytes and estimates stay in the first-level cache.
 const BLOCK: usize = 64;
 
-/// Stored vectors of one dimension.
+/// Stored vectors of one dimension: those of a file first, then those that were added.
 pub struct Codes {
     dimension: usize,
+    mapped: Mapped,
     /// The bytes of `BLOCK` rows each, so that adding rows moves none.
     blocks: Vec<Aligned<u8>>,
     rows: Vec<Row>,
+}
+
+/// Rows in a file: their bytes, and the three numbers of each.
+#[derive(Default)]
+struct Mapped {
+    bytes: Array<u8>,
+    rows: Array<f32>,
 }
 
 #[derive(Clone, Copy)]
@@ -39,6 +49,12 @@ struct Row {
     lost: f32,
     /// An upper bound of the length of the rounded vector.
     reach: f32,
+}
+
+impl From<&[f32; 3]> for Row {
+    fn from(&[step, lost, reach]: &[f32; 3]) -> Self {
+        Self { step, lost, reach }
+    }
 }
 
 /// A query in the form that the scan uses.
@@ -75,18 +91,40 @@ pub struct Estimate {
 
 impl Codes {
     pub fn new(dimension: usize) -> Self {
-        Self { dimension, blocks: Vec::new(), rows: Vec::new() }
+        Self { dimension, mapped: Mapped::default(), blocks: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Reads what [`Self::write`] wrote: so many rows of this dimension.
+    pub fn read(from: &mut ArrayReader, dimension: usize, rows: usize) -> Result<Self, Damaged> {
+        let bytes = rows.checked_mul(stride(dimension)).ok_or(Damaged)?;
+        let mapped = Mapped { bytes: from.take_exactly(bytes)?, rows: from.take_exactly(3 * rows)? };
+        Ok(Self { mapped, ..Self::new(dimension) })
+    }
+
+    /// Writes the rows of these numbers.
+    pub fn write(&self, to: &mut ArrayWriter<impl Write>, numbers: &[u32]) -> io::Result<()> {
+        let bytes = numbers.iter().map(|number| self.row_bytes(*number as usize));
+        to.put_parts(numbers.len() * stride(self.dimension), bytes)?;
+        let rows = numbers.iter().map(|number| {
+            let Row { step, lost, reach } = self.row(*number as usize);
+            [step, lost, reach]
+        });
+        to.put_parts(3 * numbers.len(), rows)
     }
 
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.mapped_len() + self.rows.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
-    /// Returns the bytes held for the stored vectors.
+    fn mapped_len(&self) -> usize {
+        self.mapped.rows.len() / 3
+    }
+
+    /// Returns the bytes held for the added vectors.
     pub fn resident_bytes(&self) -> usize {
         self.blocks.len() * BLOCK * stride(self.dimension) + size_of::<Row>() * self.rows.capacity()
     }
@@ -114,41 +152,82 @@ impl Codes {
         &mut self.blocks[block][row * stride..][..stride]
     }
 
-    /// Keeps the rows for which `keep` returns true, in their order.
-    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
+    fn row_bytes(&self, number: usize) -> &[u8] {
         let stride = stride(self.dimension);
+        match number.checked_sub(self.mapped_len()) {
+            None => &self.mapped.bytes[number * stride..][..stride],
+            Some(added) => &self.blocks[added / BLOCK][added % BLOCK * stride..][..stride],
+        }
+    }
+
+    fn row(&self, number: usize) -> Row {
+        match number.checked_sub(self.mapped_len()) {
+            None => (&self.mapped.rows.as_chunks().0[number]).into(),
+            Some(added) => self.rows[added],
+        }
+    }
+
+    /// Keeps the rows for which `keep` returns true, in their order and in memory.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let mut kept = Self::new(self.dimension);
-        for row in (0..self.rows.len()).filter(|row| keep(*row)) {
-            kept.next_row().copy_from_slice(&self.blocks[row / BLOCK][row % BLOCK * stride..][..stride]);
-            kept.rows.push(self.rows[row]);
+        for number in (0..self.len()).filter(|number| keep(*number)) {
+            kept.next_row().copy_from_slice(self.row_bytes(number));
+            kept.rows.push(self.row(number));
         }
         *self = kept;
     }
 
-    /// Calls `found` with the products of the query and all rows, a block at a time, with the number of its first
-    /// row.
-    pub fn scan(&self, kernel: Kernel, query: &QueryCodes, mut found: impl FnMut(usize, &[Estimate])) {
+    /// Returns the number of blocks that [`Self::scan`] compares: each has up to `BLOCK` rows.
+    pub fn blocks(&self) -> usize {
+        self.mapped_len().div_ceil(BLOCK) + self.blocks.len()
+    }
+
+    /// Calls `found` with the products of the query and the rows of these blocks, a block at a time, with the number of its
+    /// first row.
+    pub fn scan(
+        &self,
+        kernel: Kernel,
+        query: &QueryCodes,
+        blocks: Range<usize>,
+        mut found: impl FnMut(usize, &[Estimate]),
+    ) {
         let stride = stride(self.dimension);
         assert!(query.numbers.whole.len() == stride);
-        let mut sums = [0; BLOCK];
-        let mut estimates = [Estimate::default(); BLOCK];
-        for (block, (bytes, rows)) in self.blocks.iter().zip(self.rows.chunks(BLOCK)).enumerate() {
-            let sums = &mut sums[..rows.len()];
-            match kernel.0 {
-                #[cfg(target_arch = "x86_64")]
-                Isa::Amx | Isa::Vnni => vnni::sums(bytes, &query.numbers, sums),
-                #[cfg(target_arch = "x86_64")]
-                Isa::Avx2 => avx2::sums(bytes, &query.numbers, sums),
-                _ => portable::sums(bytes, &query.numbers, sums),
-            }
+        let (mapped, mapped_rows) = (self.mapped_len().div_ceil(BLOCK), self.mapped.rows.as_chunks().0);
+        let (mut rows, mut estimates) = (Vec::with_capacity(BLOCK), [Estimate::default(); BLOCK]);
+        for block in blocks {
+            rows.clear();
+            let (first, bytes) = match block.checked_sub(mapped) {
+                None => {
+                    let first = block * BLOCK;
+                    rows.extend(mapped_rows[first..].iter().take(BLOCK).map(Row::from));
+                    (first, &self.mapped.bytes[first * stride..])
+                }
+                Some(added) => {
+                    rows.extend(&self.rows[added * BLOCK..self.rows.len().min((added + 1) * BLOCK)]);
+                    (mapped_rows.len() + added * BLOCK, &self.blocks[added][..])
+                }
+            };
             let estimates = &mut estimates[..rows.len()];
-            for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
-                estimate.score = (*sum - query.offset) as f32 * (query.step * row.step);
-                estimate.error =
-                    row.lost * query.length + row.reach * (query.lost + FLOAT_ERROR * query.length);
-            }
-            found(block * BLOCK, estimates);
+            estimate(kernel, query, &bytes[..rows.len() * stride], &rows, estimates);
+            found(first, estimates);
         }
+    }
+}
+
+fn estimate(kernel: Kernel, query: &QueryCodes, bytes: &[u8], rows: &[Row], estimates: &mut [Estimate]) {
+    let mut sums = [0; BLOCK];
+    let sums = &mut sums[..rows.len()];
+    match kernel.0 {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Amx | Isa::Vnni => vnni::sums(bytes, &query.numbers, sums),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::sums(bytes, &query.numbers, sums),
+        _ => portable::sums(bytes, &query.numbers, sums),
+    }
+    for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
+        estimate.score = (*sum - query.offset) as f32 * (query.step * row.step);
+        estimate.error = row.lost * query.length + row.reach * (query.lost + FLOAT_ERROR * query.length);
     }
 }
 

@@ -1,5 +1,5 @@
 //! Measures how fast passages are stored and found, and whether the nearest are exact: for each size the passages
-//! stored per second, memory, the time of a search in each mode, and recall compared with all floats in double
+//! stored per second, memory, the time of a search of the mapped file in each mode, and recall compared with all floats in double
 //! precision.
 //!
 //! `speed SIZE…`. Vectors lie in clusters and words follow Zipf's law, as those of real texts do.
@@ -8,6 +8,8 @@
 
 use retrieval::{Index, Mention, Mode, Passage, Query};
 use std::env;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::time::{Duration, Instant};
 
 const DIMENSION: usize = 384;
@@ -20,7 +22,9 @@ fn main() {
         let mut random = Random(1);
         let clusters: Vec<Vec<f32>> = (0..size / 50 + 4).map(|_| random.vector(None)).collect();
         let vectors: Vec<Vec<f32>> = (0..size).map(|_| random.vector(Some(&clusters))).collect();
-        let index = store(&vectors, &mut random);
+        let in_memory = store(&vectors, &mut random);
+        let index = mapped(&in_memory);
+        drop(in_memory);
         let questions: Vec<(String, Vec<f32>)> =
             (0..SEARCHES).map(|_| (random.text(10), random.vector(Some(&clusters)))).collect();
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid, Mode::Graph] {
@@ -64,6 +68,28 @@ fn store(vectors: &[Vec<f32>], random: &mut Random) -> Index {
         index.len(),
         count / took
     );
+    index
+}
+
+/// Writes the index to a file and maps it.
+fn mapped(index: &Index) -> Index {
+    let path = env::temp_dir().join(format!("stoa-speed-{}", std::process::id()));
+    let start = Instant::now();
+    let mut file = BufWriter::new(File::create(&path).unwrap());
+    index.write(&[], &mut file).unwrap();
+    file.flush().unwrap();
+    let (written, size) = (start.elapsed(), file.get_ref().metadata().unwrap().len());
+    let start = Instant::now();
+    let (index, _) = Index::open(&File::open(&path).unwrap()).unwrap();
+    println!(
+        "{:>8} written in {:.2} s, {} bytes each; mapped in {:.3} s, {} bytes each in memory",
+        "",
+        written.as_secs_f64(),
+        size / index.len().max(1) as u64,
+        start.elapsed().as_secs_f64(),
+        index.bytes() / index.len().max(1)
+    );
+    fs::remove_file(path).unwrap();
     index
 }
 

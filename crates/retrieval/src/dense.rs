@@ -1,22 +1,55 @@
 //! The vectors of the passages, and the search for those nearest to a query.
 //!
 //! The search scans bytes first. Every passage that could be among the nearest within the error bounds of the scan is
-//! then compared by its floats in double precision, so the result is the same as comparing all floats.
+//! then compared by its floats in double precision, so the result is the same as comparing all floats. Many passages are
+//! scanned by several threads.
 
 use crate::top_k::{Scored, TopK};
 use inference::Kernel;
+use inference::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use inference::scan::{Codes, QueryCodes, precise_product, product};
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::ops::Range;
+use std::thread;
+
+/// Blocks of 64 passages that one thread scans at least, in about a millisecond.
+const BLOCKS_OF_A_THREAD: usize = 500;
 
 pub struct Dense {
     dimension: usize,
     kernel: Kernel,
     codes: Codes,
+    /// The vectors of the passages in a file, one after the other.
+    mapped: Array<f32>,
     floats: Vec<Box<[f32]>>,
 }
 
 impl Dense {
     pub fn new(dimension: usize) -> Self {
-        Self { dimension, kernel: Kernel::best(), codes: Codes::new(dimension), floats: Vec::new() }
+        Self {
+            dimension,
+            kernel: Kernel::best(),
+            codes: Codes::new(dimension),
+            mapped: Array::default(),
+            floats: Vec::new(),
+        }
+    }
+
+    pub fn read(from: &mut ArrayReader, dimension: usize, passages: usize) -> Result<Self, Damaged> {
+        let codes = Codes::read(from, dimension, passages)?;
+        let mapped = from.take_exactly(passages.checked_mul(dimension).ok_or(Damaged)?)?;
+        Ok(Self { codes, mapped, ..Self::new(dimension) })
+    }
+
+    pub fn write(&self, to: &mut ArrayWriter<impl Write>, passages: &[u32]) -> io::Result<()> {
+        self.codes.write(to, passages)?;
+        let vectors = passages.iter().map(|passage| self.vector(*passage));
+        to.put_parts(passages.len() * self.dimension, vectors)
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.dimension
     }
 
     /// Adds a vector. One of another dimension, or with a NaN or an infinity, is stored as zeros and is near nothing.
@@ -30,7 +63,7 @@ impl Dense {
         vector.len() == self.dimension && vector.iter().all(|value| value.is_finite())
     }
 
-    /// Keeps the passages for which `keep` returns true, in their order.
+    /// Keeps the passages for which `keep` returns true, in their order. None of them may be in a file.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) {
         let mut numbers = 0..;
         self.floats.retain(|_| numbers.next().is_some_and(&keep));
@@ -43,37 +76,77 @@ impl Dense {
         self.codes.resident_bytes() + row * self.floats.len()
     }
 
+    fn vector(&self, passage: u32) -> &[f32] {
+        let start = passage as usize * self.dimension;
+        match start.checked_sub(self.mapped.len()) {
+            None => &self.mapped[start..][..self.dimension],
+            Some(beyond) => &self.floats[beyond / self.dimension.max(1)],
+        }
+    }
+
     /// Returns the cosine of a query and a passage.
     pub fn cosine(&self, query: &[f32], passage: u32) -> f32 {
-        product(self.kernel, query, &self.floats[passage as usize])
+        product(self.kernel, query, self.vector(passage))
     }
 
     /// Returns the cosine of two passages.
     pub fn likeness(&self, one: u32, other: u32) -> f32 {
-        self.cosine(&self.floats[one as usize], other)
+        self.cosine(self.vector(one), other)
     }
 
     /// Returns the nearest of the accepted passages with their exact cosines.
-    pub fn nearest(&self, query: &[f32], most: usize, accepted: impl Fn(u32) -> bool) -> Vec<Scored> {
-        // Lower bounds of the nearest cosines, and all passages whose upper bound reaches them.
-        let mut at_least = TopK::new(most);
-        let mut possible = Vec::new();
-        self.codes.scan(self.kernel, &QueryCodes::new(query, self.dimension), |first, estimates| {
-            for (passage, estimate) in (first as u32..).zip(estimates) {
-                let highest = estimate.score + estimate.error;
-                if highest >= at_least.threshold() && accepted(passage) {
-                    at_least.offer(Scored { passage, score: estimate.score - estimate.error });
-                    possible.push(Scored { passage, score: highest });
-                }
-            }
+    pub fn nearest(&self, query: &[f32], most: usize, accepted: impl Fn(u32) -> bool + Sync) -> Vec<Scored> {
+        let codes = QueryCodes::new(query, self.dimension);
+        let blocks = self.codes.blocks();
+        let most_threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let threads = (blocks / BLOCKS_OF_A_THREAD).clamp(1, most_threads);
+        let share = blocks.div_ceil(threads).max(1);
+        let scan = |start: usize| self.scan(&codes, start..blocks.min(start + share), most, &accepted);
+        let found = thread::scope(|scope| {
+            let others: Vec<_> =
+                (share..blocks).step_by(share).map(|start| scope.spawn(move || scan(start))).collect();
+            let mut found = vec![scan(0)];
+            found.extend(others.into_iter().filter_map(|other| other.join().ok()));
+            found
         });
+        let mut at_least = TopK::new(most);
+        found.iter().flat_map(|found| &found.lowest).for_each(|lowest| at_least.offer(*lowest));
         at_least.discard_rest();
         let mut best = TopK::new(most);
-        for Scored { passage, .. } in possible.into_iter().filter(|found| found.score >= at_least.threshold())
-        {
-            let cosine = precise_product(self.kernel, query, &self.floats[passage as usize]);
-            best.offer(Scored { passage, score: cosine as f32 });
+        for Scored { passage, score } in found.into_iter().flat_map(|found| found.highest) {
+            if score >= at_least.threshold() {
+                let cosine = precise_product(self.kernel, query, self.vector(passage));
+                best.offer(Scored { passage, score: cosine as f32 });
+            }
         }
         best.into_sorted()
     }
+
+    fn scan(
+        &self,
+        query: &QueryCodes,
+        blocks: Range<usize>,
+        most: usize,
+        accepted: impl Fn(u32) -> bool,
+    ) -> Possible {
+        let (mut lowest, mut highest) = (TopK::new(most), Vec::new());
+        self.codes.scan(self.kernel, query, blocks, |first, estimates| {
+            for (passage, estimate) in (first as u32..).zip(estimates) {
+                let reach = estimate.score + estimate.error;
+                if reach >= lowest.threshold() && accepted(passage) {
+                    lowest.offer(Scored { passage, score: estimate.score - estimate.error });
+                    highest.push(Scored { passage, score: reach });
+                }
+            }
+        });
+        Possible { lowest: lowest.into_sorted(), highest }
+    }
+}
+
+/// What a scan leaves open.
+struct Possible {
+    /// Lower bounds of the nearest cosines.
+    lowest: Vec<Scored>,
+    /// Upper bounds of the passages that could reach them.
+    highest: Vec<Scored>,
 }

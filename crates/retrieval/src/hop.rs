@@ -17,7 +17,7 @@ const FEW: usize = 64;
 
 pub fn follow_names(index: &Index, scorer: &Scorer<'_>, names: &[String], scores: &mut Scores) {
     let hop = Hop { index, scorer };
-    let named_by_question: Vec<&Name> = names.iter().filter_map(|key| index.links.named(key)).collect();
+    let named_by_question: Vec<Name<'_>> = names.iter().filter_map(|key| index.links.named(key)).collect();
     if let [leading] = first(scores, 1)[..] {
         let moved =
             named_by_question.iter().filter_map(|name| hop.pull(name, QUESTION_PULL, leading, scores));
@@ -26,7 +26,7 @@ pub fn follow_names(index: &Index, scorer: &Scorer<'_>, names: &[String], scores
     let mut moved = Vec::new();
     for leading in first(scores, LEADING) {
         let names = index.links.named_by(leading.passage);
-        moved.extend(names.filter_map(|name| hop.pull(name, PASSAGE_PULL, leading, scores)));
+        moved.extend(names.filter_map(|name| hop.pull(&name, PASSAGE_PULL, leading, scores)));
     }
     raise(scores, moved);
 }
@@ -45,25 +45,25 @@ struct Hop<'a> {
 
 impl Hop<'_> {
     /// Returns the best passage about a name with its raised score: the rarer the name, the nearer to `leading`.
-    fn pull(&self, name: &Name, pull: f32, leading: Scored, scores: &Scores) -> Option<Scored> {
+    fn pull(&self, name: &Name<'_>, pull: f32, leading: Scored, scores: &Scores) -> Option<Scored> {
         let own = self.best_about(name, scores)?;
         let share = pull * self.rarity(name);
         Some(Scored { score: own.score + share * (leading.score - own.score).max(0.0), ..own })
     }
 
-    fn best_about(&self, name: &Name, scores: &Scores) -> Option<Scored> {
-        let is_few = name.about.len() <= FEW;
+    fn best_about(&self, name: &Name<'_>, scores: &Scores) -> Option<Scored> {
+        let is_few = name.about().count() <= FEW;
         let scored = |passage: u32| {
             let found = scores.get(&passage).copied();
             let score = found.or_else(|| is_few.then(|| self.scorer.score(passage)))?;
             Some(Scored { passage, score })
         };
-        let accepted = name.about.iter().copied().filter(|passage| self.scorer.accepts(*passage));
+        let accepted = name.about().filter(|passage| self.scorer.accepts(*passage));
         accepted.filter_map(scored).min()
     }
 
     /// Returns 1 for a name in one other passage, 0 for a name in all.
-    fn rarity(&self, name: &Name) -> f32 {
+    fn rarity(&self, name: &Name<'_>) -> f32 {
         let others = name.named_in.saturating_sub(1).max(1) as f32;
         let all = self.index.len().max(2) as f32;
         (1.0 - others.ln() / all.ln()).max(0.0)

@@ -3,12 +3,19 @@
 //! The passages of a document have consecutive numbers, and those of later documents are higher. Removing a document
 //! leaves its numbers unused. When more than half as many numbers are unused as used, all passages are renumbered, so
 //! that memory is freed.
+//!
+//! An index can be written to a file and mapped again (`file`). Then the passages of the file have the first numbers.
+
+mod file;
+
+pub use file::FileError;
 
 use crate::dense::Dense;
 use crate::lexical::Lexical;
 use crate::links::Links;
 use crate::numbering::Numbering;
 use crate::passage::Passage;
+use inference::arrays::Array;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -20,7 +27,8 @@ pub struct Index {
     documents: HashMap<String, u32>,
     /// By the number in `owners`; none if the document was removed.
     entries: Vec<Option<DocumentEntry>>,
-    /// The number of each passage's document.
+    /// The number of each passage's document: of those in a file, then of the others.
+    mapped_owners: Array<u32>,
     owners: Vec<u32>,
     unused: usize,
 }
@@ -29,6 +37,7 @@ pub struct Index {
 struct DocumentEntry {
     document: String,
     passages: Range<u32>,
+    /// Empty if the passages are in a file.
     terms: Box<[u32]>,
 }
 
@@ -41,6 +50,7 @@ impl Index {
             links: Links::default(),
             documents: HashMap::new(),
             entries: Vec::new(),
+            mapped_owners: Array::default(),
             owners: Vec::new(),
             unused: 0,
         }
@@ -52,13 +62,13 @@ impl Index {
         if passages.is_empty() {
             return;
         }
-        let start = self.owners.len() as u32;
+        let start = self.numbers() as u32;
         let terms = self.lexical.push(passages);
         self.links.push(passages);
         passages.iter().for_each(|passage| self.dense.push(passage.vector));
         let number = self.entries.len() as u32;
         self.owners.resize(self.owners.len() + passages.len(), number);
-        let passages = start..self.owners.len() as u32;
+        let passages = start..self.numbers() as u32;
         self.entries.push(Some(DocumentEntry { document: document.to_owned(), passages, terms }));
         self.documents.insert(document.to_owned(), number);
     }
@@ -70,7 +80,8 @@ impl Index {
         self.unused += entry.passages.len();
         self.lexical.remove(entry.passages.clone(), &entry.terms);
         self.links.remove(entry.passages);
-        if self.unused > self.len() / 2 {
+        // The numbers of a file cannot be changed; the next file leaves out what is not used.
+        if self.unused > self.len() / 2 && self.mapped_owners.is_empty() {
             self.renumber();
         }
     }
@@ -98,7 +109,26 @@ impl Index {
 
     /// Returns the number of passages.
     pub fn len(&self) -> usize {
-        self.owners.len() - self.unused
+        self.numbers() - self.unused
+    }
+
+    /// Returns how many numbers are given to passages, used or not.
+    fn numbers(&self) -> usize {
+        self.mapped_owners.len() + self.owners.len()
+    }
+
+    pub fn dimension(&self) -> usize {
+        self.dense.dimension()
+    }
+
+    /// Returns how many passages are in memory, used or not, and how many in a file.
+    pub fn places(&self) -> (usize, usize) {
+        (self.owners.len(), self.mapped_owners.len())
+    }
+
+    /// Returns the ids of the stored documents that have passages.
+    pub fn documents(&self) -> impl Iterator<Item = &str> {
+        self.documents.keys().map(String::as_str)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -123,7 +153,10 @@ impl Index {
     }
 
     pub(crate) fn owner(&self, passage: u32) -> u32 {
-        self.owners[passage as usize]
+        match (passage as usize).checked_sub(self.mapped_owners.len()) {
+            None => self.mapped_owners[passage as usize],
+            Some(added) => self.owners[added],
+        }
     }
 
     /// Returns a passage's document and the passage's number within it.

@@ -20,6 +20,15 @@ impl Keys {
         next as u32
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(AsRef::as_ref)
+    }
+
+    /// Returns the keys with their numbers, in any order.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.0.iter().map(|(key, number)| (key.as_ref(), *number))
+    }
+
     /// Applies new numbers and forgets the keys that are not kept.
     pub fn renumber(&mut self, numbering: &Numbering) {
         self.0.retain(|_, number| numbering.keeps(*number as usize));

@@ -3,7 +3,10 @@
 use crate::keys::Keys;
 use crate::numbering::Numbering;
 use crate::passage::Passage;
+use crate::strings::{Strings, part, write_ends};
+use inference::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::ops::Range;
 use words::for_each_stem;
 
@@ -13,12 +16,16 @@ const B: f32 = 0.75;
 /// How often a word of the title or of a heading counts, compared with one in the text.
 const TITLE_WEIGHT: u32 = 3;
 
-/// An inverted index. Passages are added in the order of their numbers, so every list is sorted.
+/// An inverted index. Passages are added in the order of their numbers, so every list is sorted. Those of a file have the
+/// first numbers.
 #[derive(Default)]
 pub struct Lexical {
+    mapped: MappedLists,
+    /// Passages of the file that were removed, document by document.
+    removed: Vec<Range<u32>>,
     terms: Keys,
     lists: Vec<List>,
-    /// How many words each passage has; 0 if it was removed.
+    /// How many words each added passage has; 0 if it was removed.
     lengths: Vec<u32>,
     total_length: u64,
     passages: usize,
@@ -31,13 +38,98 @@ struct List {
     counts: Vec<u8>,
 }
 
+/// The lists of the passages in a file. Terms are sorted.
+#[derive(Default)]
+struct MappedLists {
+    terms: Strings,
+    ends: Array<u32>,
+    passages: Array<u32>,
+    counts: Array<u8>,
+    lengths: Array<u32>,
+}
+
+/// Where the passages of a term are.
+#[derive(Clone, Copy, Default)]
+struct Term<'a> {
+    mapped: (&'a [u32], &'a [u8]),
+    added: (&'a [u32], &'a [u8]),
+}
+
 impl Lexical {
+    pub fn read(from: &mut ArrayReader, passages: usize) -> Result<Self, Damaged> {
+        let terms = Strings::read(from)?;
+        let ends = from.take_exactly::<u32>(terms.len())?;
+        let postings = ends.last().map_or(0, |end| *end as usize);
+        let mapped = MappedLists {
+            terms,
+            ends,
+            passages: from.take_exactly(postings)?,
+            counts: from.take_exactly(postings)?,
+            lengths: from.take_exactly(passages)?,
+        };
+        let total_length = mapped.lengths.iter().map(|length| u64::from(*length)).sum();
+        Ok(Self { mapped, total_length, passages, ..Self::default() })
+    }
+
+    /// Writes the passages of these numbers under their new numbers.
+    pub fn write(
+        &self,
+        to: &mut ArrayWriter<impl Write>,
+        passages: &[u32],
+        numbering: &Numbering,
+    ) -> io::Result<()> {
+        let kept = |term: &Term<'_>| {
+            term.postings().filter(|(passage, _)| numbering.keeps(*passage as usize)).count()
+        };
+        let mut terms: Vec<(&str, Term<'_>, usize)> =
+            self.all_terms().map(|(key, term)| (key, term, kept(&term))).collect();
+        terms.retain(|(.., kept)| *kept > 0);
+        terms.sort_unstable_by_key(|(key, ..)| *key);
+        Strings::write(to, terms.iter().map(|(key, ..)| *key))?;
+        write_ends(to, terms.iter().map(|(.., kept)| *kept))?;
+        let postings = terms.iter().map(|(.., kept)| kept).sum();
+        let new = |(old, _): (u32, u8)| numbering.new_number(old);
+        to.put_parts(
+            postings,
+            terms.iter().map(|(_, term, _)| term.postings().filter_map(new).collect::<Vec<u32>>()),
+        )?;
+        let count = |(old, count): (u32, u8)| numbering.keeps(old as usize).then_some(count);
+        to.put_parts(
+            postings,
+            terms.iter().map(|(_, term, _)| term.postings().filter_map(count).collect::<Vec<u8>>()),
+        )?;
+        let lengths: Vec<u32> = passages.iter().map(|passage| self.length(*passage)).collect();
+        to.put(&lengths)
+    }
+
+    fn all_terms(&self) -> impl Iterator<Item = (&str, Term<'_>)> {
+        let mapped = self.mapped.terms.iter();
+        let added = self.terms.iter().filter(|key| self.mapped.terms.find(key).is_none());
+        mapped.chain(added).map(|key| (key, self.find(key)))
+    }
+
+    fn find(&self, key: &str) -> Term<'_> {
+        let list = self.terms.get(key).map(|term| &self.lists[term as usize]);
+        Term {
+            mapped: self.mapped.terms.find(key).map(|term| self.mapped.list(term)).unwrap_or_default(),
+            added: list.map(|list| (&list.passages[..], &list.counts[..])).unwrap_or_default(),
+        }
+    }
+
+    fn length(&self, passage: u32) -> u32 {
+        let mapped = self.mapped.lengths.len();
+        match (passage as usize).checked_sub(mapped) {
+            None => self.mapped.lengths[passage as usize],
+            Some(added) => self.lengths[added],
+        }
+    }
+
     /// Adds the passages of a document after all others. Returns the document's terms, which `remove` needs.
     pub fn push(&mut self, passages: &[Passage<'_>]) -> Box<[u32]> {
         let mut document_terms = Vec::new();
         for passage in passages {
             let counts = self.count_terms(passage);
-            let number = self.lengths.len() as u32;
+            let number = (self.mapped.lengths.len() + self.lengths.len()) as u32;
             let length = counts.iter().map(|(_, count)| *count).sum();
             for (term, count) in counts {
                 let list = &mut self.lists[term as usize];
@@ -77,24 +169,26 @@ impl Lexical {
         term
     }
 
-    /// Removes the passages of a document.
+    /// Removes the passages of a document with these terms. Those of a file stay in its lists, and are not counted.
     pub fn remove(&mut self, passages: Range<u32>, terms: &[u32]) {
+        self.passages -= passages.len();
+        self.total_length -= passages.clone().map(|passage| u64::from(self.length(passage))).sum::<u64>();
+        let mapped = self.mapped.lengths.len() as u32;
+        if passages.start < mapped {
+            self.removed.push(passages);
+            return;
+        }
         for term in terms {
             let list = &mut self.lists[*term as usize];
-            let start = list.passages.partition_point(|passage| *passage < passages.start);
-            let end = list.passages.partition_point(|passage| *passage < passages.end);
-            list.passages.drain(start..end);
-            list.counts.drain(start..end);
+            let range = within(&list.passages, &passages);
+            list.passages.drain(range.clone());
+            list.counts.drain(range);
         }
-        for passage in passages {
-            self.total_length -= u64::from(self.lengths[passage as usize]);
-            self.lengths[passage as usize] = 0;
-            self.passages -= 1;
-        }
+        self.lengths[(passages.start - mapped) as usize..(passages.end - mapped) as usize].fill(0);
     }
 
     /// Applies new numbers to the passages and frees the memory of removed ones. Returns the new numbers of the
-    /// terms.
+    /// terms. None of the passages may be in a file.
     pub fn renumber(&mut self, passages: &Numbering) -> Numbering {
         let terms = Numbering::of(self.lists.iter().map(|list| !list.passages.is_empty()));
         self.terms.renumber(&terms);
@@ -116,42 +210,69 @@ impl Lexical {
     /// Returns for every passage the share of the query's words that it has. Rare words weigh more, and a word counts
     /// more the more often a passage repeats it.
     pub fn scores(&self, query: &str) -> Vec<f32> {
-        let mut scores = vec![0.0; self.lengths.len()];
+        let mut scores = vec![0.0; self.mapped.lengths.len() + self.lengths.len()];
+        let (mapped, added) = scores.split_at_mut(self.mapped.lengths.len());
         let mean_length = self.total_length as f32 / self.passages.max(1) as f32;
         let (base, slope) = (K1 * (1.0 - B), K1 * B / mean_length.max(1.0));
         let terms = self.query_terms(query);
         let total: f32 = terms.iter().map(|(_, weight)| weight).sum();
-        for (list, weight) in terms {
+        for (term, weight) in terms {
             let weight = weight / total;
-            for (passage, count) in list.passages.iter().zip(&list.counts) {
-                let passage = *passage as usize;
-                let count = f32::from(*count);
-                scores[passage] += weight * count / (count + base + slope * self.lengths[passage] as f32);
-            }
+            let add =
+                |(passages, counts): (&[u32], &[u8]), first: u32, lengths: &[u32], scores: &mut [f32]| {
+                    for (passage, count) in passages.iter().zip(counts) {
+                        let passage = (*passage - first) as usize;
+                        let count = f32::from(*count);
+                        scores[passage] += weight * count / (count + base + slope * lengths[passage] as f32);
+                    }
+                };
+            add(term.mapped, 0, &self.mapped.lengths, mapped);
+            add(term.added, mapped.len() as u32, &self.lengths, added);
         }
         scores
     }
 
-    /// Returns the lists of the query's terms with their weights, in the order of the query, so that the sums do not
-    /// depend on the order in which documents were stored.
-    fn query_terms(&self, query: &str) -> Vec<(&List, f32)> {
-        let mut terms: Vec<(&List, f32)> = Vec::new();
+    /// Returns the query's terms with their weights, in the order of the query, so that the sums do not depend on the order
+    /// in which documents were stored.
+    fn query_terms(&self, query: &str) -> Vec<(Term<'_>, f32)> {
+        let mut terms: Vec<(Term<'_>, f32)> = Vec::new();
         let mut positions = HashMap::new();
         for_each_stem(query, |stem| {
-            let list = self.terms.get(stem).map_or(&EMPTY, |term| &self.lists[term as usize]);
+            let term = self.find(stem);
+            let rarity = self.rarity(&term);
             let position = *positions.entry(stem.to_owned()).or_insert(terms.len());
             match terms.get_mut(position) {
-                Some((_, weight)) => *weight += self.rarity(list),
-                None => terms.push((list, self.rarity(list))),
+                Some((_, weight)) => *weight += rarity,
+                None => terms.push((term, rarity)),
             }
         });
         terms
     }
 
-    fn rarity(&self, list: &List) -> f32 {
-        let (all, having) = (self.passages as f32, list.passages.len() as f32);
-        (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+    fn rarity(&self, term: &Term<'_>) -> f32 {
+        let removed: usize = self.removed.iter().map(|removed| within(term.mapped.0, removed).len()).sum();
+        let having = (term.mapped.0.len() - removed + term.added.0.len()) as f32;
+        (1.0 + (self.passages as f32 - having + 0.5) / (having + 0.5)).ln()
     }
 }
 
-static EMPTY: List = List { passages: Vec::new(), counts: Vec::new() };
+impl MappedLists {
+    fn list(&self, term: u32) -> (&[u32], &[u8]) {
+        let term = term as usize;
+        (part(&self.ends, &self.passages, term), part(&self.ends, &self.counts, term))
+    }
+}
+
+impl<'a> Term<'a> {
+    fn postings(&self) -> impl Iterator<Item = (u32, u8)> + 'a {
+        let (mapped, added) = (self.mapped, self.added);
+        let mapped = mapped.0.iter().copied().zip(mapped.1.iter().copied());
+        mapped.chain(added.0.iter().copied().zip(added.1.iter().copied()))
+    }
+}
+
+/// Returns which entries of a sorted list are in a range.
+fn within(list: &[u32], range: &Range<u32>) -> Range<usize> {
+    let start = list.partition_point(|passage| *passage < range.start);
+    start..start + list[start..].partition_point(|passage| *passage < range.end)
+}

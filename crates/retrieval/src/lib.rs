@@ -1,11 +1,12 @@
-//! Passages of one owner, held in memory and searched exactly: by meaning, by words, and by the names in them.
+//! Passages of one owner, held in memory or in a mapped file and searched exactly: by meaning, by words, and by the names in them.
 //!
 //! An [`Index`] is a cache of one owner's part of the database, so passages of other owners cannot affect its ranking. It
 //! knows neither the database nor the models: vectors and mentions come with the passages.
 //!
 //! `index` holds the passages in three parts: `dense` (vectors), `lexical` (words) and `links` (names). `search` combines
 //! their answers: `scorer` scores passages by vectors and words, `support` by their neighbours, and `hop` follows names.
-//! `top_k` selects the highest scores, `keys` numbers strings, `numbering` closes the gaps that removed passages leave.
+//! `top_k` selects the highest scores, `keys` numbers strings, `strings` has those of a file, `numbering` closes the gaps
+//! that removed passages leave.
 
 mod dense;
 mod hop;
@@ -18,10 +19,11 @@ mod passage;
 mod query;
 mod scorer;
 mod search;
+mod strings;
 mod support;
 mod top_k;
 
-pub use index::Index;
+pub use index::{FileError, Index};
 pub use passage::{Mention, Passage};
 pub use query::{Mode, Query};
 pub use search::Hit;

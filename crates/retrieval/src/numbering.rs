@@ -13,6 +13,11 @@ impl Numbering {
         self.0[old].is_some()
     }
 
+    /// Returns the new number of one that is kept.
+    pub fn new_number(&self, old: u32) -> Option<u32> {
+        self.0.get(old as usize).copied().flatten()
+    }
+
     /// Replaces an old number by the new one.
     pub fn renumber(&self, number: &mut u32) {
         *number = self.0[*number as usize].unwrap_or_default();

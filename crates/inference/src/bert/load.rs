@@ -3,9 +3,10 @@
 use super::weights::{Config, Norm, TensorFile, Weights};
 use super::{Bert, Layer};
 use crate::ModelError;
+use crate::arrays::Array;
 use crate::kernel::Kernel;
 use crate::linear::ByteMatrix;
-use crate::packed::{self, Array, Packed, Reader, Writer};
+use crate::packed::{self, Packed, Reader, Writer};
 use crate::tokenizer::WordPiece;
 use std::path::Path;
 use std::{fs, io};

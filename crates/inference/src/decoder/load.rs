@@ -3,11 +3,12 @@
 use super::config::Config;
 use super::{Decoder, Layer, Weights, rope};
 use crate::ModelError;
+use crate::arrays::Array;
 use crate::blocks::BlockMatrix;
 use crate::chat_template::ChatTemplate;
 use crate::gguf::{Gguf, Tensor};
 use crate::kernel::{Aligned, Kernel};
-use crate::packed::{self, Array, Packed, Reader, Writer};
+use crate::packed::{self, Packed, Reader, Writer};
 use crate::tokenizer::TextTokenizer;
 use sha2::{Digest, Sha256};
 use std::fs::File;

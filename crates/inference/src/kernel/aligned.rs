@@ -7,14 +7,14 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 /// Numbers for which every bit pattern is valid.
-pub(crate) trait Number: Copy + sealed::Sealed {}
+pub trait Number: Copy + sealed::Sealed {}
 
 mod sealed {
     pub trait Sealed {}
 }
 
 macro_rules! numbers { ($($number:ty),*) => { $(impl sealed::Sealed for $number {} impl Number for $number {})* } }
-numbers!(u8, i8, u16, i32, f32);
+numbers!(u8, i8, u16, u32, i32, f32);
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]

@@ -13,7 +13,7 @@ fn vectors(count: usize, dimension: usize, seed: &mut u64) -> Vec<Vec<f32>> {
 
 fn scan(codes: &Codes, kernel: Kernel, query_codes: &QueryCodes) -> Vec<Estimate> {
     let mut products = Vec::new();
-    codes.scan(kernel, query_codes, |first, estimates| {
+    codes.scan(kernel, query_codes, 0..codes.blocks(), |first, estimates| {
         assert_eq!(first, products.len());
         products.extend_from_slice(estimates);
     });

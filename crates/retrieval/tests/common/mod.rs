@@ -6,6 +6,48 @@ use retrieval::{Hit, Index, Mention, Mode, Passage, Query};
 
 pub const MODES: [Mode; 4] = [Mode::Dense, Mode::Lexical, Mode::Hybrid, Mode::Graph];
 
+pub const DIMENSION: usize = 16;
+
+/// Text, vector, and names with whether the passage is about them.
+type Generated = (String, Vec<f32>, Vec<(String, bool)>);
+
+/// Stores a document of some passages, different for every version.
+pub fn put_generated(index: &mut Index, document: usize, version: u64) {
+    let mut random = Random(document as u64 * 1000 + version);
+    let title = random.text(2);
+    let count = 1 + random.below(4);
+    let generated: Vec<Generated> = (0..count)
+        .map(|_| {
+            let names =
+                (0..3).map(|_| (format!("name {}", random.below(300)), random.next() < 0.4)).collect();
+            (random.text(12), random.vector(DIMENSION), names)
+        })
+        .collect();
+    let mentions: Vec<Vec<Mention<'_>>> = generated
+        .iter()
+        .map(|(_, _, names)| names.iter().map(|(key, defines)| Mention { key, defines: *defines }).collect())
+        .collect();
+    let passages: Vec<Passage<'_>> = generated
+        .iter()
+        .zip(&mentions)
+        .map(|((text, vector, _), mentions)| Passage { title: &title, headings: &[], text, vector, mentions })
+        .collect();
+    index.put(&document.to_string(), &passages);
+}
+
+pub fn answers(index: &Index) -> Vec<(String, u32, f32)> {
+    let mut random = Random(9);
+    let mut answers = Vec::new();
+    for mode in MODES {
+        for _ in 0..20 {
+            let (text, vector) = (random.text(4), random.vector(DIMENSION));
+            let hits = index.search(&ask(&text, &vector, mode));
+            answers.extend(hits.into_iter().map(|hit| (hit.document, hit.passage, hit.score)));
+        }
+    }
+    answers
+}
+
 /// A document of one passage.
 #[derive(Clone, Copy)]
 pub struct Page<'a> {
