@@ -1,6 +1,7 @@
 //! The graph of one owner's evidence: a node for each entity, and edges between entities that occur together. It
 //! depends on the evidence alone, so removing a document's rows removes its part.
 
+mod bytes;
 mod find;
 mod fixed_point;
 mod merge;
