@@ -4,16 +4,19 @@
 //! revision, and waits until the documents that have changed since are loaded (`load`). While a graph is rebuilt (`build`),
 //! the last one is shown. Both are tasks of the process (`task`): a request that has waited too long gets an error and may
 //! retry while the task goes on. They read in short statements (`changes`) over connections of their own. `owner` is what
-//! one user has in memory, `cache` decides which users stay there.
+//! one user has in memory, `cache` decides which users stay there. `snapshot` keeps large indexes in the object store, from
+//! where they are mapped: then only what has changed since is read, and only that takes memory.
 
 mod build;
 mod cache;
 mod changes;
 mod load;
 mod owner;
+mod snapshot;
 mod task;
 
 pub use owner::State;
+pub use snapshot::{Snapshots, discard_all, note_change, worker};
 
 use crate::tables;
 use cache::{Cache, Reservation};
@@ -74,6 +77,7 @@ pub struct Indexes {
     encoder: Option<String>,
     settings: IndexSettings,
     cache: Cache,
+    snapshots: Snapshots,
     large: Semaphore,
 }
 
@@ -94,10 +98,11 @@ impl LoadPermit<'_> {
 }
 
 impl Indexes {
-    pub fn new(db: Db, encoder: Option<(String, usize)>, settings: IndexSettings) -> Self {
+    pub fn new(snapshots: Snapshots, encoder: Option<(String, usize)>, settings: IndexSettings) -> Self {
         let (encoder, dimension) = encoder.unzip();
         let cache = Cache::new(settings.memory, dimension.unwrap_or(384));
-        Self { db, encoder, settings, cache, large: Semaphore::new(LARGE_AT_ONCE) }
+        let db = snapshots.db.clone();
+        Self { db, encoder, settings, cache, snapshots, large: Semaphore::new(LARGE_AT_ONCE) }
     }
 
     /// Runs `search` on the user's current index, in a thread of its own because a large index takes milliseconds. Returns
@@ -138,6 +143,11 @@ impl Indexes {
             return Ok(ShownGraph { graph: Arc::default(), revision: 0, is_outdated: false });
         }
         let owner = self.cache.owner(user_id);
+        if owner.graph().is_none()
+            && let Some(stored) = self.snapshots.graph(user_id).await?
+        {
+            owner.set_graph(stored);
+        }
         let is_first = owner.graph().is_none();
         let patience = if is_first { self.settings.patience } else { NEW_GRAPH_PATIENCE };
         let deadline = Instant::now() + patience.min(self.settings.patience);
@@ -159,6 +169,21 @@ impl Indexes {
         };
         let BuiltGraph { graph, revision, .. } = build::without_removed(self, &owner, last).await?;
         Ok(ShownGraph { graph, revision, is_outdated: revision < wanted })
+    }
+
+    /// Returns the graph with all changes, however long it takes; none if the user has no documents.
+    async fn current_graph(self: &Arc<Self>, user_id: &str) -> Result<Option<BuiltGraph>, IndexError> {
+        let wanted = tables::documents::last_indexed(&self.db, user_id).await?;
+        let owner = self.cache.owner(user_id);
+        let is_current = |built: &BuiltGraph| built.revision >= wanted;
+        if wanted > 0 && !owner.graph().is_some_and(|built| is_current(&built)) {
+            let building = owner.building.join(|| build::build(self.clone(), owner.clone()));
+            building.ended().await.map_err(IndexError::Failed)?;
+        }
+        match owner.graph() {
+            Some(last) => Ok(Some(build::without_removed(self, &owner, last).await?)),
+            None => Ok(None),
+        }
     }
 
     /// Waits until so many passages may be read and the memory for them is free.

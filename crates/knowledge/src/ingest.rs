@@ -14,9 +14,9 @@ pub use error::IndexingError;
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use worker::worker;
 
-use crate::jobs::{INGEST, IngestPayload, new_job};
+use crate::jobs::{INGEST, IngestPayload, discard, new_job};
 use crate::records::{Document, Metadata, Status, User, documents_topic};
-use crate::{media_type, removal, tables};
+use crate::{media_type, tables};
 use base::{Clock, Random};
 use extract::Extractor;
 use inference::Engine;
@@ -165,7 +165,7 @@ impl Ingest {
     async fn intend_to_store(&self, document: &Document) -> Result<i64, IngestError> {
         let seconds = document.size.unsigned_abs() / SLOWEST_STORE;
         let patience = STORING_TAKES + Duration::from_secs(seconds);
-        let mut job = removal::discard(&document.user_id, &document.object_key);
+        let mut job = discard(&document.user_id, &document.object_key);
         job.run_at = Some(self.clock.now_ms() + patience.as_millis() as i64);
         let mut tx = self.db.begin().await?;
         let id = jobs::enqueue(&mut tx, job).await?;

@@ -10,6 +10,8 @@ pub const INGEST: &str = "ingest";
 pub const DISCARD: &str = "discard";
 /// Deletes what a removed user owns, and then the user.
 pub const PURGE: &str = "purge";
+/// Writes the snapshot of a user's index.
+pub const SNAPSHOT: &str = "snapshot";
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,6 +29,12 @@ pub struct DiscardPayload {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub struct SnapshotPayload {
+    pub user_id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PurgePayload {
     pub user_id: String,
 }
@@ -38,6 +46,12 @@ pub fn new_job(kind: &str, payload: impl Serialize) -> NewJob {
 /// Makes a job that is retried until it succeeds.
 pub fn retried_job(kind: &str, payload: impl Serialize) -> NewJob {
     NewJob::retried_forever(kind, serde_json::to_value(payload).unwrap_or_default())
+}
+
+/// Makes the job that removes an object which no row names.
+pub fn discard(user_id: &str, object_key: &str) -> NewJob {
+    let payload = DiscardPayload { user_id: user_id.to_owned(), object_key: object_key.to_owned() };
+    retried_job(DISCARD, payload)
 }
 
 /// Reads what a job carries. A job that cannot be read never can.

@@ -37,7 +37,7 @@ use base::token::Tokens;
 use base::{Clock, Random};
 use chat::Chats;
 use conversations::Conversations;
-use indexes::Indexes;
+use indexes::{Indexes, Snapshots};
 use inference::Engine;
 use ingest::{Duplicates, Ingest};
 use kit::health::Health;
@@ -63,7 +63,7 @@ pub struct KnowledgeSettings {
     pub gateway_tokens: GatewayTokenSettings,
     /// Whether users of single sign-on who have no account get one.
     pub sso_creates_users: bool,
-    /// Holds large uploads until they are stored.
+    /// Holds large uploads until they are stored, and mapped indexes.
     pub spool_folder: PathBuf,
     /// How long a job stays with a worker that has died.
     pub job_lease: Duration,
@@ -135,7 +135,13 @@ impl Knowledge {
         let accounts = Accounts::open(db.clone(), admins.clone(), clock.clone(), random.clone()).await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
-        let indexes = Arc::new(Indexes::new(db.clone(), encoder, settings.index.clone()));
+        let snapshots = Snapshots {
+            db: db.clone(),
+            blobs: blobs.clone(),
+            random: random.clone(),
+            folder: settings.spool_folder.clone(),
+        };
+        let indexes = Arc::new(Indexes::new(snapshots, encoder, settings.index.clone()));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
         let chats =
             Chats::new(providers, &settings.chat_model, search.clone(), indexes.clone(), random.clone());
@@ -178,10 +184,12 @@ impl Knowledge {
     /// to stop. Then waits for the answers that are being written.
     pub async fn work(self) {
         let shutdown = self.0.drain.token();
-        let worker = ingest::worker(self.0.ingest.clone(), self.0.settings.job_lease);
+        let lease = self.0.settings.job_lease;
+        let worker = ingest::worker(self.0.ingest.clone(), lease);
+        let snapshots = indexes::worker(self.0.indexes.clone(), lease);
         let documents = async {
             tokio::select! {
-                () = worker.run(shutdown) => {}
+                _ = async { tokio::join!(worker.run(shutdown.clone()), snapshots.run(shutdown)) } => {}
                 () = self.0.indexes.evict_idle() => {}
             }
         };

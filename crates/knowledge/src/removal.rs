@@ -4,20 +4,16 @@
 //! marked, and a document of many chunks is given to such a user. A job then deletes what removed users own, a batch in each
 //! transaction. If it is killed, it continues with what is left.
 
-use crate::jobs::{DISCARD, DiscardPayload, PURGE, PurgePayload, retried_job};
+use crate::indexes;
+use crate::jobs::{PURGE, PurgePayload, discard, retried_job};
 use crate::records::{Status, documents_topic};
 use crate::tables::documents::{self, DocumentToDelete};
 use crate::tables::{chunks, conversations, users};
-use store::jobs::{self, Job, JobError, NewJob};
+use store::jobs::{self, Job, JobError};
 use store::{Db, StoreError, Tx};
 
 /// Chunks that are deleted in one transaction, which takes about 50 ms.
 const BATCH: i64 = 500;
-
-pub fn discard(user_id: &str, object_key: &str) -> NewJob {
-    let payload = DiscardPayload { user_id: user_id.to_owned(), object_key: object_key.to_owned() };
-    retried_job(DISCARD, payload)
-}
 
 /// Removes a user with all documents. Returns false if there is no such user.
 pub async fn remove_user(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
@@ -43,6 +39,7 @@ pub async fn remove_document(
     let Some(document) = documents::find_to_delete(tx, user_id, id, statuses).await? else {
         return Ok(false);
     };
+    indexes::note_change(tx, user_id, document.chunk_count).await?;
     if document.chunk_count <= BATCH {
         delete(tx, user_id, &document).await?;
     } else {
@@ -100,6 +97,7 @@ pub async fn purge(db: &Db, job: &Job, user_id: &str) -> Result<(), JobError> {
         jobs::hold(&mut tx, job).await?;
         let is_done = delete_batch(&mut tx, user_id).await?;
         if is_done {
+            indexes::discard_all(&mut tx, user_id).await?;
             users::delete_removed(&mut tx, user_id).await?;
             jobs::complete(&mut tx, job).await?;
         }

@@ -5,6 +5,7 @@ pub mod conversations;
 pub mod documents;
 pub mod messages;
 pub mod sessions;
+pub mod snapshots;
 pub mod texts;
 pub mod users;
 
@@ -21,4 +22,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(6, "document texts", include_str!("../migrations/0006_document_texts.sql")),
     Migration::portable(7, "disabled users", include_str!("../migrations/0007_disabled_users.sql")),
     Migration::portable(8, "question documents", include_str!("../migrations/0008_question_documents.sql")),
+    Migration::portable(9, "index snapshots", include_str!("../migrations/0009_index_snapshots.sql")),
 ];

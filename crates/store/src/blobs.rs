@@ -14,6 +14,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use object_store::{GetOptions, GetRange, GetResult, ObjectStore, ObjectStoreExt, PutPayload};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use files::Files;
@@ -97,6 +98,12 @@ impl Blobs {
             Some(found) => Ok(Some(found.bytes().await?)),
             None => Ok(None),
         }
+    }
+
+    /// Returns the file of an object, if objects are files. It is never changed, only replaced or removed.
+    pub fn local_path(&self, key: &str) -> Result<Option<PathBuf>, BlobError> {
+        let location = key::encode(key)?;
+        Ok(self.files.as_ref().map(|files| files.path_of(&location)))
     }
 
     /// Returns the object as a stream.

@@ -31,6 +31,7 @@ mod removal;
 mod scope;
 mod search;
 mod sessions;
+mod snapshots;
 mod tenancy;
 mod unknown_fields;
 mod users;

@@ -32,23 +32,24 @@ pub struct BuiltGraph {
 /// The index, and what it was built from.
 pub struct State {
     pub index: Index,
-    pub documents: HashSet<String>,
     /// Documents whose vectors are of another encoder: found by their words only, until they are reindexed.
     pub outdated: HashSet<String>,
     /// All changes up to this revision are in it, except removals.
     pub read_to: i64,
     /// Removals up to this revision are in it.
     pub removals_to: i64,
+    /// The revision of the snapshot that it began with; 0 if there was none.
+    pub snapshot_revision: i64,
 }
 
 impl State {
-    fn new(dimension: usize) -> Self {
+    pub fn new(dimension: usize) -> Self {
         Self {
             index: Index::new(dimension),
-            documents: HashSet::new(),
             outdated: HashSet::new(),
             read_to: 0,
             removals_to: 0,
+            snapshot_revision: 0,
         }
     }
 
@@ -92,6 +93,14 @@ impl Owner {
     /// Blocks as long as a search runs, so async threads must not call it.
     pub fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what another has read, which must be at least as new.
+    pub fn adopt(&self, other: &Owner) {
+        let dimension = other.state().index.dimension();
+        let state = std::mem::replace(&mut *other.state_mut(), State::new(dimension));
+        *self.state_mut() = state;
+        self.set_revision(other.revision());
     }
 
     /// Drops an index that a panic left half changed, so that it is loaded again.

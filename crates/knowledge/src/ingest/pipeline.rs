@@ -4,6 +4,7 @@ use super::error::IndexingError;
 use super::progress::{PAUSE, Progress};
 use super::reading::{MOST_TEXT, extracted};
 use super::{Ingest, LONGEST_TITLE};
+use crate::indexes;
 use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
 use crate::tables::{self, documents::Indexed};
 use extract::{ExtractError, Outline, Passage};
@@ -220,6 +221,7 @@ async fn publish(
     }
     tables::chunks::replace(&mut tx, &document.id, chunks).await?;
     tables::texts::put(&mut tx, &document.id, outline).await?;
+    indexes::note_change(&mut tx, &document.user_id, chunks.len() as i64).await?;
     jobs::complete(&mut tx, job).await?;
     tx.wake(&documents_topic(&document.user_id));
     tx.commit().await?;

@@ -78,7 +78,9 @@ impl Ingest {
     /// Removes a file that no document has.
     async fn discard(&self, job: &Job) -> Result<(), JobError> {
         let DiscardPayload { user_id, object_key } = payload(job)?;
-        if !tables::documents::has_object(&self.db, &user_id, &object_key).await? {
+        let is_used = tables::documents::has_object(&self.db, &user_id, &object_key).await?
+            || tables::snapshots::has_object(&self.db, &user_id, &object_key).await?;
+        if !is_used {
             let deleted = self.blobs.delete(&object_key).await;
             deleted.map_err(|error| JobError::retry(error.to_string()))?;
         }

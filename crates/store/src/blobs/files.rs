@@ -106,7 +106,7 @@ impl Files {
         .await
     }
 
-    fn path_of(&self, location: &Location) -> PathBuf {
+    pub(super) fn path_of(&self, location: &Location) -> PathBuf {
         self.root.join(location.as_ref())
     }
 }
