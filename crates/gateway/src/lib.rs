@@ -3,6 +3,7 @@
 //! Order of checks: prefix (404), path (400), token (401, 403), target (502). It is the only part that verifies
 //! tokens from outside; a signed identity tells the targets who calls.
 
+mod affinity;
 mod auth;
 mod bearer;
 mod body;
@@ -18,6 +19,7 @@ mod upstream;
 pub use cors::Cors;
 pub use upstream::TargetUrl;
 
+use affinity::Affinity;
 use auth::Auth;
 use base::Clock;
 use base::token::{Route, Tokens};
@@ -170,7 +172,8 @@ impl Inner {
             trusted: &self.trusted_proxies,
             upgrade: None,
         };
-        self.proxy(route)?.forward(request, rest, introduction).await
+        let affinity = Affinity::of(route, request.headers(), caller.as_ref());
+        self.proxy(route)?.forward(request, rest, introduction, affinity).await
     }
 
     async fn answer_auth(

@@ -1,5 +1,6 @@
 //! One proxied exchange: finds a target, sends the request, streams the answer back.
 
+use crate::affinity::Affinity;
 use crate::body::GatewayBody;
 use crate::error::GatewayError;
 use crate::forward::{self, BodyFraming, Introduction, TargetPath};
@@ -27,6 +28,7 @@ impl Proxy {
         mut request: Request<RequestBody>,
         path: &str,
         mut introduction: Introduction<'_>,
+        affinity: Option<Affinity>,
     ) -> Result<Response<GatewayBody>, GatewayError> {
         if self.upstreams.is_empty() {
             return Err(GatewayError::missing_target(self.route));
@@ -34,7 +36,7 @@ impl Proxy {
         let upgrade = Upgrade::wanted(&mut request);
         introduction.upgrade = upgrade.as_ref().map(|upgrade| &upgrade.protocol);
         let (parts, body) = request.into_parts();
-        let (lease, head) = self.exchange(&parts, body, path, &introduction).await?;
+        let (lease, head) = self.exchange(&parts, body, path, &introduction, affinity).await?;
         match upgrade {
             Some(upgrade) if head.status == StatusCode::SWITCHING_PROTOCOLS => {
                 Ok(upgrade.through(lease, head, &self.drain))
@@ -49,6 +51,7 @@ impl Proxy {
         mut body: RequestBody,
         path: &str,
         introduction: &Introduction<'_>,
+        affinity: Option<Affinity>,
     ) -> Result<(Lease, ResponseHead), GatewayError> {
         let framing = if body.is_end_stream() {
             BodyFraming::Ended
@@ -61,7 +64,7 @@ impl Proxy {
         let watch = body.watch();
         let mut fresh = introduction.upgrade.is_some();
         loop {
-            let lease = self.upstreams.lease(fresh).await;
+            let lease = self.upstreams.lease(fresh, affinity).await;
             let mut lease = lease.map_err(|_| GatewayError::upstream_unavailable(self.route))?;
             let Lease { target, connection, .. } = &mut lease;
             let target_path =

@@ -10,9 +10,14 @@ pub use connection::ExchangeError;
 pub use response::ResponseHead;
 pub use target::{Lease, Target, TargetUrl};
 
+use crate::affinity::Affinity;
 use base::Clock;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A target has too much to do for its own callers if it has so many requests more than twice the average.
+const SPARE: usize = 8;
 
 pub struct Upstreams {
     targets: Vec<Arc<Target>>,
@@ -38,13 +43,13 @@ impl Upstreams {
         &self.targets
     }
 
-    /// Returns a connection to the least busy target, a healthy one first. If a target cannot be connected to, the next one
-    /// is tried: nothing was sent, so any request may go there.
-    pub async fn lease(&self, fresh: bool) -> Result<Lease, NoTarget> {
+    /// Returns a connection to the caller's own target, or to the least busy one; to a healthy one first. If a target cannot
+    /// be connected to, the next one is tried: nothing was sent, so any request may go there.
+    pub async fn lease(&self, fresh: bool, affinity: Option<Affinity>) -> Result<Lease, NoTarget> {
         if let [only] = &self.targets[..] {
             return only.lease(fresh).await.map_err(|_| NoTarget);
         }
-        for target in self.by_preference() {
+        for target in self.by_preference(affinity) {
             if let Ok(lease) = target.lease(fresh).await {
                 return Ok(lease);
             }
@@ -52,8 +57,18 @@ impl Upstreams {
         Err(NoTarget)
     }
 
-    fn by_preference(&self) -> Vec<Arc<Target>> {
+    fn by_preference(&self, affinity: Option<Affinity>) -> Vec<Arc<Target>> {
         let mut targets = self.targets.clone();
+        if let Some(affinity) = affinity {
+            let now = self.clock.now_ms();
+            let requests: usize = targets.iter().map(|target| target.busy()).sum();
+            let most = 2 * requests / targets.len().max(1) + SPARE;
+            targets.sort_by_cached_key(|target| {
+                let weight = affinity.weight(target.host());
+                (target.is_down(now), target.busy() > most, Reverse(weight))
+            });
+            return targets;
+        }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         // Rotated first and sorted stably after, so that equally busy targets alternate.
         let first = turn % targets.len().max(1);
