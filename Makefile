@@ -3,13 +3,14 @@
 # make test-unit              tests without network and servers
 # make test-e2e S=gateway     one end-to-end suite; T=name runs the tests whose names contain it
 # make test-page T=chat       the page in Chromium, all of it or the files whose names contain T
+# make faults                 the long forms of the tests that break things, about an hour
 # make test                   install what the tests need, and run lints and all tests
 # make bench                  the benchmarks against other programs
 
-.PHONY: run page page-types lint test test-unit test-e2e test-page bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run page page-types lint test test-unit test-e2e test-page faults bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Integration tests that need no server, no model and no network.
-PURE_TESTS = extractor files memory golden graph mentions readers exact search storing
+PURE_TESTS = extractor file files memory golden graph mentions readers exact search storing
 
 # Without Node, a network or pip it starts all the same, and says what is missing.
 run: page
@@ -46,7 +47,7 @@ test-unit: web/node_modules/.package-lock.json
 
 # Always with the features of the whole workspace: other commands would build the dependencies again.
 test-e2e:
-	@test -n "$(S)" || { echo "name a suite: make test-e2e S=gateway (gateway, knowledge, supervisor, portal, leads, interface, storage)"; exit 2; }
+	@test -n "$(S)" || { echo "name a suite: make test-e2e S=gateway (gateway, knowledge, supervisor, portal, leads, interface, storage, faults)"; exit 2; }
 	scripts/fetch-postgres
 	scripts/fetch-clients
 	cargo build --workspace --bin stoa
@@ -64,6 +65,14 @@ test:
 	scripts/fetch-clients
 	scripts/fetch-browser
 	scripts/test
+
+# How often processes are killed: KILLS=50.
+KILLS = 200
+faults:
+	scripts/fetch-postgres
+	cargo build --workspace --bin stoa
+	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
+	STOA_KILLS=$(KILLS) cargo test --workspace --test faults -- --nocapture --test-threads 1
 
 bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 

@@ -1,0 +1,101 @@
+//! Processes that are killed at random under load.
+
+use crate::load::{Clients, Ledger, Subjects};
+use e2e::passages::database_of;
+use e2e::postgres::Postgres;
+use e2e::s3::S3;
+use e2e::stoa::Start;
+use e2e::supervisor_client::workflow;
+use e2e::{Crm, Stoa, Vendor};
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const ANSWER: &str = "A short and sufficient answer of the model.";
+
+/// Returns how many kills are wanted.
+#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
+fn kills() -> usize {
+    std::env::var("STOA_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
+}
+
+/// A run of three agents in a chain.
+fn three_agents() -> String {
+    let agents = ["name = \"a\"", "name = \"b\"\ninputs = [\"a\"]", "name = \"c\"\ninputs = [\"b\"]"];
+    workflow(&[("prd", &agents)])
+}
+
+/// All services with the models, a vendor for the agents and a CRM.
+fn start(vendor: &Vendor, crm: &Crm) -> Start {
+    let start = Stoa::start_supervisor(vendor, &three_agents());
+    let start = start.only("gateway,knowledge,supervisor,portal,leads").with_models().with_webhook(crm);
+    start.set("CHAT_REQUESTS_PER_MINUTE", 100_000).set("LEADS_PER_MINUTE", 100_000)
+}
+
+/// Returns pseudo-random pauses of up to a second.
+fn pauses() -> impl Iterator<Item = Duration> {
+    let mut noise = 11_u64;
+    std::iter::repeat_with(move || {
+        noise = noise.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        Duration::from_millis(noise >> 54)
+    })
+}
+
+/// Loads a process for a while.
+async fn load(clients: &Clients, ledger: &Ledger, subjects: &Subjects, time: Duration) {
+    let _ = tokio::time::timeout(time, clients.work(ledger, subjects)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_process_on_sqlite_is_killed_again_and_again() {
+    let (vendor, crm, ledger) = (Vendor::start(ANSWER).await, Crm::start().await, Ledger::default());
+    let mut stoa = start(&vendor, &crm).serve();
+    let data = stoa.data.clone();
+    let again = |data: &Arc<TempDir>| {
+        let workflow = data.path().join("workflow.toml");
+        start(&vendor, &crm).data(data).set("WORKFLOW", workflow.display())
+    };
+    let mut clients = Clients::of(&stoa).await;
+    let subjects = clients.subjects().await;
+    for pause in pauses().take(kills()) {
+        load(&clients, &ledger, &subjects, pause).await;
+        // Dropped is SIGKILL.
+        drop(stoa);
+        stoa = again(&data).serve();
+        clients = Clients::of(&stoa).await;
+    }
+    ledger.check(&clients, &subjects, &crm, &database_of(&stoa)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_three_processes_on_postgres_and_s3_is_killed_again_and_again() {
+    let (vendor, crm, ledger) = (Vendor::start(ANSWER).await, Crm::start().await, Ledger::default());
+    let (database, s3) = (Postgres::shared().await.database().await, S3::start().await);
+    let start = || {
+        start(&vendor, &crm)
+            .set("DATABASE_URL", &database)
+            .set("DATABASE_CONNECTIONS", 8)
+            .set("OBJECT_STORE_URL", format!("s3://{}/stoa", s3.bucket))
+            .set("AWS_ENDPOINT_URL", &s3.endpoint)
+            .set("AWS_ACCESS_KEY_ID", &s3.access_key_id)
+            .set("AWS_SECRET_ACCESS_KEY", &s3.secret_access_key)
+            .serve()
+    };
+    let mut processes = Vec::new();
+    for stoa in [start(), start(), start()] {
+        processes.push((Clients::of(&stoa).await, stoa));
+    }
+    let subjects = processes[0].0.subjects().await;
+    for (kill, pause) in pauses().take(kills()).enumerate() {
+        let victim = kill % 3;
+        tokio::join!(
+            load(&processes[0].0, &ledger, &subjects, pause),
+            load(&processes[1].0, &ledger, &subjects, pause),
+            load(&processes[2].0, &ledger, &subjects, pause),
+        );
+        processes.remove(victim);
+        let stoa = start();
+        processes.insert(victim, (Clients::of(&stoa).await, stoa));
+    }
+    ledger.check(&processes[0].0, &subjects, &crm, &database).await;
+}
