@@ -13,12 +13,6 @@ use tempfile::TempDir;
 
 const ANSWER: &str = "A short and sufficient answer of the model.";
 
-/// Returns how many kills are wanted.
-#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
-fn kills() -> usize {
-    std::env::var("STOA_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
-}
-
 /// A run of three agents in a chain.
 fn three_agents() -> String {
     let agents = ["name = \"a\"", "name = \"b\"\ninputs = [\"a\"]", "name = \"c\"\ninputs = [\"b\"]"];
@@ -57,7 +51,7 @@ async fn one_process_on_sqlite_is_killed_again_and_again() {
     };
     let mut clients = Clients::of(&stoa).await;
     let subjects = clients.subjects().await;
-    for pause in pauses().take(kills()) {
+    for pause in pauses().take(crate::kills()) {
         load(&clients, &ledger, &subjects, pause).await;
         // Dropped is SIGKILL.
         drop(stoa);
@@ -86,7 +80,7 @@ async fn one_of_three_processes_on_postgres_and_s3_is_killed_again_and_again() {
         processes.push((Clients::of(&stoa).await, stoa));
     }
     let subjects = processes[0].0.subjects().await;
-    for (kill, pause) in pauses().take(kills()).enumerate() {
+    for (kill, pause) in pauses().take(crate::kills()).enumerate() {
         let victim = kill % 3;
         tokio::join!(
             load(&processes[0].0, &ledger, &subjects, pause),

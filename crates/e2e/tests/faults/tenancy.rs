@@ -1,0 +1,266 @@
+//! Every endpoint of the OpenAPI documents, asked by those who may not: another user who knows every id, and a caller
+//! without a credential. A new endpoint or parameter without a row here fails.
+
+use e2e::{Form, KnowledgeClient, Stoa};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What is Ada's, and must never be in an answer to Eve.
+struct Victim {
+    client: KnowledgeClient,
+    document: String,
+    conversation: String,
+    node: String,
+    passage: String,
+    secrets: Vec<String>,
+}
+
+/// An operation of a document.
+struct Operation {
+    method: Method,
+    path: String,
+    parameters: Vec<(String, String)>,
+    body: Option<String>,
+    is_public: bool,
+}
+
+fn operations(service: &str) -> Vec<Operation> {
+    let document = e2e::schema::document(service);
+    let mut found = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let Ok(method) = Method::from_bytes(method.to_uppercase().as_bytes()) else { continue };
+            if !["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
+                continue;
+            }
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let content = operation["requestBody"]["content"].as_object();
+            let security = operation.get("security").or(document.get("security"));
+            let is_public = security.and_then(Value::as_array).is_none_or(|ways| ways.contains(&json!({})));
+            found.push(Operation {
+                method,
+                path: path.clone(),
+                parameters: parameters.map(|one| (text(&one["name"]), text(&one["in"]))).collect(),
+                body: content.and_then(|content| content.keys().next().cloned()),
+                is_public,
+            });
+        }
+    }
+    found
+}
+
+impl Victim {
+    async fn of(client: KnowledgeClient) -> Self {
+        let document = client
+            .ingest_text(
+                "vault-plan.txt",
+                "The code of the vault at Acme Industries in Rotterdam is xylophone.",
+            )
+            .await;
+        let conversation = client.post("/api/conversations").await.json()["id"].as_str().unwrap().to_owned();
+        let question = json!({ "query": "What is the code of the vault, xylophone?" });
+        let asked = client.post_json(&format!("/api/conversations/{conversation}/messages"), &question).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        let graph = client.get("/api/graph").await.json();
+        let node = graph["nodes"][0]["id"].as_str().unwrap().to_owned();
+        let found = client.get("/api/search?query=xylophone").await.json();
+        let passage = found["results"][0]["id"].as_str().unwrap().to_owned();
+        let secrets =
+            ["xylophone", "vault-plan", "Rotterdam", "Acme Industries", &client.id, &client.username]
+                .into_iter()
+                .chain([document.as_str(), conversation.as_str(), passage.as_str()])
+                .map(str::to_owned)
+                .collect();
+        Self { client, document, conversation, node, passage, secrets }
+    }
+
+    /// Returns her ids for a parameter in a path.
+    fn path_values(&self, path: &str, name: &str) -> Vec<&str> {
+        match (path, name) {
+            (path, "id") if path.starts_with("/api/documents/") => vec![&self.document],
+            (path, "id") if path.starts_with("/api/conversations/") => vec![&self.conversation],
+            (path, "id") if path.starts_with("/api/graph/nodes/") => vec![&self.node],
+            (path, "id") if path.starts_with("/api/users/") => vec![&self.client.id],
+            ("/v1/models/{id}", "id") => vec!["stoa/stoa-small"],
+            _ => panic!("{path} has a new parameter `{name}`: say here which ids another user would guess"),
+        }
+    }
+
+    /// Returns what Eve tries for a parameter of the query; nothing for those that name no data.
+    fn query_values(&self, path: &str, name: &str) -> Vec<String> {
+        match name {
+            "userId" => vec![self.client.id.clone()],
+            "documentId" | "documentIds" => vec![self.document.clone()],
+            "sources" => vec![self.passage.clone()],
+            "around" => vec![self.node.clone(), "Acme Industries".to_owned()],
+            "after" | "before" => {
+                vec![self.document.clone(), self.conversation.clone(), self.client.id.clone()]
+            }
+            "query" | "q" | "title" | "category" | "tags" => vec!["xylophone".to_owned()],
+            "limit" | "topK" | "mode" | "rerank" | "status" | "sort" | "lastEventId" => Vec::new(),
+            _ => panic!("{path} has a new parameter `{name}`: say here what another user would try"),
+        }
+    }
+
+    /// Returns the bodies that Eve sends.
+    fn bodies(&self, path: &str) -> Vec<Value> {
+        let (user, document) = (&self.client.id, &self.document);
+        let (conversation, question) = (&self.conversation, "What is the code of the vault?");
+        match path {
+            "/api/auth/login" => vec![json!({ "username": self.client.username, "password": "0".repeat(64) })],
+            "/api/auth/password" => vec![json!({ "currentPassword": "wrong wrong", "newPassword": "correct horse" })],
+            "/api/chat" => vec![
+                json!({ "query": question }),
+                json!({ "query": question, "documentIds": [document] }),
+                json!({ "query": question, "userId": user }),
+                json!({ "query": question, "conversationId": conversation }),
+            ],
+            "/api/conversations" => vec![json!({ "title": "Mine" })],
+            "/api/conversations/{id}" => vec![json!({ "title": "Taken" })],
+            "/api/conversations/{id}/messages" => vec![json!({ "query": question })],
+            "/api/users/{id}" => vec![json!({ "name": "Taken" })],
+            "/api/users/{id}/password" => vec![json!({ "password": "taken over" })],
+            "/mcp" => ["search", "ask", "list_documents", "graph_neighbors"]
+                .map(|tool| {
+                    let arguments = json!({ "query": question, "question": question, "name": "Acme Industries",
+                        "documentIds": [document], "document_ids": [document] });
+                    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                        "params": { "name": tool, "arguments": arguments } })
+                })
+                .into(),
+            "/v1/chat/completions" => {
+                vec![json!({ "model": "stoa/stoa-small", "messages": [{ "role": "user", "content": question }] })]
+            }
+            "/v1/embeddings" => vec![json!({ "model": "all-MiniLM-L6-v2", "input": "xylophone" })],
+            _ => panic!("{path} takes a body: say here what another user would send"),
+        }
+    }
+
+    /// Returns all requests that Eve makes to an operation, without her credential.
+    fn requests(&self, base: &str, operation: &Operation) -> Vec<RequestBuilder> {
+        let Operation { method, path, parameters, body, .. } = operation;
+        let of = |place: &'static str| {
+            parameters.iter().filter(move |(_, one)| one == place).map(|(name, _)| name)
+        };
+        let mut address = path.clone();
+        for name in of("path") {
+            for value in self.path_values(path, name) {
+                address = address.replace(&format!("{{{name}}}"), value);
+            }
+        }
+        let mut queries: Vec<Vec<(String, String)>> = vec![Vec::new()];
+        for name in of("query") {
+            let values = self.query_values(path, name).into_iter();
+            queries.extend(values.map(|value| vec![(name.clone(), value)]));
+        }
+        if of("query").any(|name| name == "query") {
+            queries
+                .iter_mut()
+                .for_each(|query| query.push(("query".into(), "xylophone code of the vault".into())));
+        }
+        let make = |query: &Vec<(String, String)>| {
+            let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+            Client::new().request(method.clone(), format!("{base}{address}?{text}"))
+        };
+        match body.as_deref() {
+            None => queries.iter().map(make).collect(),
+            Some("multipart/form-data") => {
+                let form = Form::new().text("userId", &self.client.id).text("email", "eve2@example.org");
+                let form = form.text("name", "eve2").text("password", "correct horse");
+                vec![
+                    form.file("file", "planted.txt", b"Planted by another user.")
+                        .into_request(make(&queries[0])),
+                ]
+            }
+            Some(_) => self.bodies(path).iter().map(|body| make(&queries[0]).json(body)).collect(),
+        }
+    }
+
+    /// Returns what of hers is in an answer, beside what Eve has sent herself.
+    fn leak(&self, request: &RequestBuilder, body: &str) -> Option<&str> {
+        let request = request.try_clone().unwrap().build().unwrap();
+        let sent = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+        let sent = format!("{} {}", request.url(), String::from_utf8_lossy(sent)).replace('+', " ");
+        let leaked = |secret: &&String| body.contains(secret.as_str()) && !sent.contains(secret.as_str());
+        self.secrets.iter().find(leaked).map(String::as_str)
+    }
+}
+
+/// Sends a request. Streams are read for a while.
+async fn answer(request: RequestBuilder) -> (u16, String) {
+    let mut response = request.send().await.expect("an answer");
+    let (status, mut body) = (response.status().as_u16(), Vec::new());
+    let reading = async {
+        while let Ok(Some(piece)) = response.chunk().await {
+            body.extend_from_slice(&piece);
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(3), reading).await;
+    (status, String::from_utf8_lossy(&body).into_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_user_who_knows_every_id_sees_and_changes_nothing() {
+    let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let victim = Victim::of(admin.invite(&stoa, "ada").await).await;
+    let eve = admin.invite(&stoa, "eve").await;
+    let base = format!("http://{}", stoa.knowledge.unwrap());
+    let state = async || {
+        let conversation = victim.client.get(&format!("/api/conversations/{}", victim.conversation)).await;
+        (victim.client.documents().await, conversation.json()["messages"].clone())
+    };
+    // Her answer is still being written.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let before = state().await;
+    let (mut asked, mut seen) = (0, Vec::new());
+    for operation in operations("knowledge").iter().filter(|one| one.path != "/api/auth/logout") {
+        for request in victim.requests(&base, operation) {
+            let named = request.try_clone().unwrap().build().unwrap().url().to_string();
+            let request = request
+                .header("x-api-key", &eve.token)
+                .header("accept", "application/json, text/event-stream");
+            let copy = request.try_clone().unwrap();
+            let (status, body) = answer(request).await;
+            assert!(status < 500, "{} {named}: {status} {body}", operation.method);
+            if let Some(secret) = victim.leak(&copy, &body) {
+                seen.push(format!("{} {named}: {status} has `{secret}`: {body}", operation.method));
+            }
+            asked += 1;
+        }
+    }
+    assert!(seen.is_empty(), "{seen:#?}");
+    assert!(asked > 60, "only {asked} requests");
+    assert_eq!(state().await, before, "nothing of hers has changed");
+    assert_eq!(victim.client.get("/api/auth/me").await.status, 200, "nor her session");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_credential_nothing_but_public_endpoints_answers() {
+    let stoa = Stoa::start_bare().with_models().set("ADMIN_PASSWORD", "password").serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let victim = Victim::of(admin.invite(&stoa, "ada").await).await;
+    let services = [
+        ("knowledge", stoa.knowledge),
+        ("portal", stoa.portal),
+        ("leads", stoa.leads),
+        // The supervisor trusts its own machine; from elsewhere it is reached through the gateway.
+        ("supervisor", Some(stoa.gateway)),
+    ];
+    for (service, address) in services {
+        let prefix = if service == "supervisor" { "/build" } else { "" };
+        let base = format!("http://{}{prefix}", address.unwrap());
+        for operation in operations(service).iter().filter(|one| !one.is_public) {
+            let path = operation.path.replace("{id}", &victim.document).replace("{name}", &victim.document);
+            let request = Client::new().request(operation.method.clone(), format!("{base}{path}"));
+            let request = if operation.body.is_some() { request.json(&json!({})) } else { request };
+            let (status, body) = answer(request).await;
+            if body.contains("SSO_NOT_CONFIGURED") {
+                continue;
+            }
+            assert_eq!(status, 401, "{service}: {} {path}: {body}", operation.method);
+        }
+    }
+}
