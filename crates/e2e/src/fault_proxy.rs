@@ -1,7 +1,6 @@
 //! A TCP proxy to a real server that a test can cut, stall and restore, as if the server's machine went away.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
@@ -25,6 +24,7 @@ pub struct FaultProxy {
     /// `host:port`
     pub address: String,
     state: watch::Sender<State>,
+    server: watch::Sender<Server>,
     accepting: JoinHandle<()>,
 }
 
@@ -33,13 +33,19 @@ impl FaultProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let (state, watched) = watch::channel(State::Passes);
-        let server = Arc::new(server);
+        let (server, servers) = watch::channel(server);
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(forward(client, server.clone(), watched.clone()));
+                let server = servers.borrow().clone();
+                tokio::spawn(forward(client, server, watched.clone()));
             }
         });
-        Self { address, state, accepting }
+        Self { address, state, server, accepting }
+    }
+
+    /// Leads new connections to another server.
+    pub fn lead_to(&self, server: Server) {
+        self.server.send_replace(server);
     }
 
     /// Closes every connection and refuses new ones.
@@ -63,9 +69,9 @@ impl Drop for FaultProxy {
     }
 }
 
-async fn forward(mut client: TcpStream, server: Arc<Server>, mut state: watch::Receiver<State>) {
+async fn forward(mut client: TcpStream, server: Server, mut state: watch::Receiver<State>) {
     let copying = async {
-        match server.as_ref() {
+        match server {
             Server::Tcp(address) => {
                 let mut server = TcpStream::connect(address).await?;
                 copy_bidirectional(&mut client, &mut server).await

@@ -49,14 +49,14 @@ impl Postgres {
     /// Creates an empty database behind a proxy that can be cut. Returns the proxy and the URL through it.
     pub async fn database_behind_proxy(&self) -> (FaultProxy, String) {
         let url = self.database().await;
-        let proxy = FaultProxy::start(Server::Unix(self.sockets.join(".s.PGSQL.5432"))).await;
+        let proxy = FaultProxy::start(socket_in(&self.sockets)).await;
         let name = url.split(['/', '?']).nth(3).expect("a database's name");
         let url = format!("postgres://postgres@{}/{name}?sslmode=disable", proxy.address);
         (proxy, url)
     }
 
     fn url(&self, database: &str) -> String {
-        format!("postgres://postgres@localhost/{database}?host={}", self.sockets.display())
+        url_of(&self.sockets, database)
     }
 }
 
@@ -68,14 +68,82 @@ async fn start() -> Postgres {
     let data = folder.join("data");
     initialise(&binaries, &user, &data);
     spawn_server(&binaries, &user, &data, &folder);
+    ready(&folder).await;
+    Postgres { sockets: folder, databases: AtomicU32::new(0), _lock: lock }
+}
 
-    let server = Postgres { sockets: folder, databases: AtomicU32::new(0), _lock: lock };
+/// Waits until the server with its sockets in this folder answers.
+async fn ready(sockets: &Path) {
     let deadline = Instant::now() + Duration::from_secs(30);
-    while PgConnection::connect(&server.url("postgres")).await.is_err() {
-        assert!(Instant::now() < deadline, "PostgreSQL did not start: see {}", server.sockets.display());
+    while PgConnection::connect(&url_of(sockets, "postgres")).await.is_err() {
+        assert!(Instant::now() < deadline, "PostgreSQL did not start: see {}", sockets.display());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    server
+}
+
+fn url_of(sockets: &Path, database: &str) -> String {
+    format!("postgres://postgres@localhost/{database}?host={}", sockets.display())
+}
+
+fn socket_in(folder: &Path) -> Server {
+    Server::Unix(folder.join(".s.PGSQL.5432"))
+}
+
+/// A server of its own with a replica that follows it: a commit is answered when both have it. Clients reach them through a
+/// proxy.
+pub struct Pair {
+    pub proxy: FaultProxy,
+    replica: PathBuf,
+    primary_process: u32,
+}
+
+impl Pair {
+    pub async fn start() -> Self {
+        let (binaries, user) = (find_binaries(), ServerUser::find());
+        let folder = Postgres::shared().await.sockets.join("pair");
+        let (primary, replica) = (folder.join("primary"), folder.join("replica"));
+        for folder in [&folder, &primary, &replica] {
+            std::fs::create_dir_all(folder).expect("a folder for a server");
+            user.give(folder);
+        }
+        initialise(&binaries, &user, &primary.join("data"));
+        let primary_process = spawn_server(&binaries, &user, &primary.join("data"), &primary);
+        ready(&primary).await;
+        let mut copy = user.command(&binaries.join("pg_basebackup"));
+        copy.args(["-U", "postgres", "-R", "-X", "stream", "--no-sync", "-c", "fast", "-h"]).arg(&primary);
+        let output = copy.arg("-D").arg(replica.join("data")).output().expect("the command setpriv");
+        assert!(output.status.success(), "no copy: {}", String::from_utf8_lossy(&output.stderr));
+        spawn_server(&binaries, &user, &replica.join("data"), &replica);
+        ready(&replica).await;
+        let synchronous = "ALTER SYSTEM SET synchronous_standby_names = '*'; SELECT pg_reload_conf();";
+        for statement in synchronous.split_inclusive(';') {
+            execute(&primary, statement).await;
+        }
+        let proxy = FaultProxy::start(socket_in(&primary)).await;
+        Self { proxy, replica, primary_process }
+    }
+
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@{}/postgres?sslmode=disable", self.proxy.address)
+    }
+
+    /// Ends the primary at once, makes the replica the new one, and leads clients there.
+    pub async fn fail_over(&self) {
+        let killed = Command::new("kill").args(["-QUIT", &self.primary_process.to_string()]).status();
+        assert!(killed.expect("the command kill").success());
+        execute(&self.replica, "SELECT pg_promote()").await;
+        self.proxy.lead_to(socket_in(&self.replica));
+        // The new primary has no replica to wait for.
+        execute(&self.replica, "ALTER SYSTEM SET synchronous_standby_names = ''").await;
+        execute(&self.replica, "SELECT pg_reload_conf()").await;
+    }
+}
+
+async fn execute(sockets: &Path, statement: &str) {
+    let mut connection = PgConnection::connect(&url_of(sockets, "postgres")).await.expect("a connection");
+    let statement = sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned()));
+    statement.execute(&mut connection).await.expect("the statement");
+    connection.close().await.expect("a closed connection");
 }
 
 fn find_binaries() -> PathBuf {
@@ -161,7 +229,8 @@ fn initialise(binaries: &Path, user: &ServerUser, data: &Path) {
     assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn spawn_server(binaries: &Path, user: &ServerUser, data: &Path, sockets: &Path) {
+/// Starts a server and returns its process.
+fn spawn_server(binaries: &Path, user: &ServerUser, data: &Path, sockets: &Path) -> u32 {
     let log = File::create(sockets.join("log")).expect("a log file");
     let mut server = user.command(&binaries.join("postgres"));
     server.arg("-D").arg(data).arg("-k").arg(sockets);
@@ -173,10 +242,10 @@ fn spawn_server(binaries: &Path, user: &ServerUser, data: &Path, sockets: &Path)
     let (started, wait) = mpsc::channel();
     std::thread::spawn(move || {
         let child = server.spawn();
-        started.send(child.is_ok()).expect("the receiver waits");
+        started.send(child.map(|child| child.id()).ok()).expect("the receiver waits");
         loop {
             std::thread::park();
         }
     });
-    assert_eq!(wait.recv(), Ok(true), "cannot run setpriv");
+    wait.recv().expect("the thread lives").expect("the command setpriv")
 }

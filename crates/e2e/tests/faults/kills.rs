@@ -1,30 +1,16 @@
 //! Processes that are killed at random under load.
 
 use crate::load::{Clients, Ledger, Subjects};
+use crate::start;
 use e2e::passages::database_of;
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
-use e2e::stoa::Start;
-use e2e::supervisor_client::workflow;
-use e2e::{Crm, Stoa, Vendor};
+use e2e::{Crm, Vendor};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
 const ANSWER: &str = "A short and sufficient answer of the model.";
-
-/// A run of three agents in a chain.
-fn three_agents() -> String {
-    let agents = ["name = \"a\"", "name = \"b\"\ninputs = [\"a\"]", "name = \"c\"\ninputs = [\"b\"]"];
-    workflow(&[("prd", &agents)])
-}
-
-/// All services with the models, a vendor for the agents and a CRM.
-fn start(vendor: &Vendor, crm: &Crm) -> Start {
-    let start = Stoa::start_supervisor(vendor, &three_agents());
-    let start = start.only("gateway,knowledge,supervisor,portal,leads").with_models().with_webhook(crm);
-    start.set("CHAT_REQUESTS_PER_MINUTE", 100_000).set("LEADS_PER_MINUTE", 100_000)
-}
 
 /// Returns pseudo-random pauses of up to a second.
 fn pauses() -> impl Iterator<Item = Duration> {

@@ -78,6 +78,14 @@ impl Clients {
         );
     }
 
+    /// Does all kinds of work until it is dropped, also while the process cannot answer.
+    pub async fn keep_working(&self, ledger: &Ledger, subjects: &Subjects) {
+        loop {
+            self.work(ledger, subjects).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     async fn upload(&self, ledger: &Ledger) -> Option<()> {
         let number = number(ledger);
         let form = Form::new().file("file", &format!("{number}.txt"), text(number).as_bytes());

@@ -6,12 +6,30 @@
 #![allow(clippy::print_stdout, reason = "it says how much it has tried")]
 
 mod bad_files;
+mod failover;
 mod kills;
 mod load;
 mod tenancy;
+
+use e2e::stoa::Start;
+use e2e::supervisor_client::workflow;
+use e2e::{Crm, Stoa, Vendor};
 
 /// Returns how many kills are wanted; other tests try as much more.
 #[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
 fn kills() -> usize {
     std::env::var("STOA_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
+}
+
+/// A run of three agents in a chain.
+fn three_agents() -> String {
+    let agents = ["name = \"a\"", "name = \"b\"\ninputs = [\"a\"]", "name = \"c\"\ninputs = [\"b\"]"];
+    workflow(&[("prd", &agents)])
+}
+
+/// All services with the models, a vendor for the agents and a CRM.
+fn start(vendor: &Vendor, crm: &Crm) -> Start {
+    let start = Stoa::start_supervisor(vendor, &three_agents());
+    let start = start.only("gateway,knowledge,supervisor,portal,leads").with_models().with_webhook(crm);
+    start.set("CHAT_REQUESTS_PER_MINUTE", 100_000).set("LEADS_PER_MINUTE", 100_000)
 }
