@@ -73,6 +73,8 @@ faults:
 	cargo build --workspace --bin stoa
 	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
 	STOA_KILLS=$(KILLS) cargo test --workspace --test faults -- --nocapture --test-threads 1
+	STOA_SEEDS=10000 cargo test --workspace --test simulation -- --nocapture
+	scripts/schemathesis
 
 bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 

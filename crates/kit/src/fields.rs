@@ -51,7 +51,8 @@ impl<const LEAST: u64, const MOST: u64> Visitor<'_> for WholeVisitor<LEAST, MOST
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
-        match number.fract() == 0.0 && (LEAST as f64..=MOST as f64).contains(&number) {
+        // Floats beyond 2^53 are not exact: the largest bound is rounded up.
+        match number.fract() == 0.0 && number >= LEAST as f64 && number as u64 <= MOST {
             true => Ok(number as u64),
             false => Err(E::invalid_value(Unexpected::Float(number), &self)),
         }

@@ -132,7 +132,18 @@ pub fn complete_with<E: ErrorExample>(mut openapi: OpenApi, description: &Descri
     }
     let mut document = serde_json::to_value(&openapi).unwrap_or_default();
     examples::add(&mut document);
+    allow_empty_values(&mut document);
     document
+}
+
+/// Says that an empty parameter of the query counts as absent: forms send their empty fields, too.
+fn allow_empty_values(document: &mut Value) {
+    let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
+    let operations = paths.flat_map(|path| path.as_object_mut().into_iter().flat_map(Map::values_mut));
+    let lists = operations.filter_map(|operation| operation.get_mut("parameters")?.as_array_mut());
+    for parameter in lists.flatten().filter(|parameter| parameter["in"] == "query") {
+        parameter["allowEmptyValue"] = true.into();
+    }
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {

@@ -24,6 +24,7 @@ impl<T: Record + ToSchema> PartialSchema for New<T> {
     fn schema() -> RefOr<Schema> {
         let mut object = given::<T>();
         object.required = T::REQUIRED.iter().map(|name| (*name).to_owned()).collect();
+        allow_null::<T>(&mut object);
         object.into()
     }
 }
@@ -48,12 +49,17 @@ impl<T: Record + ToSchema> PartialSchema for Patch<T> {
         let mut object = given::<T>();
         object.required.clear();
         object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
-        for (name, property) in &mut object.properties {
-            if !T::REQUIRED.contains(&name.as_str()) {
-                *property = or_null(property.clone());
-            }
-        }
+        allow_null::<T>(&mut object);
         object.into()
+    }
+}
+
+/// Says that null is the same as no value, where none is needed.
+fn allow_null<T: Record>(object: &mut Object) {
+    for (name, property) in &mut object.properties {
+        if !T::REQUIRED.contains(&name.as_str()) {
+            *property = or_null(property.clone());
+        }
     }
 }
 

@@ -36,8 +36,8 @@ pub struct EmbeddingBody {
     /// How many numbers a vector has: only the model's own size is supported.
     #[schema(value_type = Option<i64>, minimum = 1, example = 384)]
     dimensions: Option<Whole<1, 65_536>>,
-    /// Not used.
-    #[schema(value_type = Option<String>)]
+    /// Of any type; not used.
+    #[schema(value_type = Option<serde_json::Value>)]
     #[expect(dead_code, reason = "clients may send it, and it changes nothing")]
     user: Option<IgnoredAny>,
 }

@@ -35,8 +35,7 @@ pub struct CompletionBody {
     /// A text at which the model stops, or up to 4 of them.
     #[schema(inline)]
     stop: Option<Stop>,
-    #[schema(value_type = Option<i64>)]
-    seed: Option<Seed>,
+    seed: Option<i64>,
     /// Whether the answer is sent in chunks.
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -106,13 +105,6 @@ enum Stop {
     Several(Vec<String>),
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "is not a whole number")]
-enum Seed {
-    Unsigned(u64),
-    Signed(i64),
-}
-
 #[derive(Deserialize, ToSchema)]
 struct StreamOptions {
     /// Whether a stream ends with a chunk that has the usage.
@@ -165,7 +157,7 @@ impl Completion {
             temperature: body.temperature.map(|temperature| temperature.0.min(1.0) as f32),
             max_tokens: body.max_completion_tokens.or(body.max_tokens).map(Whole::size),
             stop: body.stop.map_or(Ok(Vec::new()), Stop::read)?,
-            seed: body.seed.map(Seed::read),
+            seed: body.seed.map(i64::cast_unsigned),
             document_ids: named_documents(body.document_id, body.document_ids)?,
             streams: body.stream.unwrap_or_default(),
             with_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or_default(),
@@ -270,15 +262,6 @@ impl Stop {
                 let message = "`stop` is not a string or an array of at most 4, none of them empty";
                 Err(OpenAiError::of_field("stop", message))
             }
-        }
-    }
-}
-
-impl Seed {
-    fn read(self) -> u64 {
-        match self {
-            Self::Unsigned(seed) => seed,
-            Self::Signed(seed) => seed.cast_unsigned(),
         }
     }
 }
