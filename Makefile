@@ -7,7 +7,7 @@
 # make test                   install what the tests need, and run lints and all tests
 # make bench                  the benchmarks against other programs
 
-.PHONY: run page page-types lint test test-unit test-e2e test-page faults bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run page page-types lint test test-unit test-e2e test-page faults bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Integration tests that need no server, no model and no network.
 PURE_TESTS = extractor file files memory golden graph mentions readers exact search storing
@@ -76,7 +76,7 @@ faults:
 	STOA_SEEDS=10000 cargo test --workspace --test simulation -- --nocapture
 	scripts/schemathesis
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -112,6 +112,16 @@ bench-search:
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-stores search
 	python3 bench/search/run.py
+
+# The vectors are made with numpy, from PyPI.
+bench-scale:
+	cargo build --release -p stoa
+	cargo run --quiet --release -- models pull
+	scripts/fetch-postgres
+	scripts/fetch-bench-stores scale
+	target/bench/stores/bin/python bench/scale/run.py
+	target/bench/stores/bin/python bench/scale/owners.py 4 400
+	target/bench/stores/bin/python bench/scale/pgvector.py 100000 100
 
 # Questions over documents from Debian, PyPI and npm packages, and some that they do not answer.
 bench-answers:

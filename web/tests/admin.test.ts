@@ -40,6 +40,7 @@ describe('services and models', () => {
         .waitFor();
     }
     await page.getByRole('heading', { name: words.services.processes }).waitFor();
+    await page.getByText(/in memory/).waitFor();
     await close();
   });
 

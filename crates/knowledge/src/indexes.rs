@@ -207,6 +207,11 @@ impl Indexes {
         TEXT_BYTES_PER_PASSAGE + 5 * self.cache.dimension() as u64
     }
 
+    /// Returns how many users have an index in memory, and the bytes of them and of their graphs.
+    pub fn held(&self) -> (u64, u64) {
+        self.cache.held()
+    }
+
     /// Evicts indexes that are not used any more, as long as the process runs.
     pub async fn evict_idle(&self) {
         let pause = (self.settings.idle / 4).clamp(Duration::from_millis(100), Duration::from_secs(60));

@@ -200,6 +200,11 @@ impl Knowledge {
         http::handler(self.0.clone(), health, door)
     }
 
+    /// Returns how many users have an index in memory, and the bytes of them and of their graphs.
+    pub fn indexes_held(&self) -> (u64, u64) {
+        self.0.indexes.held()
+    }
+
     pub fn accounts(&self) -> &Accounts {
         &self.0.accounts
     }

@@ -3,6 +3,7 @@
 use base::Clock;
 use kit::figures::{Figures, Sums};
 use kit::serve::Drain;
+use knowledge::Knowledge;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
@@ -18,9 +19,9 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 pub type ServiceFigures = Vec<(&'static str, Arc<Figures>)>;
 
 /// Stores the sums of the current minute every few seconds, until the process stops.
-pub async fn run(db: Db, services: ServiceFigures, drain: Drain) {
+pub async fn run(db: Db, services: ServiceFigures, knowledge: Option<Knowledge>, drain: Drain) {
     let clock = db.clock().clone();
-    let mut writer = Writer::new(&db, &clock, services);
+    let mut writer = Writer::new(&db, &clock, services, knowledge);
     let mut every = tokio::time::interval(INTERVAL);
     loop {
         tokio::select! {
@@ -38,19 +39,27 @@ pub async fn run(db: Db, services: ServiceFigures, drain: Drain) {
 struct Writer {
     process: Process,
     services: ServiceFigures,
+    /// If it runs in this process.
+    knowledge: Option<Knowledge>,
     minute_ms: i64,
     /// The sums of the current minute, in the order of the services.
     sums: Vec<Sums>,
 }
 
 impl Writer {
-    fn new(db: &Db, clock: &Clock, services: ServiceFigures) -> Self {
+    fn new(db: &Db, clock: &Clock, services: ServiceFigures, knowledge: Option<Knowledge>) -> Self {
         let names = services.iter().map(|(name, _)| (*name).to_owned()).collect();
         let now = clock.now_ms();
-        let process =
-            Process { id: db.random().hex::<8>(), started_at_ms: now, seen_at_ms: 0, services: names };
+        let process = Process {
+            id: db.random().hex::<8>(),
+            started_at_ms: now,
+            seen_at_ms: 0,
+            services: names,
+            indexes: 0,
+            index_bytes: 0,
+        };
         let sums = vec![Sums::default(); services.len()];
-        Self { process, services, minute_ms: now - now.rem_euclid(MINUTE_MS), sums }
+        Self { process, services, knowledge, minute_ms: now - now.rem_euclid(MINUTE_MS), sums }
     }
 
     async fn write(&mut self, db: &Db, now: i64) -> Result<(), store::StoreError> {
@@ -77,6 +86,8 @@ impl Writer {
             return Ok(());
         }
         self.process.seen_at_ms = now;
+        let (indexes, bytes) = self.knowledge.as_ref().map(Knowledge::indexes_held).unwrap_or_default();
+        (self.process.indexes, self.process.index_bytes) = (indexes.cast_signed(), bytes.cast_signed());
         figures::write(db, &self.process, &changed).await
     }
 }

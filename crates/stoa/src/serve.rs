@@ -16,7 +16,7 @@ use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
 use kit::serve::{Drain, Handler, Serving};
-use knowledge::Accounts;
+use knowledge::{Accounts, Knowledge};
 use services::Service;
 use std::sync::Arc;
 use store::admins::Admins;
@@ -40,6 +40,7 @@ pub struct Process {
     services: JoinSet<()>,
     addresses: Addresses,
     figures: ServiceFigures,
+    knowledge: Option<Knowledge>,
     /// The services answer once it holds true; until then connections wait.
     answers: watch::Sender<bool>,
 }
@@ -67,7 +68,9 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
         process.health.add_open("models", move || std::future::ready(state.clone()));
         let providers = models.providers(process.config.vendors.clone())?;
         if runs("knowledge") {
-            process.start(services::knowledge(&process, models, providers.clone()).await?).await?;
+            let (service, knowledge) = services::knowledge(&process, models, providers.clone()).await?;
+            process.start(service).await?;
+            process.knowledge = Some(knowledge);
         }
         if runs("supervisor") {
             process.start(services::supervisor(&process, workflow, providers).await?).await?;
@@ -85,7 +88,12 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
     process.start(services::operations(&process, metrics)).await?;
 
     tokio::spawn(crate::housekeeping::run(process.db.clone()));
-    let figures = figures::run(process.db.clone(), process.figures.clone(), process.drain.clone());
+    let figures = figures::run(
+        process.db.clone(),
+        process.figures.clone(),
+        process.knowledge.clone(),
+        process.drain.clone(),
+    );
     process.services.spawn(figures);
     // After all addresses are bound, since the password would be lost if the start failed then; before the services
     // answer, since the first request may be a sign-in.
@@ -141,6 +149,7 @@ impl Process {
             services: JoinSet::new(),
             addresses: Vec::new(),
             figures: Vec::new(),
+            knowledge: None,
             answers: watch::Sender::new(false),
         })
     }

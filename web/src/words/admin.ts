@@ -182,6 +182,10 @@ export const words = {
     } as Record<string, string>,
     processes: 'Processes',
     process: (ago: string) => `started ${ago}`,
+    indexes: (users: number, size: string) =>
+      users === 0
+        ? 'no documents in memory'
+        : `documents of ${users === 1 ? 'one person' : `${users} people`} in memory, ${size}`,
     counts: 'Entries of the portal',
     kinds: { updates: 'Updates', goals: 'Goals', tasks: 'Tasks', tools: 'Tools', pages: 'Pages' } as Record<
       string,

@@ -146,10 +146,15 @@ impl Cache {
     }
 
     fn report(&self) {
-        let owners = self.lock();
-        let bytes: u64 = owners.values().map(|owner| owner.memory.bytes()).sum();
+        let (owners, bytes) = self.held();
         metrics::gauge!("knowledge_index_bytes").set(bytes as f64);
-        metrics::gauge!("knowledge_index_owners").set(owners.len() as f64);
+        metrics::gauge!("knowledge_index_owners").set(owners as f64);
+    }
+
+    /// Returns how many users have something in memory, and the bytes of it.
+    pub fn held(&self) -> (u64, u64) {
+        let owners = self.lock();
+        (owners.len() as u64, owners.values().map(|owner| owner.memory.bytes()).sum())
     }
 
     fn lock(&self) -> MutexGuard<'_, Owners> {

@@ -61,6 +61,12 @@ struct ProcessView {
     #[schema(example = 1_794_705_420_000_i64)]
     started_at: i64,
     services: Vec<String>,
+    /// How many users' indexes are in its memory.
+    #[schema(example = 103)]
+    indexes: i64,
+    /// The bytes that they and the graphs of these users take, without what is mapped from a file.
+    #[schema(example = 52_428_800)]
+    index_bytes: i64,
 }
 
 /// Returns what the services of all processes have answered in the last hour. Only for administrators.
@@ -84,6 +90,8 @@ pub async fn metrics(State(app): State<App>, _: Admin) -> Result<Json<Metrics>, 
         id: process.id,
         started_at: process.started_at_ms,
         services: process.services,
+        indexes: process.indexes,
+        index_bytes: process.index_bytes,
     });
     let processes = processes.collect();
     Ok(Json(Metrics { from, to, step: STEP_MS, services, counts, processes }))
@@ -147,6 +155,8 @@ mod tests {
             started_at_ms: 0,
             seen_at_ms: 0,
             services: vec!["gateway".to_owned(), "leads".to_owned()],
+            indexes: 0,
+            index_bytes: 0,
         };
         let minutes = [
             minute("gateway", 120_000, &[1, 2]),

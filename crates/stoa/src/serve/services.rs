@@ -64,7 +64,7 @@ pub async fn knowledge(
     process: &Process,
     loaded: Loaded,
     providers: Arc<Providers>,
-) -> Result<Service<impl Handler>> {
+) -> Result<(Service<impl Handler>, Knowledge)> {
     let config = &process.config;
     let shared = knowledge::Shared {
         db: process.db.clone(),
@@ -92,8 +92,8 @@ pub async fn knowledge(
     };
     let knowledge = Knowledge::open(shared, settings).await.context("cannot start the knowledge service")?;
     let handler = knowledge.handler(process.health.clone(), door(process));
-    let work = Some(Box::pin(knowledge.work()) as BoxFuture<'static, ()>);
-    Ok(Service { work, ..Service::new("knowledge", &config.knowledge_listen, handler) })
+    let work = Some(Box::pin(knowledge.clone().work()) as BoxFuture<'static, ()>);
+    Ok((Service { work, ..Service::new("knowledge", &config.knowledge_listen, handler) }, knowledge))
 }
 
 pub async fn supervisor(

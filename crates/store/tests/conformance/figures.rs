@@ -11,7 +11,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn process(id: &str, seen_at_ms: i64) -> Process {
     let services = vec!["gateway".to_owned(), "portal".to_owned()];
-    Process { id: id.to_owned(), started_at_ms: START, seen_at_ms, services }
+    Process { id: id.to_owned(), started_at_ms: START, seen_at_ms, services, indexes: 3, index_bytes: 4_096 }
 }
 
 fn minute(minute_ms: i64, errors: i64, times: &[i64]) -> Minute {
