@@ -184,6 +184,14 @@ pub async fn removed(tx: &mut Tx) -> Result<Vec<String>, StoreError> {
     changes::removed_in(tx).await
 }
 
+/// Returns the keys of all records in an object store.
+pub async fn record_keys(blobs: &Blobs) -> Result<Vec<String>, BlobError> {
+    let listed: Vec<crate::blobs::Listed> = blobs.list(FOLDER).try_collect().await?;
+    let mut keys: Vec<String> = listed.into_iter().map(|listed| listed.key).collect();
+    keys.sort();
+    Ok(keys)
+}
+
 fn key(username: &str) -> String {
     format!("{FOLDER}{username}.json")
 }

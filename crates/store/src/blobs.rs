@@ -1,11 +1,13 @@
 //! Blobs: whole objects under keys, in a folder or in an S3 bucket, chosen by URL. An object is stored in full or not at
 //! all, and is durable when the call that wrote it returns.
 
+mod copy;
 mod error;
 mod files;
 mod key;
 mod s3;
 
+pub use copy::{NamedObject, ObjectSum};
 pub use error::BlobError;
 pub use s3::S3Settings;
 
@@ -57,6 +59,17 @@ impl Blobs {
         Err(BlobError::Url(format!(
             "unknown object store scheme `{scheme}`: one of file:///folder, s3://bucket/prefix"
         )))
+    }
+
+    /// As [`Blobs::open`], but only for reading: a folder is not created, and may be on a medium that cannot be written.
+    pub async fn open_to_read(url: &str, s3: S3Settings) -> Result<Blobs, BlobError> {
+        match url.strip_prefix("file://") {
+            Some(path) => {
+                let objects = object_store::local::LocalFileSystem::new_with_prefix(path)?;
+                Ok(Blobs { objects: Arc::new(objects), files: None })
+            }
+            None => Self::open(url, s3).await,
+        }
     }
 
     /// Writes an object and replaces the one under the same key.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::migrate::{Migration, Schema};
+use crate::migrate::{Migration, Schema, Version};
 use crate::transaction::Tx;
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
@@ -70,6 +70,19 @@ impl Db {
         clock: Clock,
         random: Random,
     ) -> Result<Db, StoreError> {
+        let db = Self::connect(url, connections, clock, random).await?;
+        db.migrate(schema::SCOPE, schema::MIGRATIONS).await?;
+        Ok(db)
+    }
+
+    /// As [`Db::open_with`], but leaves the tables as they are: for reading a database of any version, and for one that
+    /// has to be empty.
+    pub async fn connect(
+        url: &str,
+        connections: u32,
+        clock: Clock,
+        random: Random,
+    ) -> Result<Db, StoreError> {
         sqlx::any::install_default_drivers();
         let hub = Arc::new(Hub::new(u64::from_le_bytes(random.bytes())));
         let stopped = CancellationToken::new();
@@ -109,9 +122,7 @@ impl Db {
         };
         let inner =
             Inner { dialect, readers, writers, bulk, clock, random, hub, writes, _listening: listening };
-        let db = Db(Arc::new(inner));
-        db.migrate(schema::SCOPE, schema::MIGRATIONS).await?;
-        Ok(db)
+        Ok(Db(Arc::new(inner)))
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -164,6 +175,15 @@ impl Db {
     /// Returns how many migrations of a schema are still to be applied.
     pub async fn pending(&self, schema: &Schema) -> Result<usize, StoreError> {
         crate::migrate::pending(self, schema).await
+    }
+
+    /// Returns how much of a schema is applied.
+    pub async fn version(&self, schema: &Schema) -> Result<Version, StoreError> {
+        Ok(match self.pending(schema).await? {
+            0 => Version::Current,
+            due if due == schema.migrations.len() => Version::Absent,
+            due => Version::Older { due },
+        })
     }
 
     /// Applies the missing ones of `migrations`. Each crate has its own `scope`.

@@ -1,26 +1,36 @@
 //! Storage: SQL on SQLite or PostgreSQL, objects in files or S3, and on top of them key-value namespaces, jobs, event
-//! streams, rate windows and administrators' records. Knows no service and reads no environment variables.
+//! streams, rate windows and administrators' records. `check`, `hold`, `reading` and `transfer` check, copy and move all of
+//! it. Knows no service and reads no environment variables.
 
 pub mod admins;
 pub mod blobs;
+pub mod check;
+mod counters;
 mod db;
 mod error;
 pub mod events;
 pub mod figures;
+mod finding;
 pub mod follow;
+pub mod hold;
 pub mod jobs;
 pub mod kv;
 mod migrate;
 pub mod rate;
+mod reading;
 mod schema;
 mod sqlite;
 pub mod throttle;
 mod transaction;
+pub mod transfer;
 mod wake;
 
-pub use blobs::{BlobError, Blobs, S3Settings};
+pub use blobs::{BlobError, Blobs, NamedObject, ObjectSum, S3Settings};
 pub use db::{Db, Dialect, FEWEST_POSTGRES_CONNECTIONS, POSTGRES_CONNECTIONS};
 pub use error::{Outage, StoreError, parse_stored};
-pub use migrate::{Migration, Schema};
+pub use finding::{Finding, Tally, Verdict};
+pub use migrate::{Migration, Schema, Version};
+pub use reading::Reading;
+pub use schema::SCHEMA;
 pub use transaction::Tx;
 pub use wake::Wakeup;

@@ -35,6 +35,17 @@ pub struct Schema {
     pub migrations: &'static [Migration],
 }
 
+/// How much of a schema a database has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// All migrations that this program knows.
+    Current,
+    /// None: the service has never run on this database.
+    Absent,
+    /// So many migrations are due.
+    Older { due: usize },
+}
+
 struct Applied {
     version: i64,
     name: String,

@@ -1,6 +1,9 @@
 //! The store's own tables, as migrations of the scope `store`.
 
-use crate::Migration;
+use crate::{Migration, Schema};
+
+/// The store's own tables.
+pub const SCHEMA: Schema = Schema { scope: SCOPE, migrations: MIGRATIONS };
 
 pub(crate) const SCOPE: &str = "store";
 

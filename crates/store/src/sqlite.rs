@@ -79,7 +79,7 @@ fn pool(connections: u32) -> AnyPoolOptions {
 }
 
 /// Returns the path after `sqlite://`, taken literally: a data folder may have any name.
-fn path_of(url: &str) -> Result<PathBuf, StoreError> {
+pub(crate) fn path_of(url: &str) -> Result<PathBuf, StoreError> {
     let rest = url.strip_prefix("sqlite:").unwrap_or(url);
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() || path == ":memory:" {

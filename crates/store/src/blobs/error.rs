@@ -25,6 +25,9 @@ pub enum BlobError {
     #[error("the object folder failed: {0}")]
     Io(#[from] std::io::Error),
 
+    #[error("object `{key}` was written, but other bytes are read back")]
+    ReadBack { key: String },
+
     #[error("the process is stopping")]
     Stopping,
 }
@@ -36,7 +39,11 @@ impl BlobError {
             Self::Io(error) => Some(outage_of_io(error)),
             Self::ObjectStore(error) => outage_of(error),
             Self::Unanswered(_) | Self::Stopping => Some(Outage::Away),
-            Self::Url(_) | Self::InvalidKey(_) | Self::TooLarge { .. } | Self::Source(_) => None,
+            Self::Url(_)
+            | Self::InvalidKey(_)
+            | Self::TooLarge { .. }
+            | Self::Source(_)
+            | Self::ReadBack { .. } => None,
         }
     }
 }
