@@ -7,6 +7,7 @@
 mod accounts;
 mod chat;
 mod conversations;
+mod deep_check;
 mod embeddings;
 mod http;
 mod indexes;
@@ -25,6 +26,7 @@ mod tables;
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
 pub use chat::{Answer, AnswerPart, Ask, ChatFailure, ShownSource, cited, uncited};
+pub use deep_check::{CheckError, check, fault, named_objects};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};
@@ -32,6 +34,7 @@ pub use kit::headers::CookieSecure;
 pub use records::{Document, Status, User};
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
+pub use tables::objects::ObjectCursor;
 
 use base::token::Tokens;
 use base::{Clock, Random};

@@ -2,8 +2,10 @@
 
 pub mod chunks;
 pub mod conversations;
+pub mod deep_check;
 pub mod documents;
 pub mod messages;
+pub mod objects;
 pub mod sessions;
 pub mod snapshots;
 pub mod texts;

@@ -5,6 +5,7 @@
 
 mod clean;
 mod csv;
+mod deep_check;
 mod field_kind;
 mod forms;
 mod forward;
@@ -15,6 +16,7 @@ mod records;
 mod tables;
 
 pub use crate::http::openapi;
+pub use deep_check::check;
 pub use forms::{FormFault, Forms};
 pub use forward::{CrmKind, CrmSettings, CrmUrl, SigningSecret};
 

@@ -1,5 +1,6 @@
 //! The service's tables, and every statement on them. Decides nothing.
 
+pub mod deep_check;
 pub mod leads;
 pub mod queues;
 

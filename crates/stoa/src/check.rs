@@ -1,7 +1,9 @@
 //! `stoa check`: reaches every dependency, one line each.
 
+mod deep;
+
 use crate::config::Config;
-use crate::storage::{make_data_dir, open_database, open_objects};
+use crate::storage::{SERVICE_SCHEMAS, make_data_dir, open_database, open_objects};
 use crate::{describe, models, workflow};
 use anyhow::{Result, bail};
 use base::{Clock, Random};
@@ -9,7 +11,7 @@ use gateway::TargetUrl;
 use std::io::Write;
 use store::Db;
 
-pub async fn run(config: Config) -> Result<()> {
+pub async fn run(config: Config, is_deep: bool) -> Result<()> {
     let mut findings: Vec<(String, Result<String, String>)> = vec![
         ("database".to_owned(), database(&config).await.map_err(|error| describe(&error))),
         ("objects".to_owned(), objects(&config).await.map_err(|error| describe(&error))),
@@ -32,21 +34,26 @@ pub async fn run(config: Config) -> Result<()> {
     if let Some(sso) = &config.sso {
         findings.push(("sign-on".to_owned(), portal::check_provider(sso).await));
     }
-    let mut out = std::io::stdout().lock();
     for (name, finding) in &findings {
         let (word, detail) = match finding {
-            Ok(detail) => ("ok    ", detail),
+            Ok(detail) => ("ok", detail),
             Err(reason) => ("FAILED", reason),
         };
-        // A workflow may have several faults, each on a line of its own.
-        let detail = detail.replace('\n', &format!("\n{:23}", ""));
-        writeln!(out, "{word}  {name:<14} {detail}")?;
+        print(word, name, detail)?;
     }
     match findings.iter().filter(|(_, finding)| finding.is_err()).count() {
-        0 => Ok(()),
+        0 => {}
         1 => bail!("1 dependency cannot be used"),
         failed => bail!("{failed} dependencies cannot be used"),
     }
+    if is_deep { deep::run(&config).await } else { Ok(()) }
+}
+
+/// Prints what was found about one thing.
+fn print(word: &str, name: &str, detail: &str) -> Result<()> {
+    // A workflow may have several faults, each on a line of its own.
+    let detail = detail.replace('\n', &format!("\n{:23}", ""));
+    Ok(writeln!(std::io::stdout(), "{word:<6}  {name:<14} {detail}")?)
 }
 
 async fn database(config: &Config) -> Result<String> {
@@ -60,7 +67,7 @@ async fn database(config: &Config) -> Result<String> {
 /// Checks the tables of every service: they are up to date, or will be after the next start.
 async fn schema(db: &Db) -> Result<String> {
     let (mut pending, mut faults) = (0, Vec::new());
-    for schema in [knowledge::SCHEMA, supervisor::SCHEMA, leads::SCHEMA] {
+    for schema in SERVICE_SCHEMAS {
         match db.pending(&schema).await {
             Ok(number) => pending += number,
             Err(error) => faults.push(error.to_string()),

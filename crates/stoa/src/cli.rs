@@ -38,7 +38,12 @@ pub fn command() -> Command {
             ),
         ))
         .subcommand(with_settings(
-            Command::new("check").about("Validate the configuration and reach every dependency"),
+            Command::new("check").about("Validate the configuration and reach every dependency").arg(
+                Arg::new("deep")
+                    .long("deep")
+                    .action(ArgAction::SetTrue)
+                    .help("Read all that is stored as well, and compare rows, objects and checksums"),
+            ),
         ))
         .subcommand(with_settings(
             Command::new("models").about("Manage the embedded models").subcommand_required(true).subcommand(

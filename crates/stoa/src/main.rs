@@ -60,7 +60,7 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
     };
     let done = match name {
         "serve" => runtime.block_on(serve::run(config, cli::roles(matches))),
-        "check" => runtime.block_on(check::run(config)),
+        "check" => runtime.block_on(check::run(config, matches.get_flag("deep"))),
         "admin" => match matches.subcommand() {
             Some(("list", _)) => runtime.block_on(admin::list(config)),
             Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),

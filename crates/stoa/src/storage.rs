@@ -4,7 +4,10 @@ use crate::config::Config;
 use anyhow::{Context, Result};
 use base::{Clock, Random};
 use std::os::unix::fs::DirBuilderExt;
-use store::{BlobError, Blobs, Db, StoreError};
+use store::{BlobError, Blobs, Db, Schema, StoreError};
+
+/// The tables of the services that have some of their own.
+pub const SERVICE_SCHEMAS: [Schema; 3] = [knowledge::SCHEMA, supervisor::SCHEMA, leads::SCHEMA];
 
 pub async fn open_database(config: &Config, clock: Clock, random: Random) -> Result<Db, StoreError> {
     Db::open_with(&config.database_url, config.database_connections, clock, random).await

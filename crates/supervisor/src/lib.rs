@@ -3,6 +3,7 @@
 //! `http` is the interface; `runs` is what callers may do with runs, `executor` executes them, `transitions` is how they
 //! stop. `workflow` has the phases and their agents. SQL is in `tables`. Other services are reached over HTTP only.
 
+mod deep_check;
 mod events;
 mod executor;
 mod guests;
@@ -19,6 +20,7 @@ mod transitions;
 mod workflow;
 
 pub use crate::http::openapi;
+pub use deep_check::check;
 pub use executor::KnowledgeSearch;
 pub use guests::GuestLimits;
 pub use workflow::{Faults, Workflow};

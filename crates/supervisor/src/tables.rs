@@ -2,6 +2,7 @@
 
 pub mod artifacts;
 pub mod checkpoints;
+pub mod deep_check;
 pub mod guests;
 pub mod logs;
 pub mod projects;

@@ -1,8 +1,10 @@
 //! Storage that fails under the running program, seen from its front doors: clear answers, nothing lost, and everything works
-//! again without a restart.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+//! again without a restart. And copies of it: backups, moves, and the check that they are whole.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod away;
+mod database;
+mod deep_check;
 mod full_disk;
 
 use e2e::{Reply, Stoa, get, reply};

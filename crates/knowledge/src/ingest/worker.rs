@@ -9,14 +9,16 @@ use crate::{removal, tables};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
-use store::jobs::{self, Handler, Job, JobError, Worker};
-use store::{StoreError, Tx};
+use store::jobs::{self, Handler, Job, JobError, NewJob, Worker};
+use store::{StoreError, Tx, hold};
 use tokio_util::sync::CancellationToken;
 
 /// Documents that are indexed at the same time. Most of them wait for the encoder, which is faster in large batches.
 const CONCURRENCY: usize = 16;
 /// A document that has failed so often is not retried. Killed processes do not count.
 const MOST_FAILURES: i64 = 10;
+/// How long the removal of a file waits while objects are held.
+const HELD_PAUSE: Duration = Duration::from_secs(5);
 
 pub fn worker(ingest: Ingest, lease: Duration) -> Worker {
     let db = ingest.db.clone();
@@ -75,9 +77,12 @@ impl Ingest {
         }
     }
 
-    /// Removes a file that no document has.
+    /// Removes a file that no document has. Waits while a backup may still need it.
     async fn discard(&self, job: &Job) -> Result<(), JobError> {
         let DiscardPayload { user_id, object_key } = payload(job)?;
+        if hold::is_held(&self.db).await? {
+            return self.postpone(job, discard(&user_id, &object_key)).await;
+        }
         let is_used = tables::documents::has_object(&self.db, &user_id, &object_key).await?
             || tables::snapshots::has_object(&self.db, &user_id, &object_key).await?;
         if !is_used {
@@ -85,6 +90,15 @@ impl Ingest {
             deleted.map_err(|error| JobError::retry(error.to_string()))?;
         }
         self.complete(job).await
+    }
+
+    /// Ends the job in favour of another one that does the same later.
+    async fn postpone(&self, job: &Job, again: NewJob) -> Result<(), JobError> {
+        let run_at = self.clock.now_ms() + HELD_PAUSE.as_millis() as i64;
+        let mut tx = self.db.begin().await?;
+        jobs::enqueue(&mut tx, NewJob { run_at: Some(run_at), ..again }).await?;
+        jobs::complete(&mut tx, job).await?;
+        Ok(tx.commit().await?)
     }
 
     async fn count_failure(&self, id: &str) -> Result<i64, StoreError> {
