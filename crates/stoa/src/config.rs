@@ -10,6 +10,7 @@ mod settings;
 mod sso;
 mod typos;
 
+pub use layers::has_password;
 pub use secrets::Secrets;
 pub use settings::settings;
 

@@ -1,6 +1,7 @@
 //! `stoa`: parses the command line and runs the command. Each command has a module of its own.
 
 mod admin;
+mod backup;
 mod banner;
 mod check;
 mod cli;
@@ -11,8 +12,11 @@ mod figures;
 mod folder_lock;
 mod housekeeping;
 mod models;
+mod move_data;
+mod object_copy;
 mod password;
 mod portal_file;
+mod restore;
 mod serve;
 mod signals;
 mod storage;
@@ -61,6 +65,15 @@ fn with_config(name: &str, matches: &clap::ArgMatches) -> ExitCode {
     let done = match name {
         "serve" => runtime.block_on(serve::run(config, cli::roles(matches))),
         "check" => runtime.block_on(check::run(config, matches.get_flag("deep"))),
+        "backup" => {
+            let (to, snapshot) = (cli::text(matches, "to"), cli::optional_text(matches, "snapshot"));
+            runtime.block_on(backup::run(config, to, snapshot, matches.get_flag("skip-missing")))
+        }
+        "restore" => runtime.block_on(restore::run(config, cli::text(matches, "from"))),
+        "move" => {
+            let (from, to) = (cli::optional_text(matches, "from"), cli::optional_text(matches, "to"));
+            runtime.block_on(move_data::run(config, from, to, matches.get_flag("skip-missing")))
+        }
         "admin" => match matches.subcommand() {
             Some(("list", _)) => runtime.block_on(admin::list(config)),
             Some(("create", matches)) => runtime.block_on(admin::create(config, cli::username(matches))),
@@ -115,6 +128,11 @@ fn describe(error: &anyhow::Error) -> String {
         }
     }
     text
+}
+
+/// Writes a line to standard output.
+fn out(line: &str) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
 }
 
 /// Writes a line to standard error. If that is closed, there is no one to write to.

@@ -7,8 +7,8 @@ use crate::config::{Config, Secrets};
 use crate::figures::{self, ServiceFigures};
 use crate::folder_lock::FolderLock;
 use crate::signals::Signals;
-use crate::storage::{make_data_dir, open_database, open_objects};
-use crate::{admin, models, say, workflow};
+use crate::storage::{make_data_dir, open_database, open_objects, refuse_unfinished_move};
+use crate::{admin, models, restore, say, workflow};
 use anyhow::{Context, Result};
 use base::token::Tokens;
 use base::{Clock, Random};
@@ -52,6 +52,7 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
     raise_file_limit();
     make_data_dir(&config)?;
     let _lock = FolderLock::take(&config.data_dir)?;
+    restore::refuse_unfinished(&config)?;
     banner::remove_listen_json(&config);
     let mut signals = Signals::listen()?;
 
@@ -115,6 +116,7 @@ impl Process {
         let db = open_database(&config, clock.clone(), random.clone())
             .await
             .context("cannot open the database")?;
+        refuse_unfinished_move(&db).await?;
         let blobs = open_objects(&config).await.context("cannot open the object store")?;
         let secrets = match &config.jwt_secrets[..] {
             [] => {

@@ -32,5 +32,6 @@ pub use finding::{Finding, Tally, Verdict};
 pub use migrate::{Migration, Schema, Version};
 pub use reading::Reading;
 pub use schema::SCHEMA;
+pub use sqlite::file_of as sqlite_file;
 pub use transaction::Tx;
 pub use wake::Wakeup;

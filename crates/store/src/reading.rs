@@ -1,6 +1,6 @@
 //! Reading a database as it is at one moment: a snapshot of PostgreSQL, or a copy of an SQLite file.
 
-use sqlx::{AnyConnection, AssertSqlSafe, Row};
+use sqlx::{AnyConnection, AssertSqlSafe, Connection, Row};
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -60,6 +60,11 @@ impl Reading {
             }
         };
         Ok(sqlx::query(select).bind(name).fetch_optional(self.conn()).await?.is_some())
+    }
+
+    /// Ends the reading. The connection is closed when this returns.
+    pub async fn close(self) -> Result<(), StoreError> {
+        Ok(self.connection.close().await?)
     }
 
     pub fn conn(&mut self) -> &mut AnyConnection {

@@ -78,8 +78,13 @@ fn pool(connections: u32) -> AnyPoolOptions {
         .max_lifetime(None)
 }
 
+/// Returns the file that a URL names; none if it is not one of SQLite.
+pub fn file_of(url: &str) -> Result<Option<PathBuf>, StoreError> {
+    if url.starts_with("sqlite:") { path_of(url).map(Some) } else { Ok(None) }
+}
+
 /// Returns the path after `sqlite://`, taken literally: a data folder may have any name.
-pub(crate) fn path_of(url: &str) -> Result<PathBuf, StoreError> {
+fn path_of(url: &str) -> Result<PathBuf, StoreError> {
     let rest = url.strip_prefix("sqlite:").unwrap_or(url);
     let path = rest.strip_prefix("//").unwrap_or(rest);
     if path.is_empty() || path == ":memory:" {

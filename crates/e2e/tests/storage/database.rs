@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, SqliteConnection};
 use std::path::Path;
 
-async fn open(database: &Path) -> SqliteConnection {
+pub async fn open(database: &Path) -> SqliteConnection {
     SqliteConnectOptions::new().filename(database).connect().await.expect("a database")
 }
 

@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod away;
+mod backup;
 mod database;
 mod deep_check;
 mod full_disk;
+mod moving;
+mod office;
 
 use e2e::{Reply, Stoa, get, reply};
 use reqwest::Client;

@@ -193,7 +193,8 @@ impl Layers {
     }
 }
 
-fn has_password(url: &str) -> bool {
+/// Returns whether a URL of a database has a password.
+pub fn has_password(url: &str) -> bool {
     let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = authority.split(['/', '?']).next().unwrap_or_default();
     authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) || url.contains("password=")
