@@ -31,11 +31,11 @@ pub async fn run(config: Config, to: String, snapshot: Option<String>, skip_miss
     let blobs = open_objects(&config).await.context("cannot open the object store")?;
     let place = BackupPlace::create(&config, &to).await?;
     let hold = Hold::take(&db).await.context("cannot keep objects from being deleted")?;
-    let (mut moment, records) = consistent_moment(&config, &db, &blobs, &place, snapshot.as_deref()).await?;
-    moment.announce(&place)?;
-
-    let (objects, faults) = copy_objects(&blobs, &place, &mut moment, &records, skip_missing).await?;
-    hold.release().await.context("objects may have been deleted while they were copied: start again")?;
+    let copied = copy_all(&config, &db, &blobs, &place, snapshot.as_deref(), skip_missing).await;
+    // Also after a failure, so that files can be removed again at once.
+    let released = hold.release().await;
+    let (moment, objects, faults) = copied?;
+    released.context("objects may have been deleted while they were copied: start again")?;
     let secrets = copy_secrets(&config, &place).await?;
     let database = moment.finish(&place).await?;
     let manifest = Manifest::new(iso8601(db.clock().now_ms()), database, objects, secrets);
@@ -51,6 +51,22 @@ pub async fn run(config: Config, to: String, snapshot: Option<String>, skip_miss
     }
     place.tidy();
     out(&format!("a whole backup is in {to}, verified by SHA-256"))
+}
+
+/// Copies the database, or takes a snapshot of it, and then the objects that it names. Returns the objects, and what is
+/// wrong with some of them.
+async fn copy_all(
+    config: &Config,
+    db: &Db,
+    blobs: &Blobs,
+    place: &BackupPlace,
+    snapshot: Option<&str>,
+    skip_missing: bool,
+) -> Result<(DatabaseMoment, Objects, Vec<String>)> {
+    let (mut moment, records) = consistent_moment(config, db, blobs, place, snapshot).await?;
+    moment.announce(place)?;
+    let (objects, faults) = copy_objects(blobs, place, &mut moment, &records, skip_missing).await?;
+    Ok((moment, objects, faults))
 }
 
 /// Copies the database, or takes a snapshot of it, and reads the administrators' records of the same moment. They are in

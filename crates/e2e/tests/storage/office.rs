@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use sqlx::Connection;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 const TEXTS: [(&str, &str); 3] = [
     ("harbour.txt", "The harbour of Bergen was full of ships. Captain Solberg counted them."),
@@ -99,8 +100,17 @@ pub fn succeed(start: &Start, arguments: &[&str]) -> String {
 
 /// Runs a command of the program, which must fail, and returns why.
 pub fn fail(start: &Start, arguments: &[&str]) -> String {
-    let (code, out, error) = start.run(arguments);
-    assert_eq!(code, 1, "{arguments:?}: {out}{error}");
+    let mut child = start.command(arguments).spawn().expect("the program can be started");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while child.try_wait().expect("a child").is_none() {
+        if Instant::now() > deadline {
+            child.kill().expect("a child that runs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().expect("its output");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
     error
 }
 

@@ -33,6 +33,9 @@ impl BackupPlace {
             return Ok(Self { blobs, folder: None });
         }
         let folder = absolute(name)?;
+        if let Some(objects) = config.object_store_url.strip_prefix("file://") {
+            ensure!(!folder.starts_with(objects), "{} is among the objects themselves", folder.display());
+        }
         make_empty(&folder)?;
         let blobs = Blobs::open(&format!("file://{}", folder.display()), config.s3.clone()).await;
         let blobs = blobs.with_context(|| format!("cannot write to {}", folder.display()))?;

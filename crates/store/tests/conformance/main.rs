@@ -8,6 +8,7 @@ mod engine;
 mod events;
 mod faults;
 mod figures;
+mod hold;
 mod jobs;
 mod kv;
 mod migrate;
