@@ -1,6 +1,7 @@
 //! Moves all rows from one database to another, of the same engine or not: in batches, each with a note in the target of
 //! how far the move is, so that an interrupted move goes on there. Rows are compared by their number and by a checksum.
 
+mod pages;
 mod progress;
 mod row;
 mod table;
@@ -9,18 +10,15 @@ pub use progress::{Progress, unfinished};
 pub use row::TableSum;
 pub use table::{Table, names as table_names, tables};
 
-use futures_util::TryStreamExt;
-use row::{Row, Value};
+use pages::Pages;
+use row::Row;
 use sqlx::AssertSqlSafe;
 
 use crate::counters::COUNTERS;
-use crate::{Db, Dialect, Reading, StoreError, Tx};
+use crate::{Db, Dialect, StoreError, Tx};
 
 /// Rows of one statement. The statement has a parameter for each value, which are limited to 32,766 on SQLite.
 const ROWS_PER_INSERT: usize = 100;
-/// Rows and bytes of one transaction.
-const ROWS_PER_BATCH: usize = 1_000;
-const BYTES_PER_BATCH: usize = 4 << 20;
 
 /// Returns a digest that tells one database from another: of when its migrations were applied.
 pub async fn identity(db: &Db) -> Result<String, StoreError> {
@@ -33,36 +31,22 @@ pub async fn identity(db: &Db) -> Result<String, StoreError> {
 pub async fn copy(from: &Db, to: &Db, progress: &Progress, table: &Table) -> Result<u64, StoreError> {
     let part = format!("table {}", table.name);
     let position = progress.position(&part).await?;
-    let after: Option<Vec<Value>> =
-        position.as_deref().map(|text| row::parse_key(table, text)).transpose()?;
-    let mut reading = Reading::live(from).await?;
-    let select = select(table, after.is_some());
-    let query = after.iter().flatten().fold(sqlx::query(AssertSqlSafe(select)), row::bind);
-    let mut rows = query.fetch(reading.conn());
-    let (mut batch, mut bytes, mut copied) = (Vec::new(), 0, 0);
-    while let Some(read) = rows.try_next().await? {
-        let row = Row::read(table, &read)?;
-        bytes += row.size();
-        batch.push(row);
-        if batch.len() >= ROWS_PER_BATCH || bytes >= BYTES_PER_BATCH {
-            copied += batch.len() as u64;
-            write(to, table, &part, &std::mem::take(&mut batch)).await?;
-            bytes = 0;
-        }
+    let after = position.as_deref().map(|text| row::parse_key(table, text)).transpose()?;
+    let mut pages = Pages::after(table, after);
+    let mut copied = 0;
+    while let Some(page) = pages.next(from).await? {
+        write(to, table, &part, &page).await?;
+        copied += page.len() as u64;
     }
-    copied += batch.len() as u64;
-    write(to, table, &part, &batch).await?;
     Ok(copied)
 }
 
 /// Counts the rows of a table and adds up their digests. The sum is the same on both engines, whatever their order.
 pub async fn sum(db: &Db, table: &Table) -> Result<TableSum, StoreError> {
-    let mut reading = Reading::live(db).await?;
-    let select = select(table, false);
-    let mut rows = sqlx::query(AssertSqlSafe(select)).fetch(reading.conn());
+    let mut pages = Pages::after(table, None);
     let mut sum = TableSum::default();
-    while let Some(read) = rows.try_next().await? {
-        sum.add(&Row::read(table, &read)?);
+    while let Some(page) = pages.next(db).await? {
+        page.iter().for_each(|row| sum.add(row));
     }
     Ok(sum)
 }
@@ -88,15 +72,6 @@ pub async fn copy_counters(from: &Db, to: &Db) -> Result<(), StoreError> {
         counter.set(&mut tx, last).await?;
     }
     tx.commit().await
-}
-
-fn select(table: &Table, is_resumed: bool) -> String {
-    let columns = table::list(table.columns.iter().map(|column| column.name.as_str()));
-    let key = table::list(table.key.iter().map(String::as_str));
-    let places: Vec<String> = (1..=table.key.len()).map(|place| format!("${place}")).collect();
-    let condition =
-        if is_resumed { format!("WHERE ({key}) > ({})", places.join(", ")) } else { String::new() };
-    format!("SELECT {columns} FROM {} {condition} ORDER BY {key}", table::quoted(&table.name))
 }
 
 /// Writes rows together with the note that they are written.

@@ -79,12 +79,16 @@ pub(super) fn bind<'q>(query: Query<'q, Any, AnyArguments>, value: &Value) -> Qu
     }
 }
 
+/// Returns the primary key of a row.
+pub(super) fn key_of(table: &Table, row: &Row) -> Vec<Value> {
+    let of_column = |name: &String| table.columns.iter().position(|column| column.name == *name);
+    let places = table.key.iter().filter_map(of_column);
+    places.filter_map(|place| row.values.get(place).cloned()).collect()
+}
+
 /// Writes the primary key of a row as text.
 pub(super) fn key_text(table: &Table, row: &Row) -> String {
-    let of_column = |name: &String| table.columns.iter().position(|column| column.name == *name);
-    let values: Vec<&Value> =
-        table.key.iter().filter_map(of_column).filter_map(|index| row.values.get(index)).collect();
-    serde_json::to_string(&values).unwrap_or_default()
+    serde_json::to_string(&key_of(table, row)).unwrap_or_default()
 }
 
 /// Reads what [`key_text`] has written.
