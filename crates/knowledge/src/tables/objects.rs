@@ -19,15 +19,33 @@ struct Source {
     is_rebuildable: bool,
 }
 
-/// Every table that names objects. A new one is a new element.
-const SOURCES: &[Source] = &[Source {
-    table: "documents",
-    owner: "document",
-    select: "SELECT id, object_key, size, content_hash FROM documents
-        WHERE id > $1 AND object_key <> '' ORDER BY id LIMIT $2",
-    find: "SELECT 1 FROM documents WHERE id = $1 AND object_key = $2",
-    is_rebuildable: false,
-}];
+/// Every table that names objects. A table that the database does not have yet is skipped.
+const SOURCES: &[Source] = &[
+    Source {
+        table: "documents",
+        owner: "document",
+        select: "SELECT id, object_key, size, content_hash FROM documents
+            WHERE id > $1 AND object_key <> '' ORDER BY id LIMIT $2",
+        find: "SELECT 1 FROM documents WHERE id = $1 AND object_key = $2",
+        is_rebuildable: false,
+    },
+    Source {
+        table: "index_snapshots",
+        owner: "the index of user",
+        select: "SELECT user_id, object_key, CAST(NULL AS BIGINT), CAST(NULL AS TEXT) FROM index_snapshots
+            WHERE user_id > $1 AND object_key <> '' ORDER BY user_id LIMIT $2",
+        find: "SELECT 1 FROM index_snapshots WHERE user_id = $1 AND object_key = $2",
+        is_rebuildable: true,
+    },
+    Source {
+        table: "index_snapshots",
+        owner: "the graph of user",
+        select: "SELECT user_id, graph_key, CAST(NULL AS BIGINT), CAST(NULL AS TEXT) FROM index_snapshots
+            WHERE user_id > $1 AND graph_key <> '' ORDER BY user_id LIMIT $2",
+        find: "SELECT 1 FROM index_snapshots WHERE user_id = $1 AND graph_key = $2",
+        is_rebuildable: true,
+    },
+];
 
 /// Where a walk over all named objects stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
