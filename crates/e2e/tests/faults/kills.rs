@@ -5,6 +5,7 @@ use crate::start;
 use e2e::passages::database_of;
 use e2e::postgres::Postgres;
 use e2e::s3::S3;
+use e2e::stoa::Start;
 use e2e::{Crm, Vendor};
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,13 +46,20 @@ async fn one_process_on_sqlite_is_killed_again_and_again() {
         clients = Clients::of(&stoa).await;
     }
     ledger.check(&clients, &subjects, &crm, &database_of(&stoa)).await;
+    deep_check(again(&data));
+}
+
+/// Compares all that is stored, as an operator would.
+fn deep_check(start: Start) {
+    let (code, found, error) = start.run(&["check", "--deep"]);
+    assert_eq!(code, 0, "{found}{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_processes_on_postgres_and_s3_is_killed_again_and_again() {
     let (vendor, crm, ledger) = (Vendor::start(ANSWER).await, Crm::start().await, Ledger::default());
     let (database, s3) = (Postgres::shared().await.database().await, S3::start().await);
-    let start = || {
+    let settings = || {
         start(&vendor, &crm)
             .set("DATABASE_URL", &database)
             .set("DATABASE_CONNECTIONS", 8)
@@ -59,8 +67,8 @@ async fn one_of_three_processes_on_postgres_and_s3_is_killed_again_and_again() {
             .set("AWS_ENDPOINT_URL", &s3.endpoint)
             .set("AWS_ACCESS_KEY_ID", &s3.access_key_id)
             .set("AWS_SECRET_ACCESS_KEY", &s3.secret_access_key)
-            .serve()
     };
+    let start = || settings().serve();
     let mut processes = Vec::new();
     for stoa in [start(), start(), start()] {
         processes.push((Clients::of(&stoa).await, stoa));
@@ -78,4 +86,5 @@ async fn one_of_three_processes_on_postgres_and_s3_is_killed_again_and_again() {
         processes.insert(victim, (Clients::of(&stoa).await, stoa));
     }
     ledger.check(&processes[0].0, &subjects, &crm, &database).await;
+    deep_check(settings());
 }

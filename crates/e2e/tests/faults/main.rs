@@ -2,7 +2,7 @@
 //!
 //! `make test` runs them in short forms, `make faults` in long ones: `STOA_KILLS` says how many kills, and everything else
 //! grows with it.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
 #![allow(clippy::print_stdout, reason = "it says how much it has tried")]
 
 mod bad_files;

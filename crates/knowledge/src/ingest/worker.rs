@@ -3,7 +3,7 @@
 use super::Ingest;
 use super::error::IndexingError;
 use super::pipeline::index;
-use crate::jobs::{DISCARD, DiscardPayload, INGEST, IngestPayload, PURGE, PurgePayload, payload};
+use crate::jobs::{DISCARD, DiscardPayload, INGEST, IngestPayload, PURGE, PurgePayload, discard, payload};
 use crate::records::documents_topic;
 use crate::{removal, tables};
 use futures_util::future::BoxFuture;
