@@ -74,6 +74,7 @@ faults:
 	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
 	STOA_KILLS=$(KILLS) cargo test --workspace --test faults -- --nocapture --test-threads 1
 	STOA_SEEDS=10000 cargo test --workspace --test simulation -- --nocapture
+	STOA_FUZZ=50 cargo test --workspace --lib --test readers broken
 	scripts/schemathesis
 
 bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm

@@ -6,9 +6,6 @@ use futures_util::{StreamExt, stream};
 use reqwest::Method;
 use std::time::Duration;
 
-#[path = "../../../inference/tests/readers/mutations.rs"]
-#[allow(dead_code, reason = "made for the readers of model files, too")]
-mod mutations;
 #[path = "../../../extract/tests/files/samples.rs"]
 #[allow(dead_code, reason = "made for the readers of files")]
 mod samples;

@@ -181,4 +181,19 @@ mod tests {
         let mut half = BytesMut::from("HTTP/1.1 200 OK\r\nX: 1\r\n");
         assert!(matches!(take_head(&mut half, &Method::GET), Ok(None)));
     }
+
+    #[test]
+    fn broken_heads_of_answers_are_refused_or_read_and_never_past_their_end() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\
+                    Set-Cookie: a=b\r\n\r\nhello world!";
+        let mut read = 0;
+        mutations::mutations(head.as_bytes(), 20_000, |bytes| {
+            let mut buffer = BytesMut::from(&bytes[..]);
+            if let Ok(Some(_)) = take_head(&mut buffer, &Method::GET) {
+                assert!(bytes.ends_with(&buffer), "what follows the head stays");
+                read += 1;
+            }
+        });
+        assert!(read > 100, "{read} were readable: the mutations are no test");
+    }
 }

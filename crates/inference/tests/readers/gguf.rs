@@ -7,7 +7,7 @@ use inference::tensor_kind::TensorKind;
 use inference::tokenizer::TextTokenizer;
 
 use crate::gguf_file::GgufFile;
-use crate::mutations::{mutations, prefixes};
+use mutations::{mutations, prefixes};
 
 fn small_file() -> GgufFile {
     let weights: Vec<u8> = (0..6).flat_map(|i| (i as f32).to_le_bytes()).collect();

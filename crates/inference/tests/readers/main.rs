@@ -8,7 +8,6 @@ mod chat;
 mod gguf;
 mod gguf_file;
 mod many_texts;
-mod mutations;
 mod onnx;
 mod safetensors;
 mod text_tokens;

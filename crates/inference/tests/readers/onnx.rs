@@ -1,7 +1,7 @@
 //! ONNX files: weights of every stored kind, linear layers by the name of their product, and broken files.
 
-use crate::mutations::{mutations, prefixes};
 use inference::onnx::Onnx;
+use mutations::{mutations, prefixes};
 
 const FLOAT: u64 = 1;
 const UINT8: u64 = 2;

@@ -2,7 +2,7 @@
 
 use inference::safetensors::Safetensors;
 
-use crate::mutations::{mutations, prefixes};
+use mutations::{mutations, prefixes};
 
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();

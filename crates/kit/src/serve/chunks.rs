@@ -237,4 +237,22 @@ mod tests {
         let extension = "x".repeat(ChunkScanner::MAX_OVERHEAD + 1);
         assert!(chunks(&format!("5;{extension}")).is_err());
     }
+
+    #[test]
+    fn broken_bodies_end_at_the_same_byte_however_they_come() {
+        let body = "5;a=\"b\\\"c\";d\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nX: y\r\n\r\nGET /next";
+        let mut read = 0;
+        mutations::mutations(body.as_bytes(), 20_000, |bytes| {
+            let mut whole = ChunkScanner::default();
+            let taken = whole.advance(&bytes);
+            let mut scanner = ChunkScanner::default();
+            let piecewise: Result<usize, Refusal> = bytes.iter().map(|byte| scanner.advance(&[*byte])).sum();
+            assert_eq!(taken.is_ok(), piecewise.is_ok(), "{:?}", String::from_utf8_lossy(&bytes));
+            if taken.is_ok() {
+                assert_eq!((taken, whole.is_done()), (piecewise, scanner.is_done()));
+                read += usize::from(whole.is_done());
+            }
+        });
+        assert!(read > 100, "{read} ended: the mutations are no test");
+    }
 }

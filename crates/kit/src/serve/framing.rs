@@ -306,4 +306,25 @@ mod tests {
         let whole = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n");
         assert_eq!(scan(&whole), Err(Refusal::HeadTooLarge));
     }
+
+    #[test]
+    fn broken_heads_are_refused_or_read_and_never_past_their_end() {
+        let head = "POST /a/b?c=d HTTP/1.1\r\nHost: example.org:80\r\nContent-Length: 12\r\nX-Empty:\r\n\
+                    Transfer-Encoding: chunked\r\nConnection: keep-alive, x\r\n\r\nhello world!";
+        let mut read = 0;
+        mutations::mutations(head.as_bytes(), 20_000, |bytes| {
+            // At once, and byte by byte: the same.
+            let whole = HeadScanner::default().advance(&bytes);
+            let mut scanner = HeadScanner::default();
+            let piecewise = (0..=bytes.len()).map(|end| scanner.advance(&bytes[..end]));
+            let piecewise = piecewise.into_iter().find(|told| !matches!(told, Ok(None))).unwrap_or(Ok(None));
+            assert_eq!(whole.is_err(), piecewise.is_err(), "{:?}", String::from_utf8_lossy(&bytes));
+            if let Ok(Some((length, _))) = whole {
+                assert!(length <= bytes.len());
+                assert_eq!(whole, piecewise);
+                read += 1;
+            }
+        });
+        assert!(read > 100, "{read} were readable: the mutations are no test");
+    }
 }

@@ -102,3 +102,15 @@ fn fields_go_out_under_the_names_of_the_crm() {
     assert_eq!(sent("contact", parts), "company_size=7 email=a@b.c firstname=Ada surname=King");
     assert_eq!(sent("gone", parts), "email=a@b.c firstname=Ada internal=x lastname=King size=7");
 }
+
+#[test]
+fn broken_settings_are_refused_or_read() {
+    let text = "[forms.contact]\nfields = [\"email\", \"age\"]\nrequired = [\"email\"]\norigins = [\"https://example.org\"]\n\
+        return_to = \"/thanks\"\nmin_fill_time = \"2s\"\ncountry_code = \"49\"\nsplit_name = true\n\
+        [forms.contact.kinds]\nemail = \"email\"\n[forms.contact.crm]\nage = \"age\"\n";
+    let mut read = 0;
+    mutations::mutations(text.as_bytes(), 2_000, |bytes| {
+        read += usize::from(Forms::parse(&String::from_utf8_lossy(&bytes)).is_ok());
+    });
+    assert!(read > 20, "{read} were readable: the mutations are no test");
+}

@@ -121,3 +121,14 @@ fn a_file_that_is_not_a_workflow_is_refused_with_its_line() {
         faults("[[phase]]\nname = 7\n")
     );
 }
+
+#[test]
+fn broken_workflows_are_refused_or_read() {
+    let more = "inputs = [\"x\"]\noutput = \"json\"\ntime_limit = \"3s\"\nretries = 1\napproval = true";
+    let text = format!("{PHASE}{}{}", agent("x", ""), agent("y", more));
+    let mut read = 0;
+    mutations::mutations(text.as_bytes(), 2_000, |bytes| {
+        read += usize::from(faults(&String::from_utf8_lossy(&bytes)).is_empty());
+    });
+    assert!(read > 5, "{read} were readable: the mutations are no test");
+}

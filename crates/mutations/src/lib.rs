@@ -1,8 +1,8 @@
-//! Broken versions of a file, the same in every run.
+//! For tests of parsers: broken versions of a file, the same in every run. `STOA_FUZZ=100` makes a hundred times as many.
 
 /// Calls `read` with `count` versions of a file, each with a few bytes, numbers or stretches changed.
 pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
-    for seed in 0..count {
+    for seed in 0..count * factor() {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut bytes = original.to_vec();
         for _ in 0..=random.below(4) {
@@ -10,6 +10,11 @@ pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
         }
         read(bytes);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
+fn factor() -> u64 {
+    std::env::var("STOA_FUZZ").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
 }
 
 /// Calls `read` with every proper prefix of a file.
