@@ -155,13 +155,14 @@ impl Index {
     pub(crate) fn owner(&self, passage: u32) -> u32 {
         match (passage as usize).checked_sub(self.mapped_owners.len()) {
             None => self.mapped_owners[passage as usize],
-            Some(added) => self.owners[added],
+            // A damaged file may name passages that it does not have.
+            Some(added) => self.owners.get(added).copied().unwrap_or(u32::MAX),
         }
     }
 
     /// Returns a passage's document and the passage's number within it.
     pub(crate) fn locate(&self, passage: u32) -> Option<(&str, u32)> {
-        let entry = self.entries[self.owner(passage) as usize].as_ref()?;
-        Some((&entry.document, passage - entry.passages.start))
+        let entry = self.entries.get(self.owner(passage) as usize)?.as_ref()?;
+        Some((&entry.document, passage.checked_sub(entry.passages.start)?))
     }
 }

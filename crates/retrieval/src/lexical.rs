@@ -120,7 +120,7 @@ impl Lexical {
         let mapped = self.mapped.lengths.len();
         match (passage as usize).checked_sub(mapped) {
             None => self.mapped.lengths[passage as usize],
-            Some(added) => self.lengths[added],
+            Some(added) => self.lengths.get(added).copied().unwrap_or_default(),
         }
     }
 
@@ -172,7 +172,8 @@ impl Lexical {
     /// Removes the passages of a document with these terms. Those of a file stay in its lists, and are not counted.
     pub fn remove(&mut self, passages: Range<u32>, terms: &[u32]) {
         self.passages -= passages.len();
-        self.total_length -= passages.clone().map(|passage| u64::from(self.length(passage))).sum::<u64>();
+        let removed: u64 = passages.clone().map(|passage| u64::from(self.length(passage))).sum();
+        self.total_length = self.total_length.saturating_sub(removed);
         let mapped = self.mapped.lengths.len() as u32;
         if passages.start < mapped {
             self.removed.push(passages);
@@ -221,9 +222,12 @@ impl Lexical {
             let add =
                 |(passages, counts): (&[u32], &[u8]), first: u32, lengths: &[u32], scores: &mut [f32]| {
                     for (passage, count) in passages.iter().zip(counts) {
-                        let passage = (*passage - first) as usize;
-                        let count = f32::from(*count);
-                        scores[passage] += weight * count / (count + base + slope * lengths[passage] as f32);
+                        let passage = passage.wrapping_sub(first) as usize;
+                        // A damaged file may name passages that it does not have.
+                        if let (Some(score), Some(length)) = (scores.get_mut(passage), lengths.get(passage)) {
+                            let count = f32::from(*count);
+                            *score += weight * count / (count + base + slope * *length as f32);
+                        }
                     }
                 };
             add(term.mapped, 0, &self.mapped.lengths, mapped);
@@ -251,7 +255,7 @@ impl Lexical {
 
     fn rarity(&self, term: &Term<'_>) -> f32 {
         let removed: usize = self.removed.iter().map(|removed| within(term.mapped.0, removed).len()).sum();
-        let having = (term.mapped.0.len() - removed + term.added.0.len()) as f32;
+        let having = (term.mapped.0.len().saturating_sub(removed) + term.added.0.len()) as f32;
         (1.0 + (self.passages as f32 - having + 0.5) / (having + 0.5)).ln()
     }
 }

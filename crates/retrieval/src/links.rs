@@ -89,7 +89,10 @@ impl Links {
         write_ends(to, passages.iter().map(|passage| self.names_in(*passage).len()))?;
         let all = passages.iter().map(|passage| self.names_in(*passage).len()).sum();
         let named_by = |passage: &u32| -> Vec<u32> {
-            self.names_in(*passage).iter().map(|name| new_names[*name as usize]).collect()
+            self.names_in(*passage)
+                .iter()
+                .map(|name| new_names.get(*name as usize).copied().unwrap_or_default())
+                .collect()
         };
         to.put_parts(all, passages.iter().map(named_by))
     }
@@ -133,7 +136,9 @@ impl Links {
         let mapped = self.mapped.named_by_ends.len();
         for passage in passages {
             for name in self.names_in(passage).to_vec() {
-                self.named_in[name as usize] -= 1;
+                if let Some(named_in) = self.named_in.get_mut(name as usize) {
+                    *named_in = named_in.saturating_sub(1);
+                }
                 if let Some(about) = self.about.get_mut(&name) {
                     about.retain(|about| *about != passage);
                 }
@@ -174,7 +179,7 @@ impl Links {
                 part(&self.mapped.about_ends, &self.mapped.about, name as usize),
                 self.about.get(&name).map(Vec::as_slice).unwrap_or_default(),
             ],
-            named_in: self.named_in[name as usize],
+            named_in: self.named_in.get(name as usize).copied().unwrap_or_default(),
         }
     }
 

@@ -27,7 +27,7 @@ impl<'a> Scorer<'a> {
     }
 
     pub fn accepts(&self, passage: u32) -> bool {
-        self.accepted[self.index.owner(passage) as usize]
+        self.accepted.get(self.index.owner(passage) as usize).copied().unwrap_or_default()
     }
 
     /// Returns a score from 0 to 1.

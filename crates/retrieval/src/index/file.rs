@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 /// Changes with the layout of the file, and with how words are taken from texts.
-const STAMP: &[u8] = b"stoa index 1";
+const STAMP: &[u8] = b"stoa index 2";
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -32,7 +32,10 @@ impl From<Damaged> for FileError {
 impl Index {
     /// Writes all passages, and what the caller wants to know of them later.
     pub fn write(&self, note: &[u8], to: impl Write) -> io::Result<()> {
-        let is_stored = |passage: usize| self.entries[self.owner(passage as u32) as usize].is_some();
+        let is_stored = |passage: usize| {
+            let owner = self.owner(passage as u32) as usize;
+            self.entries.get(owner).is_some_and(Option::is_some)
+        };
         let numbering = Numbering::of((0..self.numbers()).map(is_stored));
         let passages: Vec<u32> = (0..self.numbers())
             .filter(|passage| numbering.keeps(*passage))
