@@ -31,6 +31,8 @@ const LANGUAGES: [(&str, &[&str]); 6] = [
 ];
 /// In bytes: more of a text is not looked at.
 const MOST: usize = 2 << 10;
+/// At least one word of so many is one of the commonest.
+const LEAST_SHARE: usize = 20;
 
 /// Returns whether a word is one of the commonest of a language, in lower case.
 pub fn is_common(language: &str, word: &str) -> bool {
@@ -40,13 +42,16 @@ pub fn is_common(language: &str, word: &str) -> bool {
 /// Returns the language of a text; none if its words do not tell.
 pub fn of(text: &str) -> Option<&'static str> {
     let text = text[..text.floor_char_boundary(MOST)].to_lowercase();
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
     let count = |known: &[&str]| words.iter().filter(|word| known.contains(word)).count();
     let counts = LANGUAGES.iter().map(|(name, known)| (count(known), *name));
     let mut counts: Vec<(usize, &str)> = counts.collect();
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let [(most, name), (second, _), ..] = counts.as_slice() else { return None };
-    (most > second).then_some(*name)
+    // Prose has far more of them. Names and tables have one by chance.
+    let is_prose = most * LEAST_SHARE >= words.len();
+    (most > second && is_prose).then_some(*name)
 }
 
 #[cfg(test)]
@@ -62,5 +67,8 @@ mod tests {
         check("Comment installer le serveur ?", Some("French"));
         check("¿Cómo se instala el servidor?", Some("Spanish"));
         check("P-204", None);
+        let table =
+            (0..9).map(|row| format!("rank: {row}; athlete: Usain Bolt; country: Jamaica; time: 9.7{row}; "));
+        check(&format!("athlete: Son Wei; {}", table.collect::<String>()), None);
     }
 }
