@@ -80,22 +80,30 @@ async fn ingest_all(knowledge: &Knowledge, folder: &Path, asked: &[Asked]) -> Re
     let mut names = HashMap::new();
     for name in documents {
         match ingest(knowledge, &owner, folder, name).await? {
-            Some(id) => drop(names.insert(id, name.clone())),
-            None => tracing::warn!(document = name, "cannot be indexed"),
+            Ok(id) => drop(names.insert(id, name.clone())),
+            Err(why) => writeln!(std::io::stderr(), "{name} cannot be indexed: {why}")?,
         }
     }
     Ok(Ingested { owner: owner.id, names })
 }
 
-/// Ingests a document. Returns its id, or none if it cannot be indexed.
-async fn ingest(knowledge: &Knowledge, owner: &User, folder: &Path, name: &str) -> Result<Option<String>> {
+/// Ingests a document. Returns its id, or why it cannot be indexed.
+async fn ingest(
+    knowledge: &Knowledge,
+    owner: &User,
+    folder: &Path,
+    name: &str,
+) -> Result<Result<String, String>> {
     let path = folder.join(name);
     let body = std::fs::read(&path).with_context(|| path.display().to_string())?;
     let mut spool = Spool::new(u64::MAX);
     spool.push(&body, Path::new("."))?;
     let filename = path.file_name().map_or(name.to_owned(), |name| name.display().to_string());
     let document = knowledge.ingest(owner, Upload { filename, spool: spool.finish() }, "").await?;
-    Ok(document.filter(|document| document.status == Status::Indexed).map(|document| document.id))
+    Ok(match document {
+        Some(document) if document.status == Status::Indexed => Ok(document.id),
+        other => Err(other.and_then(|document| document.error).unwrap_or_default()),
+    })
 }
 
 /// Asks a question. Returns the answer and its sources.
