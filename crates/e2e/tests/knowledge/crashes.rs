@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-const KILLS: usize = 50;
+const KILLS: usize = 15;
 const DOCUMENTS: usize = 200;
 
 fn text(number: usize) -> String {
