@@ -8,18 +8,14 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod portable;
-mod signs;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
 use crate::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use crate::kernel::{Aligned, Isa, Kernel};
 use crate::simd::vectorized;
-use signs::Signs;
 use std::io::{self, Write};
 use std::ops::{AddAssign, Range};
-
-pub use signs::SignQuery;
 
 /// Added to each byte, since byte products need an unsigned operand.
 const OFFSET: i32 = 128;
@@ -38,12 +34,11 @@ pub struct Codes {
     rows: Vec<Row>,
 }
 
-/// Rows in a file: their bytes, the three numbers of each, and their signs.
+/// Rows in a file: their bytes, and the three numbers of each.
 #[derive(Default)]
 struct Mapped {
     bytes: Array<u8>,
     rows: Array<f32>,
-    signs: Signs,
 }
 
 #[derive(Clone, Copy)]
@@ -102,8 +97,7 @@ impl Codes {
     /// Reads what [`Self::write`] wrote: so many rows of this dimension.
     pub fn read(from: &mut ArrayReader, dimension: usize, rows: usize) -> Result<Self, Damaged> {
         let bytes = rows.checked_mul(stride(dimension)).ok_or(Damaged)?;
-        let (bytes, numbers) = (from.take_exactly(bytes)?, from.take_exactly(3 * rows)?);
-        let mapped = Mapped { bytes, rows: numbers, signs: Signs::read(from, dimension, rows)? };
+        let mapped = Mapped { bytes: from.take_exactly(bytes)?, rows: from.take_exactly(3 * rows)? };
         Ok(Self { mapped, ..Self::new(dimension) })
     }
 
@@ -115,10 +109,7 @@ impl Codes {
             let Row { step, lost, reach } = self.row(*number as usize);
             [step, lost, reach]
         });
-        to.put_parts(3 * numbers.len(), rows)?;
-        let rows = numbers.iter().map(|number| *number as usize);
-        let rows = rows.map(|number| (self.row_bytes(number), self.row(number).step));
-        Signs::write(to, self.dimension, numbers.len(), rows)
+        to.put_parts(3 * numbers.len(), rows)
     }
 
     pub fn len(&self) -> usize {
@@ -129,8 +120,7 @@ impl Codes {
         self.len() == 0
     }
 
-    /// Returns how many rows are in a file: those with the first numbers.
-    pub fn mapped_len(&self) -> usize {
+    fn mapped_len(&self) -> usize {
         self.mapped.rows.len() / 3
     }
 
@@ -185,23 +175,6 @@ impl Codes {
             kept.rows.push(self.row(number));
         }
         *self = kept;
-    }
-
-    /// Calls `found` with each of these rows of the file and about its product with the query.
-    pub fn scan_signs(&self, query: &SignQuery, rows: Range<usize>, found: impl FnMut(usize, f32)) {
-        self.mapped.signs.scan(query, rows, found);
-    }
-
-    /// Returns the product of the query and one row.
-    pub fn estimate(&self, kernel: Kernel, query: &QueryCodes, number: usize) -> Estimate {
-        let mut estimates = [Estimate::default()];
-        estimate(kernel, query, self.row_bytes(number), &[self.row(number)], &mut estimates);
-        estimates[0]
-    }
-
-    /// Returns the blocks with rows that are in no file.
-    pub fn added_blocks(&self) -> Range<usize> {
-        self.mapped_len().div_ceil(BLOCK)..self.blocks()
     }
 
     /// Returns the number of blocks that [`Self::scan`] compares: each has up to `BLOCK` rows.

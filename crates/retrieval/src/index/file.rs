@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 /// Changes with the layout of the file, and with how words are taken from texts.
-const STAMP: &[u8] = b"stoa index 2";
+const STAMP: &[u8] = b"stoa index 1";
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
