@@ -152,6 +152,29 @@ fn pdf_has_pages_headings_by_size_and_no_running_feet() {
 }
 
 #[test]
+fn pdf_character_tables_are_read_however_they_begin() {
+    let table = "/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n/CMapName a-cmap def\n/CIDSystemInfo <<\n\
+        /Registry (Adobe)\n/Ordering (UCS)\n>> def\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n\
+        3 beginbfchar\n<0001> <0068>\n<0002> <006f>\n<0003> <0074>\nendbfchar\nendcmap\nend\nend\n";
+    let content = "BT /F1 20 Tf 72 700 Td <000100020003> Tj ET";
+    let stream = |text: &str| format!("<</Length {}>>stream\n{text}\nendstream", text.len());
+    let file = samples::pdf_of(&[
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Count 1/Kids[5 0 R]/MediaBox[0 0 612 792]>>".to_owned(),
+        "<</Type/Font/Subtype/Type0/BaseFont/A/Encoding/Identity-H/DescendantFonts[7 0 R]/ToUnicode 8 0 R>>"
+            .to_owned(),
+        "<</Title(Hot)>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/Contents 6 0 R/Resources<</Font<</F1 3 0 R>>>>>>".to_owned(),
+        stream(content),
+        "<</Type/Font/Subtype/CIDFontType2/BaseFont/A/DW 500/FontDescriptor 9 0 R>>".to_owned(),
+        stream(table),
+        "<</Type/FontDescriptor/FontName/A/Flags 4>>".to_owned(),
+    ]);
+    let document = extract("hot.pdf", &file, &Limits::default()).unwrap();
+    assert!(format!("{document:?}").contains("hot"), "{document:?}");
+}
+
+#[test]
 fn pdf_lists_are_lines_with_marks_and_wrapped_items_are_whole() {
     let lines = [
         "Before the pump is opened for the first time in the year, please:",

@@ -1,13 +1,33 @@
 //! Prepares fonts for the parser. It ignores widths that are given for a range, and words fall apart if characters
-//! have no width. And it parses each font's program again on every page, although the font's own character table says
-//! the same.
+//! have no width. It parses each font's program again on every page, although the font's own character table says the
+//! same. And it cannot read some such tables.
 
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
+use std::collections::BTreeSet;
+
+const RANGES: &[u8] = b"begincodespacerange";
 
 pub(super) fn prepare(document: &mut Document) {
     write_out_widths(document);
     name_encodings(document);
     drop_programs(document);
+    shorten_tables(document);
+}
+
+/// Removes what precedes the ranges of character tables. The parser stops at some ways to write it, without an error, and
+/// knows no character then.
+fn shorten_tables(document: &mut Document) {
+    let fonts = document.objects.values().filter_map(|object| object.as_dict().ok());
+    let tables = fonts.filter_map(|font| font.get(b"ToUnicode").and_then(Object::as_reference).ok());
+    for table in tables.collect::<BTreeSet<ObjectId>>() {
+        let Ok(Object::Stream(table)) = document.get_object_mut(table) else { continue };
+        let Ok(content) = table.get_plain_content() else { continue };
+        let Some(ranges) = content.windows(RANGES.len()).position(|part| part == RANGES) else { continue };
+        // With the number of ranges before it.
+        let before = content[..ranges].trim_ascii_end();
+        let start = before.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |end| end + 1);
+        table.set_plain_content(content[start..].to_vec());
+    }
 }
 
 /// Gives fonts with a character table an encoding, without which the parser stops at a character that the table lacks.
