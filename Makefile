@@ -50,7 +50,7 @@ test-e2e:
 	@test -n "$(S)" || { echo "name a suite: make test-e2e S=gateway (gateway, knowledge, supervisor, portal, leads, interface, storage, faults)"; exit 2; }
 	scripts/fetch-postgres
 	scripts/fetch-clients
-	cargo build --workspace --bin stoa
+	cargo build --workspace --bin stoa --test $(S)
 	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
 	cargo test --workspace --test $(S) $(T)
 
