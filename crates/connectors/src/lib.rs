@@ -1,0 +1,95 @@
+//! Places that documents come from: a folder of the server, an S3 bucket, web pages, a Git repository, a mailbox.
+//!
+//! A connector lists its items some at a time and reads one after the other into a sink, so that neither a long list nor
+//! a large item is ever in memory. What is kept of items, and what becomes of them, is left to the caller. Knows no
+//! service and no database.
+
+mod error;
+mod folder;
+mod settings;
+
+pub use error::{ConnectError, ItemError};
+pub use folder::{Watcher, watch};
+pub use settings::{Environment, Settings, WebMode};
+
+use futures_util::future::BoxFuture;
+
+/// Something that a place has: a file, a page, a mail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Names it in its place, and stays the same as long as it is there.
+    pub path: String,
+    /// Changes whenever the content does; empty if only reading tells.
+    pub version: String,
+}
+
+/// What became of reading an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// It is as it was when its state was returned. Nothing was written.
+    Unchanged,
+    /// There is nothing in it to index, for this reason.
+    Skipped(String),
+    /// All of its content was written.
+    Read(Found),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// By which a later reading finds out whether it has changed; opaque to the caller.
+    pub state: String,
+    /// With an extension that tells what it is.
+    pub filename: String,
+    /// If the place knows a better one than the content tells.
+    pub title: Option<String>,
+    /// Where a person can open it, if there is such an address.
+    pub address: Option<String>,
+}
+
+/// Takes the bytes of an item.
+pub trait Sink: Send {
+    /// Fails if there are too many, or if they cannot be kept.
+    fn write(&mut self, piece: &[u8]) -> Result<(), ItemError>;
+}
+
+/// An open place.
+pub trait Connector: Send {
+    /// Returns the next items, at most 1,000; none at the end. Of a crawl, the pages that were read name the next ones.
+    fn next_items(&mut self) -> BoxFuture<'_, Result<Option<Vec<Item>>, ConnectError>>;
+
+    /// Reads an item that `next_items` has returned. `known` is the state of its last reading; empty if there was none.
+    fn read<'a>(
+        &'a mut self,
+        item: &'a Item,
+        known: &'a str,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<Reading, ItemError>>;
+}
+
+/// The most items that `next_items` returns at once.
+const PAGE: usize = 1_000;
+
+/// Checks what a person says about a place, without asking the place. Resolves no name.
+pub fn check(settings: &Settings, environment: &Environment) -> Result<(), ConnectError> {
+    match settings {
+        Settings::Folder { path } => folder::check(path, environment).map(drop),
+        _ => Err(not_yet()),
+    }
+}
+
+/// Opens a place. `source_id` names the subfolder of the work folder that is the source's own.
+pub async fn open(
+    settings: &Settings,
+    _secret: Option<&str>,
+    _source_id: &str,
+    environment: &Environment,
+) -> Result<Box<dyn Connector>, ConnectError> {
+    Ok(match settings {
+        Settings::Folder { path } => Box::new(folder::Folder::open(path, environment).await?),
+        _ => return Err(not_yet()),
+    })
+}
+
+fn not_yet() -> ConnectError {
+    ConnectError::new("sources of this kind are not supported yet")
+}

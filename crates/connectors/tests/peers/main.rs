@@ -1,0 +1,11 @@
+//! Each connector against the real thing on this machine: folders, and servers that the tests start.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops where it fails"
+)]
+
+mod folder;
+mod support;
