@@ -6,7 +6,9 @@
 
 mod error;
 mod folder;
+mod network;
 mod settings;
+mod web;
 
 pub use error::{ConnectError, ItemError};
 pub use folder::{Watcher, watch};
@@ -73,6 +75,7 @@ const PAGE: usize = 1_000;
 pub fn check(settings: &Settings, environment: &Environment) -> Result<(), ConnectError> {
     match settings {
         Settings::Folder { path } => folder::check(path, environment).map(drop),
+        Settings::Web { .. } => web::check(settings, environment).map(drop),
         _ => Err(not_yet()),
     }
 }
@@ -86,6 +89,7 @@ pub async fn open(
 ) -> Result<Box<dyn Connector>, ConnectError> {
     Ok(match settings {
         Settings::Folder { path } => Box::new(folder::Folder::open(path, environment).await?),
+        Settings::Web { .. } => Box::new(web::Web::open(settings, environment)?),
         _ => return Err(not_yet()),
     })
 }

@@ -51,7 +51,7 @@ async fn a_file_is_read_again_only_after_a_change() {
     write(&root, "a.txt", vec![b'x'; 1_000_000]);
     let item = open_root(&root).await.list().await.unwrap().remove(0);
     let (state, _, content) = open_root(&root).await.content(&item).await;
-    assert_eq!(content, vec![b'x'; 1_000_000]);
+    assert!(content == vec![b'x'; 1_000_000]);
     assert_eq!(open_root(&root).await.list().await.unwrap()[0], item);
     let again = open_root(&root).await.read(&item, &state).await.unwrap();
     assert_eq!(again, (Reading::Unchanged, vec![]));
@@ -61,7 +61,7 @@ async fn a_file_is_read_again_only_after_a_change() {
     assert_ne!(changed.version, item.version);
     let (reading, content) = open_root(&root).await.read(&changed, &state).await.unwrap();
     assert!(matches!(reading, Reading::Read(_)));
-    assert_eq!(content, vec![b'y'; 1_000_000]);
+    assert!(content == vec![b'y'; 1_000_000]);
 }
 
 #[tokio::test]

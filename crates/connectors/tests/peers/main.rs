@@ -7,5 +7,9 @@
     reason = "a test stops where it fails"
 )]
 
+mod crawl;
 mod folder;
+mod nginx;
+mod site;
 mod support;
+mod web;

@@ -1,0 +1,257 @@
+//! Web pages: single ones, those of a sitemap, or those that a crawl finds below its first address.
+
+mod fetch;
+mod frontier;
+mod kinds;
+mod page;
+mod robots;
+mod sitemap;
+mod state;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use reqwest::{Response, StatusCode};
+use std::time::Duration;
+use url::Url;
+
+use crate::{
+    ConnectError, Connector, Environment, Found, Item, ItemError, Reading, Settings, Sink, WebMode, network,
+};
+use fetch::{FetchError, Fetched, Fetcher, first_bytes};
+use frontier::{Frontier, Scope};
+use kinds::Kind;
+use page::{Page, Wishes};
+use sitemap::Sitemaps;
+use state::State;
+
+const MOST_ADDRESSES: usize = 10_000;
+const MOST_PAGES: u32 = 100_000;
+const MOST_DEPTH: u32 = 100;
+const LONGEST_DELAY: u32 = 600_000;
+/// The most of an HTML page that is looked at before it is written: links and wishes behind it do not count.
+const MOST_LOOKED_AT: usize = 4 << 20;
+/// For one page, with its redirects and all waiting.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(600);
+
+pub(crate) struct Web {
+    fetcher: Fetcher,
+    frontier: Frontier,
+    sitemaps: Sitemaps,
+    /// Of a crawl.
+    scope: Option<Scope>,
+    /// Part of each page's state. Empty if this is no crawl.
+    fingerprint: String,
+    /// Whether all addresses are of one host: if that is not reached, nothing is.
+    has_one_host: bool,
+}
+
+/// Returns the addresses of a source.
+pub(crate) fn check(settings: &Settings, environment: &Environment) -> Result<Vec<Url>, ConnectError> {
+    let Settings::Web { addresses, depth, pages, delay, .. } = settings else { return Ok(Vec::new()) };
+    if addresses.is_empty() || addresses.len() > MOST_ADDRESSES {
+        return Err(ConnectError::new(format!("`addresses` has to name 1 to {MOST_ADDRESSES} addresses")));
+    }
+    let limits = [
+        ("depth", *depth, 0, MOST_DEPTH),
+        ("pages", *pages, 1, MOST_PAGES),
+        ("delay", *delay, 0, LONGEST_DELAY),
+    ];
+    for (field, value, least, most) in limits {
+        if !(least..=most).contains(&value) {
+            return Err(ConnectError::new(format!("`{field}` is {value}: expected {least} to {most}")));
+        }
+    }
+    let parsed = addresses.iter().map(|address| {
+        let mut url = network::parse_address("addresses", address, environment)?;
+        url.set_fragment(None);
+        Ok(url)
+    });
+    parsed.collect()
+}
+
+impl Web {
+    pub fn open(settings: &Settings, environment: &Environment) -> Result<Web, ConnectError> {
+        let addresses = check(settings, environment)?;
+        let Settings::Web { mode, depth, pages, delay, .. } = settings else {
+            return Err(ConnectError::new("these are no settings of web pages"));
+        };
+        let scope = (*mode == WebMode::Crawl).then(|| Scope::new(&addresses));
+        let mut web = Web {
+            fetcher: Fetcher::new(environment, Duration::from_millis(u64::from(*delay)))?,
+            frontier: Frontier::new(*pages, *depth),
+            sitemaps: Sitemaps::default(),
+            fingerprint: scope.as_ref().map(Scope::fingerprint).unwrap_or_default(),
+            scope,
+            has_one_host: addresses.iter().all(|address| address.origin() == addresses[0].origin()),
+        };
+        for address in addresses {
+            match mode {
+                WebMode::Sitemap => web.sitemaps.add(address, 0),
+                WebMode::Pages | WebMode::Crawl => web.frontier.add(&address, 0),
+            }
+        }
+        Ok(web)
+    }
+
+    async fn next_page(&mut self) -> Result<Option<Vec<Item>>, ConnectError> {
+        loop {
+            if let Some(items) = self.frontier.next_items() {
+                return Ok(Some(items));
+            }
+            let is_full = self.frontier.is_full();
+            if is_full || !self.sitemaps.read_next(&mut self.fetcher, &mut self.frontier).await? {
+                return Ok(None);
+            }
+        }
+    }
+
+    async fn read_page(
+        &mut self,
+        item: &Item,
+        known: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<Reading, ItemError> {
+        let known = State::parse(known, &self.fingerprint);
+        // What an unchanged page links to, or one that just cannot be read now, is still there.
+        let mut links = known.links();
+        let read = self.fetch_and_read(item, &known, &mut links, sink);
+        let read = tokio::time::timeout(PAGE_TIMEOUT, read).await;
+        self.frontier.add_links(&item.path, &links);
+        read.unwrap_or_else(|_| Err(ItemError::Item("it takes too long".to_owned())))
+    }
+
+    /// Reads a page, and replaces the remembered links by those that it has now.
+    async fn fetch_and_read(
+        &mut self,
+        item: &Item,
+        known: &State,
+        links: &mut Vec<Url>,
+        sink: &mut dyn Sink,
+    ) -> Result<Reading, ItemError> {
+        let address = Url::parse(&item.path).map_err(|error| ItemError::Item(error.to_string()))?;
+        let fetched = match self.fetcher.get(&address, known).await {
+            Ok(fetched) => fetched,
+            Err(FetchError::Disallowed(reason)) => return Ok(Reading::Skipped(reason)),
+            Err(FetchError::Unreachable(reason)) if self.has_one_host => {
+                return Err(ItemError::Place(reason));
+            }
+            Err(error) => return Err(ItemError::Item(error.message())),
+        };
+        if let Some(reason) = self.is_elsewhere(item, &fetched.address) {
+            return Ok(Reading::Skipped(reason));
+        }
+        match fetched.response.status() {
+            StatusCode::NOT_MODIFIED => Ok(Reading::Unchanged),
+            status if status.is_success() => self.read_answer(item, fetched, links, sink).await,
+            status @ (StatusCode::NOT_FOUND | StatusCode::GONE) => {
+                links.clear();
+                Err(ItemError::Item(format!("the page is not there: the server answers {status}")))
+            }
+            status => Err(ItemError::Item(format!("the server answers {status}"))),
+        }
+    }
+
+    /// Returns why a page of a crawl is not read if a redirect has led to this address.
+    fn is_elsewhere(&mut self, item: &Item, address: &Url) -> Option<String> {
+        let scope = self.scope.as_ref()?;
+        if !scope.contains(address) {
+            return Some(format!("it redirects to {address}, which is not below the source's addresses"));
+        }
+        let is_read = self.frontier.redirect(&item.path, address);
+        is_read.then(|| format!("it redirects to {address}, which is read by itself"))
+    }
+
+    async fn read_answer(
+        &mut self,
+        item: &Item,
+        fetched: Fetched,
+        links: &mut Vec<Url>,
+        sink: &mut dyn Sink,
+    ) -> Result<Reading, ItemError> {
+        let Fetched { mut response, address } = fetched;
+        let content_type = header(&response, CONTENT_TYPE);
+        let Some(kind) = Kind::of(&content_type, &address) else {
+            return Ok(Reading::Skipped(format!("its type is {content_type}")));
+        };
+        if !matches!(header(&response, CONTENT_ENCODING).as_str(), "" | "identity") {
+            return Err(ItemError::Item("the server has packed it, which was not asked for".to_owned()));
+        }
+        let mut wishes = wishes(&response);
+        let mut start = Vec::new();
+        if kind.is_html {
+            start = first_bytes(&mut response, MOST_LOOKED_AT).await.map_err(ItemError::Item)?;
+            let page = Page::parse(&start);
+            wishes.no_index |= page.wishes.no_index;
+            *links = if wishes.no_follow { Vec::new() } else { self.links_in_scope(&page, &address) };
+            if let Some(canonical) = self.replaced_by(item, &page, &address) {
+                return Ok(Reading::Skipped(format!("it is the same as {canonical}")));
+            }
+        }
+        if wishes.no_index {
+            return Ok(Reading::Skipped("it asks not to be indexed".to_owned()));
+        }
+        let state = State::new(response.headers(), &address, &self.fingerprint, links);
+        sink.write(&start)?;
+        drop(start);
+        while let Some(piece) = next_piece(&mut response).await? {
+            sink.write(piece.as_ref())?;
+        }
+        let filename = kind.filename(&address);
+        Ok(Reading::Read(Found {
+            state: state.to_text(),
+            filename,
+            title: None,
+            address: Some(address.into()),
+        }))
+    }
+
+    fn links_in_scope(&self, page: &Page, address: &Url) -> Vec<Url> {
+        let Some(scope) = &self.scope else { return Vec::new() };
+        let mut links = page.links(address);
+        links.retain(|link| scope.contains(link) && self.fetcher.allows(link));
+        links
+    }
+
+    /// Returns the address under which a page of a crawl is read instead.
+    fn replaced_by(&mut self, item: &Item, page: &Page, address: &Url) -> Option<Url> {
+        let canonical = page.canonical(address)?;
+        if canonical == *address || !self.scope.as_ref()?.contains(&canonical) {
+            return None;
+        }
+        self.frontier.replace(&item.path, &canonical).then_some(canonical)
+    }
+}
+
+impl Connector for Web {
+    fn next_items(&mut self) -> BoxFuture<'_, Result<Option<Vec<Item>>, ConnectError>> {
+        self.next_page().boxed()
+    }
+
+    fn read<'a>(
+        &'a mut self,
+        item: &'a Item,
+        known: &'a str,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<Reading, ItemError>> {
+        self.read_page(item, known, sink).boxed()
+    }
+}
+
+async fn next_piece(response: &mut Response) -> Result<Option<impl AsRef<[u8]> + use<>>, ItemError> {
+    let piece = response.chunk().await;
+    piece.map_err(|error| ItemError::Item(format!("it ends too early: {}", base::innermost(&error))))
+}
+
+fn header(response: &Response, name: HeaderName) -> String {
+    let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().to_owned()
+}
+
+fn wishes(response: &Response) -> Wishes {
+    let mut wishes = Wishes::default();
+    for value in response.headers().get_all("x-robots-tag") {
+        wishes.add(value.to_str().unwrap_or_default());
+    }
+    wishes
+}
