@@ -7,6 +7,7 @@
 mod error;
 mod folder;
 mod network;
+mod s3;
 mod settings;
 mod web;
 
@@ -75,6 +76,7 @@ const PAGE: usize = 1_000;
 pub fn check(settings: &Settings, environment: &Environment) -> Result<(), ConnectError> {
     match settings {
         Settings::Folder { path } => folder::check(path, environment).map(drop),
+        Settings::S3 { .. } => s3::check(settings, environment).map(drop),
         Settings::Web { .. } => web::check(settings, environment).map(drop),
         _ => Err(not_yet()),
     }
@@ -83,12 +85,13 @@ pub fn check(settings: &Settings, environment: &Environment) -> Result<(), Conne
 /// Opens a place. `source_id` names the subfolder of the work folder that is the source's own.
 pub async fn open(
     settings: &Settings,
-    _secret: Option<&str>,
+    secret: Option<&str>,
     _source_id: &str,
     environment: &Environment,
 ) -> Result<Box<dyn Connector>, ConnectError> {
     Ok(match settings {
         Settings::Folder { path } => Box::new(folder::Folder::open(path, environment).await?),
+        Settings::S3 { .. } => Box::new(s3::S3::open(settings, secret, environment).await?),
         Settings::Web { .. } => Box::new(web::Web::open(settings, environment)?),
         _ => return Err(not_yet()),
     })

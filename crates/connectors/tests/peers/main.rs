@@ -10,6 +10,10 @@
 mod crawl;
 mod folder;
 mod nginx;
+mod s3;
+/// The server of the end-to-end tests. The rest of that crate is not needed here, and takes minutes to build.
+#[path = "../../../e2e/src/s3.rs"]
+mod s3_server;
 mod site;
 mod support;
 mod web;
