@@ -6,6 +6,7 @@
 
 mod error;
 mod folder;
+mod git;
 mod network;
 mod s3;
 mod settings;
@@ -78,6 +79,7 @@ pub fn check(settings: &Settings, environment: &Environment) -> Result<(), Conne
         Settings::Folder { path } => folder::check(path, environment).map(drop),
         Settings::S3 { .. } => s3::check(settings, environment).map(drop),
         Settings::Web { .. } => web::check(settings, environment).map(drop),
+        Settings::Git { .. } => git::check(settings, environment),
         _ => Err(not_yet()),
     }
 }
@@ -86,13 +88,16 @@ pub fn check(settings: &Settings, environment: &Environment) -> Result<(), Conne
 pub async fn open(
     settings: &Settings,
     secret: Option<&str>,
-    _source_id: &str,
+    source_id: &str,
     environment: &Environment,
 ) -> Result<Box<dyn Connector>, ConnectError> {
     Ok(match settings {
         Settings::Folder { path } => Box::new(folder::Folder::open(path, environment).await?),
         Settings::S3 { .. } => Box::new(s3::S3::open(settings, secret, environment).await?),
         Settings::Web { .. } => Box::new(web::Web::open(settings, environment)?),
+        Settings::Git { .. } => {
+            Box::new(git::Repository::open(settings, secret, source_id, environment).await?)
+        }
         _ => return Err(not_yet()),
     })
 }

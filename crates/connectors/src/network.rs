@@ -42,6 +42,15 @@ pub(crate) fn check_host(url: &Url, allow_private: bool) -> Result<(), String> {
     }
 }
 
+/// As [`check_host`], for a host outside of an address: a name, or an address without brackets.
+pub(crate) fn check_host_name(host: &str, allow_private: bool) -> Result<(), String> {
+    let is_refused = match host.parse() {
+        Ok(address) => !is_public(address),
+        Err(_) => is_local_name(host),
+    };
+    if is_refused && !allow_private { Err(is_private(host)) } else { Ok(()) }
+}
+
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     name == "localhost" || name.ends_with(".localhost")

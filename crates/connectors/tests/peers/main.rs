@@ -9,6 +9,8 @@
 
 mod crawl;
 mod folder;
+mod git;
+mod git_server;
 mod nginx;
 mod s3;
 /// The server of the end-to-end tests. The rest of that crate is not needed here, and takes minutes to build.

@@ -1,0 +1,155 @@
+//! The text files of a Git repository, at the tip of one branch. `git` itself keeps a shallow copy in the work folder.
+
+mod command;
+mod objects;
+mod remote;
+mod tree;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use std::path::PathBuf;
+
+use crate::{ConnectError, Connector, Environment, Found, Item, ItemError, Reading, Settings, Sink};
+use command::Git;
+use objects::Objects;
+use remote::Remote;
+use tree::Tree;
+
+/// By this name the copy knows the branch that is read.
+const TIP: &str = "refs/stoa/tip";
+/// Each fetch leaves a pack. With more than these they are made one, and what is no longer needed is dropped.
+const MOST_PACKS: usize = 10;
+/// A file with a zero byte among its first ones is not text. `git` looks at as many.
+const LOOKED_AT: usize = 8_000;
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// Files that are read although they are not text.
+#[rustfmt::skip]
+const DOCUMENTS: [&str; 18] = [
+    "doc", "docx", "epub", "jpeg", "jpg", "odp", "ods", "odt", "pdf", "png", "ppt", "pptx", "rtf", "tif", "tiff",
+    "xls", "xlsx", "zip",
+];
+
+pub(crate) struct Repository {
+    tree: Tree,
+    objects: Objects,
+}
+
+pub(crate) fn check(settings: &Settings, environment: &Environment) -> Result<(), ConnectError> {
+    let Settings::Git { url, branch, folder, .. } = settings else { return Ok(()) };
+    let has_control = |text: &str| text.contains(char::is_control);
+    if branch.starts_with('-')
+        || has_control(branch)
+        || branch.contains([' ', ':', '*', '?', '[', '\\', '^', '~'])
+    {
+        return Err(ConnectError::new("`branch` is not the name of a branch, such as `main`"));
+    }
+    let has_odd_part = || folder.trim_end_matches('/').split('/').any(|part| matches!(part, "" | "." | ".."));
+    if !folder.is_empty() && (has_control(folder) || has_odd_part()) {
+        return Err(ConnectError::new("`folder` is not a folder of the repository, such as `docs/manual`"));
+    }
+    Remote::parse(url, environment).map(drop)
+}
+
+impl Repository {
+    pub async fn open(
+        settings: &Settings,
+        secret: Option<&str>,
+        source_id: &str,
+        environment: &Environment,
+    ) -> Result<Repository, ConnectError> {
+        check(settings, environment)?;
+        let Settings::Git { url, branch, folder, username } = settings else {
+            return Err(ConnectError::new("these are no settings of a Git repository"));
+        };
+        let copy = copy_folder(source_id, environment)?;
+        let remote = Remote::parse(url, environment)?;
+        let mut git = Git::new(copy, secret).await?;
+        remote.prepare(&mut git, username, secret, environment).await?;
+        fetch(&git, &remote, branch).await?;
+        git.forget_secret();
+        let tree = Tree::open(&git, TIP, folder)?;
+        Ok(Repository { tree, objects: Objects::new(git) })
+    }
+
+    async fn read_file(
+        &mut self,
+        item: &Item,
+        known: &str,
+        sink: &mut dyn Sink,
+    ) -> Result<Reading, ItemError> {
+        if known == item.version {
+            return Ok(Reading::Unchanged);
+        }
+        let filename = item.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut content = self.objects.open(&item.version).await?;
+        let start = content.next_pieces(LOOKED_AT).await?;
+        if start.starts_with(LFS_POINTER) {
+            content.skip().await?;
+            return Ok(Reading::Skipped("it is kept in Git LFS, which is not read".to_owned()));
+        }
+        if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) && !is_document(&filename) {
+            content.skip().await?;
+            return Ok(Reading::Skipped("it is not a text".to_owned()));
+        }
+        sink.write(&start)?;
+        while let Some(piece) = content.next_piece().await? {
+            sink.write(piece)?;
+        }
+        Ok(Reading::Read(Found { state: item.version.clone(), filename, ..Found::default() }))
+    }
+}
+
+impl Connector for Repository {
+    fn next_items(&mut self) -> BoxFuture<'_, Result<Option<Vec<Item>>, ConnectError>> {
+        self.tree.next_page().boxed()
+    }
+
+    fn read<'a>(
+        &'a mut self,
+        item: &'a Item,
+        known: &'a str,
+        sink: &'a mut dyn Sink,
+    ) -> BoxFuture<'a, Result<Reading, ItemError>> {
+        self.read_file(item, known, sink).boxed()
+    }
+}
+
+/// Returns where the copy of a source is kept.
+fn copy_folder(source_id: &str, environment: &Environment) -> Result<PathBuf, ConnectError> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if source_id.is_empty() || !source_id.chars().all(is_name) {
+        return Err(ConnectError::new("the id of the source cannot be the name of a folder"));
+    }
+    Ok(environment.work_folder.join("git").join(source_id))
+}
+
+/// Brings the tip of the branch into the copy.
+async fn fetch(git: &Git, remote: &Remote, branch: &str) -> Result<(), ConnectError> {
+    let source = if branch.is_empty() { "HEAD".to_owned() } else { format!("refs/heads/{branch}") };
+    let refspec = format!("+{source}:{TIP}");
+    let plain =
+        ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force"];
+    let shallow = [plain.as_slice(), &["--depth=1", "--", remote.url(), &refspec]].concat();
+    match git.run(&shallow).await {
+        // A repository that is served as plain files can only be copied as a whole.
+        Err(error) if error.message.contains("dumb http transport does not support shallow") => {
+            let whole = [plain.as_slice(), &["--", remote.url(), &refspec]].concat();
+            git.run(&whole).await?;
+        }
+        // It would ask for another password now, if there were a person to answer.
+        Err(error) if error.message.contains("could not read Username") => {
+            return Err(ConnectError::new("the server of the repository wants another `username` or secret"));
+        }
+        fetched => fetched?,
+    }
+    if git.count_packs().await > MOST_PACKS {
+        git.run(&["gc", "--quiet", "--prune=now"]).await?;
+    }
+    Ok(())
+}
+
+fn is_document(filename: &str) -> bool {
+    let extension = filename.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| DOCUMENTS.contains(&extension.as_str()))
+}
