@@ -33,6 +33,10 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
         return Err(compound_file(name, bytes));
     }
+    if is_flat_open_document(head) {
+        let start = &bytes[..bytes.len().min(8192)];
+        return open_document(start).unwrap_or(Ok(Kind::Odt));
+    }
     if let Some((_, what)) = FOREIGN.iter().find(|(signature, _)| bytes.starts_with(signature)) {
         return Err(ExtractError::Unsupported((*what).to_owned()));
     }
@@ -50,11 +54,32 @@ fn archive(bytes: &[u8]) -> Result<Kind, ExtractError> {
         (b"xl/workbook", Kind::Xlsx),
         (b"META-INF/container.xml", Kind::Epub),
     ];
-    if memmem::find(&bytes[..bytes.len().min(256)], b"application/vnd.oasis.opendocument").is_some() {
-        return Err(ExtractError::Unsupported("an OpenDocument file".to_owned()));
+    if let Some(kind) = open_document(&bytes[..bytes.len().min(256)]) {
+        return kind;
     }
     let found = marks.into_iter().find(|(mark, _)| memmem::find(bytes, mark).is_some());
     found.map(|(_, kind)| kind).ok_or_else(|| ExtractError::Unsupported("a ZIP archive".to_owned()))
+}
+
+/// Returns the kind of an OpenDocument file, whose start names it. A single XML file names it in its first element.
+fn open_document(start: &[u8]) -> Option<Result<Kind, ExtractError>> {
+    const MARK: &[u8] = b"application/vnd.oasis.opendocument.";
+    let kind = &start[memmem::find(start, MARK)? + MARK.len()..];
+    let kinds: [(&[u8], Kind); 4] = [
+        (b"text", Kind::Odt),
+        (b"spreadsheet", Kind::Ods),
+        (b"presentation", Kind::Odp),
+        // Its pages have the same parts as slides.
+        (b"graphics", Kind::Odp),
+    ];
+    let known = kinds.into_iter().find(|(name, _)| kind.starts_with(name));
+    let other = || ExtractError::Unsupported("an OpenDocument formula, chart or database".to_owned());
+    Some(known.map(|(_, kind)| kind).ok_or_else(other))
+}
+
+fn is_flat_open_document(head: &[u8]) -> bool {
+    let is_xml = head.trim_ascii_start().starts_with(b"<");
+    is_xml && memmem::find(head, b"<office:document").is_some()
 }
 
 /// Returns the error for Office files before 2007, and for later ones with a password.

@@ -20,7 +20,7 @@ pub enum ExtractError {
     /// Holds what the file seems to be.
     #[error(
         "{0} cannot be read. Files of these kinds can: text, Markdown, HTML, PDF, Word (.docx), PowerPoint (.pptx), Excel \
-         (.xlsx), CSV, JSON, EPUB, mail (.eml), TeX, manual pages, notebooks (.ipynb), source code"
+         (.xlsx), OpenDocument (.odt, .ods, .odp), CSV, JSON, EPUB, mail (.eml), TeX, manual pages, notebooks (.ipynb), source code"
     )]
     Unsupported(String),
 

@@ -42,6 +42,7 @@ impl Extractor {
             Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code => true,
             Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
+            Kind::Odt | Kind::Ods | Kind::Odp => false,
         };
         let is_packed = bytes.starts_with(b"\x1f\x8b");
         if is_ours && !is_packed && bytes.len() <= SMALL {

@@ -12,6 +12,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 mod markdown;
 pub(crate) mod notebook;
+mod odf;
 mod package;
 mod pdf;
 mod plain;
@@ -48,6 +49,7 @@ fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractEr
         Kind::Docx => docx::read(bytes, &mut builder, limits)?,
         Kind::Pptx => pptx::read(bytes, &mut builder, limits)?,
         Kind::Xlsx => xlsx::read(bytes, &mut builder, limits)?,
+        Kind::Odt | Kind::Ods | Kind::Odp => odf::read(bytes, &mut builder, limits)?,
         Kind::Epub => epub::read(bytes, &mut builder, limits)?,
         Kind::Notebook => notebook::read(&text(bytes)?, &mut builder)?,
         Kind::ManPage => man::read(&text(bytes)?, &mut builder)?,

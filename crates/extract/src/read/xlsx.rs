@@ -9,6 +9,7 @@ use crate::document::Builder;
 use crate::{Excess, ExtractError, Kind, Limits};
 use std::collections::BTreeMap;
 use values::Values;
+pub(super) use values::plain_number;
 
 const WORKBOOK: &str = "xl/workbook.xml";
 

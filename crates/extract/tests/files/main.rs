@@ -3,4 +3,5 @@
 
 mod formats;
 mod hostile;
+mod open_document;
 mod samples;

@@ -2,8 +2,8 @@
 
 use std::io::{Cursor, Write};
 
-use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 /// Returns a sample of every kind with a matching name.
 pub fn all() -> Vec<(&'static str, Vec<u8>)> {
@@ -30,6 +30,10 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
         ("a.docx", docx()),
         ("a.pptx", pptx()),
         ("a.xlsx", xlsx()),
+        ("a.odt", odt()),
+        ("a.ods", ods()),
+        ("a.odp", odp()),
+        ("a.fodt", flat_odt()),
         ("a.epub", epub()),
         ("a.pdf", pdf(&["BT /F1 20 Tf 72 700 Td (Pumps) Tj /F1 10 Tf 0 -30 Td (The pump turns.) Tj ET"])),
     ]
@@ -38,7 +42,10 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
 pub fn zip(parts: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, content) in parts {
-        archive.start_file(*path, SimpleFileOptions::default()).unwrap();
+        // The kind of a file stands at its start, to be seen without unpacking.
+        let method =
+            if *path == "mimetype" { CompressionMethod::Stored } else { CompressionMethod::Deflated };
+        archive.start_file(*path, SimpleFileOptions::default().compression_method(method)).unwrap();
         archive.write_all(content.as_bytes()).unwrap();
     }
     archive.finish().unwrap().into_inner()
@@ -124,6 +131,98 @@ pub fn xlsx() -> Vec<u8> {
             <row r="3"><c r="C3"><v>0.30000000000000004</v></c></row></sheetData></worksheet>"#,
         ),
     ])
+}
+
+const ODF_META: (&str, &str) = (
+    "meta.xml",
+    "<office:document-meta><office:meta><dc:creator>Bo</dc:creator><dc:title>Pump &amp; oil</dc:title>\
+     <meta:initial-creator>Ann</meta:initial-creator></office:meta></office:document-meta>",
+);
+
+const ODT_STYLES: &str = r#"<office:styles><style:style style:name="Heading_20_2" style:family="paragraph"
+    style:default-outline-level="2"/></office:styles>"#;
+
+const ODT_BODY: &str = r#"<office:automatic-styles><style:style style:name="P1" style:family="paragraph" style:parent-style-name="Heading_20_2"/>
+    <style:style style:name="P2" style:family="paragraph" style:parent-style-name="Preformatted_20_Text"/>
+    <text:list-style style:name="L1"><text:list-level-style-number text:level="1" style:num-format="1"/>
+    <text:list-level-style-bullet text:level="2"/></text:list-style></office:automatic-styles>
+    <office:body><office:text><text:tracked-changes><text:p>gone</text:p></text:tracked-changes>
+    <text:table-of-content><text:p>Pumps 7</text:p></text:table-of-content>
+    <text:h text:outline-level="1">Pumps</text:h>
+    <text:p>The <text:span>main</text:span><text:tab/>pump<text:s text:c="2"/>&lt; 3.<text:note><text:note-citation>1</text:note-citation>
+    <text:note-body><text:p>It is old.</text:p></text:note-body></text:note> Hot.<office:annotation><text:p>why?</text:p></office:annotation></text:p>
+    <text:p text:style-name="P1">Oil</text:p>
+    <text:list text:style-name="L1"><text:list-item><text:p>Stop.</text:p><text:list><text:list-item><text:p>slowly</text:p></text:list-item>
+    </text:list></text:list-item><text:list-item><text:p>Open.</text:p></text:list-item></text:list>
+    <text:p text:style-name="P2">pump<text:s text:c="3"/>stop</text:p><text:p text:style-name="P2"><text:s/>now</text:p>
+    <text:list text:style-name="L1" text:continue-numbering="true"><text:list-item><text:p>End.</text:p></text:list-item></text:list>
+    <table:table><table:table-header-rows><table:table-row><table:table-cell><text:p>Name</text:p></table:table-cell>
+    <table:table-cell><text:p>Speed</text:p></table:table-cell></table:table-row></table:table-header-rows>
+    <table:table-row><table:table-cell><text:p>P-204</text:p></table:table-cell><table:table-cell><text:p>3000</text:p></table:table-cell></table:table-row>
+    </table:table></office:text></office:body>"#;
+
+fn open_document(kind: &str, styles: &str, body: &str) -> Vec<u8> {
+    let mime = format!("application/vnd.oasis.opendocument.{kind}");
+    let content = format!("<?xml version=\"1.0\"?><office:document-content>{body}</office:document-content>");
+    let styles = format!("<office:document-styles>{styles}</office:document-styles>");
+    zip(&[
+        ("mimetype", &mime),
+        ODF_META,
+        ("styles.xml", &styles),
+        ("content.xml", &content),
+        ("META-INF/manifest.xml", "<manifest:manifest/>"),
+    ])
+}
+
+pub fn odt() -> Vec<u8> {
+    open_document("text", ODT_STYLES, ODT_BODY)
+}
+
+/// The same document as a single XML file.
+pub fn flat_odt() -> Vec<u8> {
+    let meta = ODF_META.1.replace("document-meta", "part");
+    let mime = "application/vnd.oasis.opendocument.text";
+    format!("<?xml version=\"1.0\"?>\n<office:document office:mimetype=\"{mime}\">{meta}{ODT_STYLES}{ODT_BODY}</office:document>")
+        .into_bytes()
+}
+
+pub fn ods() -> Vec<u8> {
+    let body = r#"<office:body><office:spreadsheet><table:table table:name="Pumps">
+        <table:table-row><table:table-cell office:value-type="string"><text:p>Name</text:p></table:table-cell>
+        <table:table-cell><text:p>Built</text:p></table:table-cell><table:table-cell><text:p>On</text:p></table:table-cell>
+        <table:table-cell table:number-columns-repeated="16381"/></table:table-row>
+        <table:table-row><table:table-cell><text:p>P-204<office:annotation><text:p>why?</text:p></office:annotation></text:p></table:table-cell>
+        <table:table-cell office:value-type="date" office:date-value="2024-01-01"><text:p>01.01.24</text:p></table:table-cell>
+        <table:table-cell office:value-type="boolean" office:boolean-value="true"><text:p>WAHR</text:p></table:table-cell></table:table-row>
+        <table:table-row table:number-rows-repeated="2"><table:covered-table-cell table:number-columns-repeated="2"/>
+        <table:table-cell office:value-type="float" office:value="0.30000000000000004"><text:p>0,3</text:p></table:table-cell></table:table-row>
+        <table:table-row table:number-rows-repeated="1048000"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>
+        </table:table><table:table table:name="Oil"><table:table-row>
+        <table:table-cell office:value-type="currency" office:value="2"><text:p>2.00 EUR</text:p></table:table-cell></table:table-row>
+        </table:table></office:spreadsheet></office:body>"#;
+    open_document("spreadsheet", "", body)
+}
+
+pub fn odp() -> Vec<u8> {
+    let slide = |title: &str, text: &str| {
+        format!(
+            r#"<draw:page draw:name="page1"><draw:frame presentation:class="title"><draw:text-box><text:p>{title}</text:p></draw:text-box></draw:frame>
+            <draw:frame presentation:class="outline"><draw:text-box><text:list><text:list-item><text:p>{text}</text:p><text:list><text:list-item>
+            <text:p>more</text:p></text:list-item></text:list></text:list-item></text:list></draw:text-box></draw:frame>
+            <draw:frame presentation:class="page-number"><draw:text-box><text:p>7</text:p></draw:text-box></draw:frame>
+            <draw:frame><table:table><table:table-row><table:table-cell><text:p>Name</text:p></table:table-cell><table:table-cell><text:p>Speed</text:p>
+            </table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>P-204</text:p></table:table-cell>
+            <table:table-cell><text:p>3000</text:p></table:table-cell></table:table-row></table:table></draw:frame>
+            <presentation:notes><draw:page-thumbnail/><draw:frame presentation:class="notes"><draw:text-box><text:p>Say {text}.</text:p></draw:text-box></draw:frame>
+            </presentation:notes></draw:page>"#
+        )
+    };
+    let slides = format!("{}{}", slide("First", "Overview"), slide("Second", "Bubbles"));
+    open_document(
+        "presentation",
+        "",
+        &format!("<office:body><office:presentation>{slides}</office:presentation></office:body>"),
+    )
 }
 
 pub fn epub() -> Vec<u8> {

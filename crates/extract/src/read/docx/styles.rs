@@ -79,7 +79,8 @@ fn names_contents(style: &str) -> bool {
     number.is_some_and(|number| number.trim().parse::<u8>().is_ok()) || style == "table of figures"
 }
 
-fn heading_level(style: &str) -> Option<u8> {
+/// Returns the heading level that the name of a style tells. Level 0 is the document's title.
+pub(in crate::read) fn heading_level(style: &str) -> Option<u8> {
     let style = style.to_lowercase();
     if style == "title" {
         return Some(0);
@@ -87,7 +88,8 @@ fn heading_level(style: &str) -> Option<u8> {
     style.strip_prefix("heading")?.trim().parse().ok().filter(|level| (1..=9).contains(level))
 }
 
-fn names_code(style: &str) -> bool {
+/// Returns whether the name of a style says that it shows code.
+pub(in crate::read) fn names_code(style: &str) -> bool {
     let style = style.to_lowercase();
     ["code", "preformatted", "listing", "verbatim", "console", "terminal"]
         .iter()

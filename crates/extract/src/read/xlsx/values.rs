@@ -58,8 +58,8 @@ impl Values {
         let Ok(number) = value.trim().parse::<f64>() else { return value };
         let days = number + if self.counts_from_1904 { 1462.0 } else { 0.0 };
         match format {
-            Format::General => plain(number),
-            Format::Percent => format!("{}%", plain(number * 100.0)),
+            Format::General => plain_number(number),
+            Format::Percent => format!("{}%", plain_number(number * 100.0)),
             Format::Date => date(days),
             Format::Time => time(days),
             Format::DateAndTime => format!("{} {}", date(days), time(days)),
@@ -68,7 +68,7 @@ impl Values {
 }
 
 /// Writes a number without the noise of binary fractions: 0.30000000000000004 becomes 0.3.
-fn plain(number: f64) -> String {
+pub(in crate::read) fn plain_number(number: f64) -> String {
     let rounded = format!("{number:.10}");
     if number.abs() >= 1e15 || (number != 0.0 && number.abs() < 1e-6) {
         return format!("{number}");
@@ -79,7 +79,7 @@ fn plain(number: f64) -> String {
 /// Converts days since 1899-12-31, in a calendar with a 29th of February 1900, to a date.
 fn date(days: f64) -> String {
     if !(0.0..3_000_000.0).contains(&days) {
-        return plain(days);
+        return plain_number(days);
     }
     let days = days.floor() as i64;
     let since_1970 = if days < 60 { days - 25_568 } else { days - 25_569 };
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn numbers_lose_the_noise_of_binary_fractions() {
         assert_eq!(
-            [0.1 + 0.2, 3000.0, -1.5, 1e20, 2e-9].map(plain),
+            [0.1 + 0.2, 3000.0, -1.5, 1e20, 2e-9].map(plain_number),
             ["0.3", "3000", "-1.5", "100000000000000000000", "0.000000002"]
         );
     }
