@@ -3,13 +3,14 @@
 use memchr::memmem;
 
 use crate::read::{csv, eml, log, man, notebook, tex};
+use crate::zip_names::ZipNames;
 use crate::{ExtractError, Kind, gzip};
 
 /// Looks for signatures and parses nothing, so it is safe and fast for any bytes. Of a file packed with gzip, the kind
 /// of its content is returned.
 pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     match gzip::start(bytes) {
-        Some(start) if is_tar(&start) => Err(ExtractError::Unsupported("a gzip archive".to_owned())),
+        Some(start) if is_tar(&start) => Ok(Kind::Archive),
         Some(start) => detect_unpacked(gzip::inner_name(name), &start),
         None => detect_unpacked(name, bytes),
     }
@@ -30,6 +31,9 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.starts_with(b"PK\x03\x04") {
         return archive(bytes);
     }
+    if is_tar(bytes) {
+        return Ok(Kind::Archive);
+    }
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
         return Err(compound_file(name, bytes));
     }
@@ -46,19 +50,52 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     Ok(text(name, bytes))
 }
 
-/// Detects the kind of an archive by the part that each kind must have; names of parts are not compressed.
+/// Detects the kind of a ZIP archive by the part that each kind of document must have.
 fn archive(bytes: &[u8]) -> Result<Kind, ExtractError> {
+    if let Some(kind) = open_document(&bytes[..bytes.len().min(256)]) {
+        return kind;
+    }
+    let Some(names) = ZipNames::of(bytes) else { return Ok(damaged_archive(bytes)) };
+    let (mut has_content, mut has_manifest) = (false, false);
+    for name in names {
+        if let Some(kind) = kind_with_part(name) {
+            return Ok(kind);
+        }
+        has_content |= name == b"content.xml";
+        has_manifest |= name == b"META-INF/manifest.xml";
+    }
+    match has_content && has_manifest {
+        // Packed by a program that did not put the name of the kind first.
+        true => open_document(bytes).unwrap_or(Ok(Kind::Odt)),
+        false => Ok(Kind::Archive),
+    }
+}
+
+fn kind_with_part(name: &[u8]) -> Option<Kind> {
+    const CONTAINER: &[u8] = b"META-INF/container.xml";
+    let folder = name.strip_suffix(CONTAINER);
+    match name {
+        _ if name.starts_with(b"word/document") && name.ends_with(b".xml") => Some(Kind::Docx),
+        b"ppt/presentation.xml" => Some(Kind::Pptx),
+        _ if name.starts_with(b"xl/workbook") => Some(Kind::Xlsx),
+        // Some books are in a folder of their own.
+        _ if folder.is_some_and(|folder| folder.iter().filter(|byte| **byte == b'/').count() <= 1) => {
+            Some(Kind::Epub)
+        }
+        _ => None,
+    }
+}
+
+/// Guesses the kind of an archive without a directory, so that the error names it. Names of parts are not compressed.
+fn damaged_archive(bytes: &[u8]) -> Kind {
     let marks: [(&[u8], Kind); 4] = [
         (b"word/document", Kind::Docx),
         (b"ppt/presentation.xml", Kind::Pptx),
         (b"xl/workbook", Kind::Xlsx),
         (b"META-INF/container.xml", Kind::Epub),
     ];
-    if let Some(kind) = open_document(&bytes[..bytes.len().min(256)]) {
-        return kind;
-    }
     let found = marks.into_iter().find(|(mark, _)| memmem::find(bytes, mark).is_some());
-    found.map(|(_, kind)| kind).ok_or_else(|| ExtractError::Unsupported("a ZIP archive".to_owned()))
+    found.map_or(Kind::Archive, |(_, kind)| kind)
 }
 
 /// Returns the kind of an OpenDocument file, whose start names it. A single XML file names it in its first element.
@@ -291,7 +328,8 @@ mod tests {
 
     #[test]
     fn content_decides_before_the_name() {
-        let cases: [(&str, &[u8], Kind); 27] = [
+        let tar = [&[b'a'; 257][..], b"ustar"].concat();
+        let cases: [(&str, &[u8], Kind); 29] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -299,6 +337,8 @@ mod tests {
             ("a.bin", b"PK\x03\x04....word/document.xml", Kind::Docx),
             ("a.zip", b"PK\x03\x04....xl/workbook.xml", Kind::Xlsx),
             ("a.zip", b"PK\x03\x04....META-INF/container.xml", Kind::Epub),
+            ("a.txt", b"PK\x03\x04....a.txt", Kind::Archive),
+            ("a", &tar, Kind::Archive),
             ("mail", b"From: a@b.c\r\nTo: d@e.f\r\nSubject: Hi\r\n\r\nx", Kind::Eml),
             ("a.md", b"words", Kind::Markdown),
             ("notes", b"# A\ntext\n## B\n", Kind::Markdown),
@@ -327,9 +367,8 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_named() {
-        let cases: [(&[u8], &str); 4] = [
+        let cases: [(&[u8], &str); 3] = [
             (b"\x89PNG\r\n", "a picture"),
-            (b"PK\x03\x04....a.txt", "a ZIP archive"),
             (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file from before 2007"),
             (b"\0\0\0\x20ftypmp42", "a film or a recording"),
         ];

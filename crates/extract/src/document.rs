@@ -29,6 +29,8 @@ pub enum Kind {
     ManPage,
     Tex,
     Log,
+    /// Files packed into one, which are read one by one.
+    Archive,
 }
 
 impl fmt::Display for Kind {
@@ -53,6 +55,7 @@ impl fmt::Display for Kind {
             Self::ManPage => "manual page",
             Self::Tex => "TeX document",
             Self::Log => "log file",
+            Self::Archive => "archive",
         })
     }
 }

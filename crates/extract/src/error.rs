@@ -20,9 +20,13 @@ pub enum ExtractError {
     /// Holds what the file seems to be.
     #[error(
         "{0} cannot be read. Files of these kinds can: text, Markdown, HTML, PDF, Word (.docx), PowerPoint (.pptx), Excel \
-         (.xlsx), OpenDocument (.odt, .ods, .odp), CSV, JSON, EPUB, mail (.eml), TeX, manual pages, notebooks (.ipynb), source code"
+         (.xlsx), OpenDocument (.odt, .ods, .odp), CSV, JSON, EPUB, mail (.eml), TeX, manual pages, notebooks (.ipynb), source code, \
+         archives of them (.zip, .tar, .tar.gz)"
     )]
     Unsupported(String),
+
+    #[error("an archive is not one document: its files are read one by one")]
+    PackedFiles,
 
     #[error("the {kind} is damaged: {reason}")]
     Damaged { kind: Kind, reason: String },

@@ -4,10 +4,11 @@
 mod child;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::{Document, ExtractError, Kind, Limits, detect, extract};
+use crate::worker::{Answer, Request, Task};
+use crate::{ArchiveLimits, Document, ExtractError, Kind, Limits, Unpacked, detect, extract};
 use child::{Child, Outcome};
 
 /// Calls block for as long as a file takes, so they need threads that may block.
@@ -43,19 +44,48 @@ impl Extractor {
             Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
             Kind::Odt | Kind::Ods | Kind::Odp => false,
+            Kind::Archive => return Err(ExtractError::PackedFiles),
         };
         let is_packed = bytes.starts_with(b"\x1f\x8b");
         if is_ours && !is_packed && bytes.len() <= SMALL {
             return extract(name, bytes, &self.limits);
         }
+        match self.in_child(name, bytes, Task::Read)? {
+            Answer::Document(document) => document,
+            Answer::Unpacked(_) => Err(wrong_answer()),
+        }
+    }
+
+    /// Unpacks an archive into an existing directory, in a child process. The files there are named by number;
+    /// [`Unpacked`] says where in the archive each was, and what was skipped. If unpacking fails, files may be left.
+    pub fn unpack(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        into: &Path,
+        limits: &ArchiveLimits,
+    ) -> Result<Unpacked, ExtractError> {
+        match detect(name, bytes)? {
+            Kind::Archive => {}
+            other => return Err(ExtractError::Unsupported(format!("the {other}, which is no archive,"))),
+        }
+        let task = Task::Unpack { into: into.to_owned(), limits: limits.clone() };
+        match self.in_child(name, bytes, task)? {
+            Answer::Unpacked(unpacked) => unpacked,
+            Answer::Document(_) => Err(wrong_answer()),
+        }
+    }
+
+    fn in_child(&self, name: &str, bytes: &[u8], task: Task) -> Result<Answer, ExtractError> {
+        let request = Request { name: name.to_owned(), size: bytes.len(), limits: self.limits.clone(), task };
         self.wait_for_child();
-        let answer = self.extract_in_child(name, bytes);
+        let answer = self.ask(&request, bytes);
         self.pool().free += 1;
         self.freed.notify_one();
         answer
     }
 
-    fn extract_in_child(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
+    fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Answer, ExtractError> {
         // An idle child may have ended in the meantime; a new one has not.
         loop {
             let kept = self.pool().idle.pop();
@@ -64,10 +94,10 @@ impl Extractor {
                 Some(child) => child,
                 None => Child::start(&self.program, &self.arguments)?,
             };
-            match child.extract(name, bytes, &self.limits) {
+            match child.ask(request, bytes) {
                 Outcome::Answer(answer) => {
                     self.pool().idle.push(child);
-                    return answer;
+                    return Ok(answer);
                 }
                 Outcome::Gone if !is_new => {}
                 Outcome::Gone => {
@@ -93,4 +123,8 @@ impl Extractor {
     fn pool(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn wrong_answer() -> ExtractError {
+    ExtractError::Worker("it answered another question".to_owned())
 }

@@ -2,9 +2,11 @@
 //! into passages for the encoder. Knows no service, no database and no network.
 //!
 //! `extract` reads a file in this process. `Extractor` is for untrusted files: what third-party parsers read, it
-//! reads in child processes that run `work`, so that no file can crash the program. `passages` splits the document.
+//! reads in child processes that run `work`, so that no file can crash the program. It unpacks archives in the same
+//! way, into files that are then read one by one. `passages` splits the document.
 //! The readers, one for each kind of file, are under `read`.
 
+mod archive;
 mod clean;
 mod decode;
 mod detect;
@@ -18,7 +20,9 @@ mod outline;
 mod passages;
 mod read;
 mod worker;
+mod zip_names;
 
+pub use archive::{ArchiveLimits, Member, SkipReason, Skipped, Unpacked, unpack};
 pub use detect::detect;
 pub use document::{Block, Document, Form, Kind};
 pub use error::{Excess, ExtractError};

@@ -36,6 +36,9 @@ pub fn extract(name: &str, bytes: &[u8], limits: &Limits) -> Result<Document, Ex
 }
 
 fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
+    if kind == Kind::Archive {
+        return Err(ExtractError::PackedFiles);
+    }
     let mut builder = Builder::new(kind, limits);
     let bytes = &*gzip::unpacked(kind, bytes, limits)?;
     match kind {
@@ -56,6 +59,7 @@ fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractEr
         Kind::Tex => tex::read(&text(bytes)?, &mut builder)?,
         Kind::Log => log::read(&text(bytes)?, &mut builder)?,
         Kind::Eml => eml::read(bytes, &mut builder)?,
+        Kind::Archive => {}
     }
     builder.finish()
 }

@@ -4,12 +4,14 @@ mod memory;
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::archive::{self, ArchiveLimits, Unpacked};
 use crate::{Document, ExtractError, Limits, extract};
 
 /// An idle child ends after this time.
@@ -37,11 +39,18 @@ pub fn work() -> io::Result<()> {
             memory::limit(request.limits.memory)?;
         }
         limit_time(&request)?;
-        let answer: Answer = extract(&request.name, &file, &request.limits);
+        let answer = answer(&request, &file);
         write_frame(&mut answers, &serde_json::to_vec(&answer)?)?;
         served += file.len();
     }
     Ok(())
+}
+
+fn answer(request: &Request, file: &[u8]) -> Answer {
+    match &request.task {
+        Task::Read => Answer::Document(extract(&request.name, file, &request.limits)),
+        Task::Unpack { into, limits } => Answer::Unpacked(archive::unpack(file, into, limits)),
+    }
 }
 
 /// Sent before the bytes of a file.
@@ -50,9 +59,25 @@ pub(crate) struct Request {
     pub name: String,
     pub size: usize,
     pub limits: Limits,
+    pub task: Task,
 }
 
-pub(crate) type Answer = Result<Document, ExtractError>;
+/// What a child does with a file.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) enum Task {
+    Read,
+    /// Unpacks an archive into a directory.
+    Unpack {
+        into: PathBuf,
+        limits: ArchiveLimits,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) enum Answer {
+    Document(Result<Document, ExtractError>),
+    Unpacked(Result<Unpacked, ExtractError>),
+}
 
 const MOST_REQUEST: usize = 1 << 20;
 

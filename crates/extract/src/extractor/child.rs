@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::ExtractError;
 use crate::worker::{Answer, Request, is_ready, write_frame};
-use crate::{ExtractError, Limits};
 
 const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
@@ -39,8 +39,9 @@ impl Child {
         }
     }
 
-    pub fn extract(&mut self, name: &str, bytes: &[u8], limits: &Limits) -> Outcome {
-        match self.exchange(name, bytes, limits) {
+    /// Sends a file and waits for the answer.
+    pub fn ask(&mut self, request: &Request, bytes: &[u8]) -> Outcome {
+        match self.exchange(request, bytes) {
             Ok(Some(answer)) => Outcome::Answer(answer),
             Ok(None) => Outcome::TooSlow,
             Err(error) if has_left(&error) => match self.process.wait() {
@@ -54,10 +55,10 @@ impl Child {
     }
 
     /// Returns `None` if the time is up.
-    fn exchange(&mut self, name: &str, bytes: &[u8], limits: &Limits) -> io::Result<Option<Answer>> {
-        let request = Request { name: name.to_owned(), size: bytes.len(), limits: limits.clone() };
+    fn exchange(&mut self, request: &Request, bytes: &[u8]) -> io::Result<Option<Answer>> {
+        let limits = &request.limits;
         let deadline = Instant::now() + limits.time(bytes.len());
-        write_frame(&mut self.requests, &serde_json::to_vec(&request)?)?;
+        write_frame(&mut self.requests, &serde_json::to_vec(request)?)?;
         self.requests.write_all(bytes)?;
         let Some(length) = self.read(8, deadline)? else { return Ok(None) };
         let length = length.try_into().map(u64::from_le_bytes).unwrap_or(0);
