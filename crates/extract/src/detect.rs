@@ -37,6 +37,9 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
         return Err(compound_file(name, bytes));
     }
+    if is_picture(bytes) {
+        return Ok(Kind::Picture);
+    }
     if is_flat_open_document(head) {
         let start = &bytes[..bytes.len().min(8192)];
         return open_document(start).unwrap_or(Ok(Kind::Odt));
@@ -132,12 +135,8 @@ fn compound_file(name: &str, bytes: &[u8]) -> ExtractError {
     })
 }
 
-const FOREIGN: [(&[u8], &str); 24] = [
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
-    (b"II*\0", "a picture"),
-    (b"MM\0*", "a picture"),
+const FOREIGN: [(&[u8], &str); 20] = [
+    (b"GIF8", "an animated picture"),
     (b"8BPS", "a picture"),
     (b"{\\rtf", "an RTF document"),
     (b"%!PS", "a PostScript file"),
@@ -158,6 +157,13 @@ const FOREIGN: [(&[u8], &str); 24] = [
     (b"fLaC", "a recording"),
     (b"\x1aE\xdf\xa3", "a film"),
 ];
+
+/// Returns whether a file is a picture of a kind in which text can be recognised.
+fn is_picture(bytes: &[u8]) -> bool {
+    let signatures: [&[u8]; 4] = [b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*"];
+    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    is_webp || signatures.iter().any(|signature| bytes.starts_with(signature))
+}
 
 fn is_media_container(bytes: &[u8]) -> bool {
     let mark = bytes.get(4..8).unwrap_or_default();
@@ -329,7 +335,7 @@ mod tests {
     #[test]
     fn content_decides_before_the_name() {
         let tar = [&[b'a'; 257][..], b"ustar"].concat();
-        let cases: [(&str, &[u8], Kind); 29] = [
+        let cases: [(&str, &[u8], Kind); 31] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -339,6 +345,8 @@ mod tests {
             ("a.zip", b"PK\x03\x04....META-INF/container.xml", Kind::Epub),
             ("a.txt", b"PK\x03\x04....a.txt", Kind::Archive),
             ("a", &tar, Kind::Archive),
+            ("a.txt", b"\x89PNG\r\n", Kind::Picture),
+            ("a.avi", b"RIFF....WEBPVP8 ", Kind::Picture),
             ("mail", b"From: a@b.c\r\nTo: d@e.f\r\nSubject: Hi\r\n\r\nx", Kind::Eml),
             ("a.md", b"words", Kind::Markdown),
             ("notes", b"# A\ntext\n## B\n", Kind::Markdown),
@@ -368,7 +376,7 @@ mod tests {
     #[test]
     fn what_is_not_read_is_named() {
         let cases: [(&[u8], &str); 3] = [
-            (b"\x89PNG\r\n", "a picture"),
+            (b"GIF89a", "an animated picture"),
             (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file from before 2007"),
             (b"\0\0\0\x20ftypmp42", "a film or a recording"),
         ];

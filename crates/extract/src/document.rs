@@ -29,6 +29,8 @@ pub enum Kind {
     ManPage,
     Tex,
     Log,
+    /// A photograph or a scan, whose text is recognised.
+    Picture,
     /// Files packed into one, which are read one by one.
     Archive,
 }
@@ -55,6 +57,7 @@ impl fmt::Display for Kind {
             Self::ManPage => "manual page",
             Self::Tex => "TeX document",
             Self::Log => "log file",
+            Self::Picture => "picture",
             Self::Archive => "archive",
         })
     }

@@ -9,9 +9,7 @@ pub enum ExtractError {
     #[error("the file is empty")]
     Empty,
 
-    #[error(
-        "the {0} holds no text: if it is made of pictures, run text recognition on it and upload it again"
-    )]
+    #[error("the {0} holds no text that can be read")]
     NoText(Kind),
 
     #[error("the {0} is encrypted: remove its password and upload it again")]
@@ -20,10 +18,14 @@ pub enum ExtractError {
     /// Holds what the file seems to be.
     #[error(
         "{0} cannot be read. Files of these kinds can: text, Markdown, HTML, PDF, Word (.docx), PowerPoint (.pptx), Excel \
-         (.xlsx), OpenDocument (.odt, .ods, .odp), CSV, JSON, EPUB, mail (.eml), TeX, manual pages, notebooks (.ipynb), source code, \
+         (.xlsx), OpenDocument (.odt, .ods, .odp), CSV, JSON, EPUB, pictures (PNG, JPEG, TIFF, WebP), mail (.eml), TeX, manual pages, notebooks (.ipynb), source code, \
          archives of them (.zip, .tar, .tar.gz)"
     )]
     Unsupported(String),
+
+    /// Not caused by the file: the same file can be read when the package is there.
+    #[error("the {kind} cannot be read yet: have `{package}` installed on the server, which {purpose}")]
+    NotInstalled { kind: Kind, package: String, purpose: String },
 
     #[error("an archive is not one document: its files are read one by one")]
     PackedFiles,
@@ -72,6 +74,7 @@ pub enum Excess {
     Characters,
     RepeatedHeadings,
     Pages,
+    ScannedPages,
     Slides,
     Cells,
     FilesInside,
@@ -85,6 +88,7 @@ impl std::fmt::Display for Excess {
             Self::Characters => "characters of text",
             Self::RepeatedHeadings => "characters of repeated headings",
             Self::Pages => "pages",
+            Self::ScannedPages => "scanned pages",
             Self::Slides => "slides",
             Self::Cells => "cells",
             Self::FilesInside => "files inside",
@@ -100,6 +104,7 @@ impl Excess {
         let setting = match self {
             Self::Characters | Self::RepeatedHeadings => "MAX_TEXT_CHARACTERS",
             Self::Pages | Self::Slides => "MAX_PAGES",
+            Self::ScannedPages => "MAX_OCR_PAGES",
             Self::Cells => "MAX_CELLS",
             Self::FilesInside | Self::BytesUnpacked | Self::BytesInStream => return String::new(),
         };

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::worker::{Answer, Request, Task};
-use crate::{ArchiveLimits, Document, ExtractError, Kind, Limits, Unpacked, detect, extract};
+use crate::{ArchiveLimits, Document, ExtractError, Kind, Limits, Progress, Unpacked, detect, extract};
 use child::{Child, Outcome};
 
 /// Calls block for as long as a file takes, so they need threads that may block.
@@ -38,21 +38,32 @@ impl Extractor {
     }
 
     pub fn extract(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
+        self.extract_with_progress(name, bytes, &mut |_| {})
+    }
+
+    /// Does the same, and calls `progress` before each page whose text is recognised, which takes seconds. Other
+    /// files are read without it.
+    pub fn extract_with_progress(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Document, ExtractError> {
         let kind = detect(name, bytes)?;
         let is_ours = match kind {
             Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code => true,
             Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
-            Kind::Odt | Kind::Ods | Kind::Odp => false,
+            Kind::Odt | Kind::Ods | Kind::Odp | Kind::Picture => false,
             Kind::Archive => return Err(ExtractError::PackedFiles),
         };
         let is_packed = bytes.starts_with(b"\x1f\x8b");
         if is_ours && !is_packed && bytes.len() <= SMALL {
             return extract(name, bytes, &self.limits);
         }
-        match self.in_child(name, bytes, Task::Read)? {
+        match self.in_child(name, bytes, Task::Read, progress)? {
             Answer::Document(document) => document,
-            Answer::Unpacked(_) => Err(wrong_answer()),
+            _ => Err(wrong_answer()),
         }
     }
 
@@ -70,22 +81,33 @@ impl Extractor {
             other => return Err(ExtractError::Unsupported(format!("the {other}, which is no archive,"))),
         }
         let task = Task::Unpack { into: into.to_owned(), limits: limits.clone() };
-        match self.in_child(name, bytes, task)? {
+        match self.in_child(name, bytes, task, &mut |_| {})? {
             Answer::Unpacked(unpacked) => unpacked,
-            Answer::Document(_) => Err(wrong_answer()),
+            _ => Err(wrong_answer()),
         }
     }
 
-    fn in_child(&self, name: &str, bytes: &[u8], task: Task) -> Result<Answer, ExtractError> {
+    fn in_child(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        task: Task,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Answer, ExtractError> {
         let request = Request { name: name.to_owned(), size: bytes.len(), limits: self.limits.clone(), task };
         self.wait_for_child();
-        let answer = self.ask(&request, bytes);
+        let answer = self.ask(&request, bytes, progress);
         self.pool().free += 1;
         self.freed.notify_one();
         answer
     }
 
-    fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Answer, ExtractError> {
+    fn ask(
+        &self,
+        request: &Request,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Answer, ExtractError> {
         // An idle child may have ended in the meantime; a new one has not.
         loop {
             let kept = self.pool().idle.pop();
@@ -94,7 +116,7 @@ impl Extractor {
                 Some(child) => child,
                 None => Child::start(&self.program, &self.arguments)?,
             };
-            match child.ask(request, bytes) {
+            match child.ask(request, bytes, progress) {
                 Outcome::Answer(answer) => {
                     self.pool().idle.push(child);
                     return Ok(answer);

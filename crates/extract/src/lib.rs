@@ -19,6 +19,7 @@ mod limits;
 mod outline;
 mod passages;
 mod read;
+mod tool;
 mod worker;
 mod zip_names;
 
@@ -27,8 +28,8 @@ pub use detect::detect;
 pub use document::{Block, Document, Form, Kind};
 pub use error::{Excess, ExtractError};
 pub use extractor::Extractor;
-pub use limits::Limits;
+pub use limits::{Limits, Ocr};
 pub use outline::{HeadingStart, Outline, PageStart};
 pub use passages::{Passage, passages};
-pub use read::extract;
+pub use read::{Progress, extract};
 pub use worker::work;

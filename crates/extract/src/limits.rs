@@ -16,7 +16,7 @@ pub struct Limits {
     pub most_seconds: u64,
     /// Characters of extracted text.
     pub characters: usize,
-    /// Bytes of memory that a child process may use.
+    /// Bytes of memory that a child process may use, and as much again for a program that it starts.
     pub memory: u64,
     /// Files inside an archive.
     pub entries: usize,
@@ -26,6 +26,23 @@ pub struct Limits {
     pub expansion: usize,
     pub cells: usize,
     pub pages: usize,
+    pub ocr: Ocr,
+}
+
+/// How text in pictures is recognised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ocr {
+    /// As `tesseract` names them: `eng`, or `eng+deu` for text in both.
+    pub languages: String,
+    /// Pages of one file that are recognised.
+    pub pages: usize,
+    pub seconds_per_page: u64,
+}
+
+impl Default for Ocr {
+    fn default() -> Self {
+        Self { languages: "eng".to_owned(), pages: 500, seconds_per_page: 60 }
+    }
 }
 
 impl Default for Limits {
@@ -41,6 +58,7 @@ impl Default for Limits {
             expansion: 200,
             cells: 2_000_000,
             pages: 10_000,
+            ocr: Ocr::default(),
         }
     }
 }

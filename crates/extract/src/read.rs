@@ -12,6 +12,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 mod markdown;
 pub(crate) mod notebook;
+mod ocr;
 mod odf;
 mod package;
 mod pdf;
@@ -24,18 +25,42 @@ mod xml;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::Builder;
 use crate::{Document, ExtractError, Kind, Limits, decode, detect, gzip};
 
+/// How many pages of a file were recognised, of those that must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub done: usize,
+    pub of: usize,
+}
+
 /// Reads a file in this process. See `Extractor` for untrusted files.
 pub fn extract(name: &str, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
+    extract_with_progress(name, bytes, limits, &mut |_| {})
+}
+
+/// Does the same, and says which page it is at before each page whose text is recognised, which takes seconds.
+pub(crate) fn extract_with_progress(
+    name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Document, ExtractError> {
     let kind = detect(name, bytes)?;
     // Third-party parsers panic on some damaged files.
-    let read = catch_unwind(AssertUnwindSafe(|| read(kind, bytes, limits)));
+    let read = catch_unwind(AssertUnwindSafe(|| read(kind, bytes, limits, progress)));
     read.unwrap_or_else(|_| Err(ExtractError::damaged(kind, "its parser gave up")))
 }
 
-fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractError> {
+fn read(
+    kind: Kind,
+    bytes: &[u8],
+    limits: &Limits,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Document, ExtractError> {
     if kind == Kind::Archive {
         return Err(ExtractError::PackedFiles);
     }
@@ -48,7 +73,7 @@ fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractEr
         Kind::Json => json::read(&text(bytes)?, &mut builder)?,
         Kind::Code => code::read(&text(bytes)?, &mut builder)?,
         Kind::Html => html::read_page(bytes, &mut builder)?,
-        Kind::Pdf => pdf::read(bytes, &mut builder, limits)?,
+        Kind::Pdf => pdf::read(bytes, &mut builder, limits, progress)?,
         Kind::Docx => docx::read(bytes, &mut builder, limits)?,
         Kind::Pptx => pptx::read(bytes, &mut builder, limits)?,
         Kind::Xlsx => xlsx::read(bytes, &mut builder, limits)?,
@@ -59,6 +84,7 @@ fn read(kind: Kind, bytes: &[u8], limits: &Limits) -> Result<Document, ExtractEr
         Kind::Tex => tex::read(&text(bytes)?, &mut builder)?,
         Kind::Log => log::read(&text(bytes)?, &mut builder)?,
         Kind::Eml => eml::read(bytes, &mut builder)?,
+        Kind::Picture => ocr::read_picture(bytes, &mut builder, limits, progress)?,
         Kind::Archive => {}
     }
     builder.finish()

@@ -12,7 +12,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{self, ArchiveLimits, Unpacked};
-use crate::{Document, ExtractError, Limits, extract};
+use crate::read::extract_with_progress;
+use crate::{Document, ExtractError, Limits, Progress};
 
 /// An idle child ends after this time.
 const IDLE: Duration = Duration::from_secs(10);
@@ -39,16 +40,23 @@ pub fn work() -> io::Result<()> {
             memory::limit(request.limits.memory)?;
         }
         limit_time(&request)?;
-        let answer = answer(&request, &file);
-        write_frame(&mut answers, &serde_json::to_vec(&answer)?)?;
+        let answer = answer(&request, &file, &mut |progress| {
+            // If the parent has gone, the answer cannot be written either.
+            let _ = send(&mut answers, &Answer::Progress(progress));
+        });
+        send(&mut answers, &answer)?;
         served += file.len();
     }
     Ok(())
 }
 
-fn answer(request: &Request, file: &[u8]) -> Answer {
+fn send(to: &mut impl Write, answer: &Answer) -> io::Result<()> {
+    write_frame(to, &serde_json::to_vec(answer)?)
+}
+
+fn answer(request: &Request, file: &[u8], progress: &mut dyn FnMut(Progress)) -> Answer {
     match &request.task {
-        Task::Read => Answer::Document(extract(&request.name, file, &request.limits)),
+        Task::Read => Answer::Document(extract_with_progress(&request.name, file, &request.limits, progress)),
         Task::Unpack { into, limits } => Answer::Unpacked(archive::unpack(file, into, limits)),
     }
 }
@@ -75,6 +83,8 @@ pub(crate) enum Task {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) enum Answer {
+    /// Sent any number of times before the answer proper.
+    Progress(Progress),
     Document(Result<Document, ExtractError>),
     Unpacked(Result<Unpacked, ExtractError>),
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::ExtractError;
+use crate::tool::{end_family, family};
 use crate::worker::{Answer, Request, is_ready, write_frame};
+use crate::{ExtractError, Limits, Progress};
 
 const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
@@ -40,8 +41,8 @@ impl Child {
     }
 
     /// Sends a file and waits for the answer.
-    pub fn ask(&mut self, request: &Request, bytes: &[u8]) -> Outcome {
-        match self.exchange(request, bytes) {
+    pub fn ask(&mut self, request: &Request, bytes: &[u8], progress: &mut dyn FnMut(Progress)) -> Outcome {
+        match self.exchange(request, bytes, progress) {
             Ok(Some(answer)) => Outcome::Answer(answer),
             Ok(None) => Outcome::TooSlow,
             Err(error) if has_left(&error) => match self.process.wait() {
@@ -55,11 +56,30 @@ impl Child {
     }
 
     /// Returns `None` if the time is up.
-    fn exchange(&mut self, request: &Request, bytes: &[u8]) -> io::Result<Option<Answer>> {
+    fn exchange(
+        &mut self,
+        request: &Request,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(Progress),
+    ) -> io::Result<Option<Answer>> {
         let limits = &request.limits;
-        let deadline = Instant::now() + limits.time(bytes.len());
+        let mut deadline = Instant::now() + limits.time(bytes.len());
         write_frame(&mut self.requests, &serde_json::to_vec(request)?)?;
         self.requests.write_all(bytes)?;
+        loop {
+            match self.answer(limits, deadline)? {
+                Some(Answer::Progress(at)) => {
+                    progress(at);
+                    // A page is drawn, then recognised.
+                    let page = Duration::from_secs(2 * limits.ocr.seconds_per_page + 5);
+                    deadline = deadline.max(Instant::now() + page);
+                }
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    fn answer(&mut self, limits: &Limits, deadline: Instant) -> io::Result<Option<Answer>> {
         let Some(length) = self.read(8, deadline)? else { return Ok(None) };
         let length = length.try_into().map(u64::from_le_bytes).unwrap_or(0);
         // A bound on the answer. It can be longer than the text, because characters are escaped and blocks repeat
@@ -92,9 +112,12 @@ fn has_left(error: &io::Error) -> bool {
 }
 
 impl Drop for Child {
-    /// Kills the child and collects its exit status, so that neither a process nor a zombie is left.
+    /// Kills the child with the programs that it runs, and collects its exit status, so that neither a process nor a
+    /// zombie is left.
     fn drop(&mut self) {
+        let family = family(self.process.id());
         let _ = self.process.kill();
+        end_family(&family);
         let _ = self.process.wait();
     }
 }

@@ -8,6 +8,7 @@ mod layout;
 mod pages;
 mod paragraphs;
 mod running;
+mod scans;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -15,11 +16,19 @@ use pdf_extract::{Dictionary, LoadOptions, Object};
 
 use crate::clean;
 use crate::document::Builder;
-use crate::{Excess, ExtractError, Kind, Limits};
+use crate::{Excess, ExtractError, Kind, Limits, Progress};
+pub(super) use glyph::Glyph;
+pub(super) use layout::lines_of_runs;
+pub(super) use pages::Page;
 use pages::Pages;
 use paragraphs::{BULLETS, Paragraph, begins_item};
 
-pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Result<(), ExtractError> {
+pub(super) fn read(
+    bytes: &[u8],
+    builder: &mut Builder,
+    limits: &Limits,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), ExtractError> {
     let mut document = open(bytes)?;
     fonts::prepare(&mut document);
     let pages = document.get_pages();
@@ -32,7 +41,7 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
     // If the parser cannot read one page, the pages after it are read one by one.
     if !caught(|| pdf_extract::output_doc(&document, &mut reader).is_ok()) {
         let last = reader.last_number();
-        for number in pages.into_keys().filter(|number| *number > last) {
+        for number in pages.keys().copied().filter(|number| *number > last) {
             caught(|| pdf_extract::output_doc_page(&document, &mut reader, number).is_ok());
         }
     }
@@ -40,6 +49,12 @@ pub(super) fn read(bytes: &[u8], builder: &mut Builder, limits: &Limits) -> Resu
         return Err(ExtractError::too_large(Kind::Pdf, Excess::Characters, limits.characters));
     }
     let mut pages = reader.finish();
+    scans::add(&document, bytes, &mut pages, limits, progress)?;
+    write(pages, builder)
+}
+
+/// Adds the text of pages to a document, without running heads and tables of contents.
+pub(super) fn write(mut pages: Vec<Page>, builder: &mut Builder) -> Result<(), ExtractError> {
     running::remove(&mut pages);
     contents::remove(&mut pages);
     let paragraphs = paragraphs::paragraphs(&pages);

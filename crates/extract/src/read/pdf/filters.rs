@@ -16,9 +16,22 @@ const MARK: &[u8] = b"StoaTooLarge";
 /// Empties a stream that is too large before the parser unpacks it, since object streams are unpacked while the file
 /// is opened. Pictures and attached files are never unpacked.
 pub(super) fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
+    match object {
+        Object::Stream(stream) if is_picture(stream) => {
+            empty(stream);
+            Some((id, Object::Null))
+        }
+        _ => admit_pictures(id, object),
+    }
+}
+
+/// Does the same, but keeps pictures as they are.
+pub(super) fn admit_pictures(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let Object::Stream(stream) = object else { return Some((id, object.clone())) };
-    let is_picture = stream.dict.get(b"Subtype").and_then(Object::as_name).is_ok_and(|kind| kind == b"Image");
-    if is_picture || stream.dict.has_type(b"EmbeddedFile") {
+    if is_picture(stream) {
+        return Some((id, Object::Null));
+    }
+    if stream.dict.has_type(b"EmbeddedFile") {
         empty(stream);
     } else if !fits(stream, MOST) {
         empty(stream);
@@ -35,6 +48,10 @@ pub(super) fn admit(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Obje
 pub(super) fn all_fit(document: &Document) -> bool {
     let mut streams = document.objects.values().filter_map(|object| object.as_stream().ok());
     streams.all(|stream| !stream.dict.has(MARK) && fits(stream, MOST))
+}
+
+fn is_picture(stream: &Stream) -> bool {
+    stream.dict.get(b"Subtype").and_then(Object::as_name).is_ok_and(|kind| kind == b"Image")
 }
 
 fn empty(stream: &mut Stream) {

@@ -4,7 +4,7 @@ use pdf_extract::Transform;
 
 /// A character. Its position is the start of its baseline, in points from the bottom left of the page after the page is
 /// rotated so that the character is upright.
-pub(super) struct Glyph {
+pub(in crate::read) struct Glyph {
     pub x: f64,
     pub y: f64,
     pub width: f64,

@@ -10,7 +10,7 @@ use segment::Segment;
 
 /// A line of text in its column.
 #[derive(Debug, Clone)]
-pub(super) struct Line {
+pub(in crate::read) struct Line {
     pub text: String,
     pub x: f64,
     pub right: f64,
@@ -30,6 +30,13 @@ pub(super) const CELL_GAP: &str = " | ";
 pub(super) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
     let mut ordered = Vec::new();
     order(segments(runs(glyphs)), 0, &mut ordered);
+    ordered
+}
+
+/// Does the same for runs of words that are put together already.
+pub(in crate::read) fn lines_of_runs(runs: &[Glyph]) -> Vec<Line> {
+    let mut ordered = Vec::new();
+    order(segments(runs.iter().map(Segment::new).collect()), 0, &mut ordered);
     ordered
 }
 

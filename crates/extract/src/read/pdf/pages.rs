@@ -5,7 +5,7 @@ use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 use super::glyph::Glyph;
 use super::layout::{self, Line};
 
-pub(super) struct Page {
+pub(in crate::read) struct Page {
     pub number: u32,
     pub lines: Vec<Line>,
 }

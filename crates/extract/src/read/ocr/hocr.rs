@@ -1,0 +1,150 @@
+//! Reads hOCR, in which `tesseract` describes a page: lines with their baselines, and words with their boxes.
+
+use crate::read::pdf::Glyph;
+use crate::read::xml::{self, Element, Node};
+use crate::{ExtractError, Kind};
+
+/// A page of which the text was recognised.
+#[derive(Default)]
+pub(crate) struct Recognised {
+    /// Words of one line without wide gaps between them. In pixels, from the bottom left of the page.
+    pub runs: Vec<Glyph>,
+    pub width: f64,
+}
+
+/// Words that the program itself believes less, in percent, are stains and pictures.
+const LEAST_CONFIDENCE: f64 = 20.0;
+/// A wider gap, in units of the size, separates columns.
+const WIDE_GAP: f64 = 1.3;
+
+pub(super) fn read(hocr: &[u8], kind: Kind) -> Result<Recognised, ExtractError> {
+    let mut reader = Reader::default();
+    xml::walk(hocr, kind, |node| {
+        reader.node(node);
+        Ok(())
+    })?;
+    Ok(reader.page)
+}
+
+#[derive(Default)]
+struct Reader {
+    page: Recognised,
+    height: f64,
+    line: Line,
+    word: Option<Word>,
+    /// Whether the last run is of this line.
+    has_run: bool,
+}
+
+#[derive(Default)]
+struct Line {
+    /// Of the start of the baseline, in pixels from the top.
+    baseline: f64,
+    size: f64,
+}
+
+struct Word {
+    left: f64,
+    right: f64,
+    text: String,
+}
+
+impl Reader {
+    fn node(&mut self, node: Node) {
+        match node {
+            Node::Open(element) => self.open(&element),
+            Node::Text(text) => {
+                if let Some(word) = &mut self.word {
+                    word.text.push_str(text.trim());
+                }
+            }
+            Node::Close("span") => {
+                if let Some(word) = self.word.take() {
+                    self.add(word);
+                }
+            }
+            Node::Close(_) => {}
+        }
+    }
+
+    fn open(&mut self, element: &Element) {
+        let title = element.attribute("title").unwrap_or_default();
+        let values = |name: &str| values(&title, name);
+        let bbox = || <[f64; 4]>::try_from(values("bbox")).unwrap_or_default();
+        match element.attribute("class").as_deref() {
+            Some("ocr_page") => [_, _, self.page.width, self.height] = bbox(),
+            Some("ocr_line" | "ocr_header" | "ocr_caption" | "ocr_textfloat") => {
+                let [_, top, _, bottom] = bbox();
+                // Slope, and distance from the bottom of the box.
+                let offset = values("baseline").get(1).copied().unwrap_or(0.0);
+                let size = values("x_size").first().copied().unwrap_or(bottom - top);
+                self.line = Line { baseline: bottom + offset, size };
+                self.has_run = false;
+            }
+            Some("ocrx_word") => {
+                let [left, _, right, _] = bbox();
+                let confidence = values("x_wconf").first().copied().unwrap_or(0.0);
+                let word = Word { left, right, text: String::new() };
+                self.word = (confidence >= LEAST_CONFIDENCE).then_some(word);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a word to the run before it, or begins another one. In Arabic and Hebrew, a word follows on the left.
+    fn add(&mut self, word: Word) {
+        let size = self.line.size;
+        if word.text.is_empty() || size <= 0.0 {
+            return;
+        }
+        if let Some(last) = self.page.runs.last_mut().filter(|_| self.has_run) {
+            let gap = (word.left - (last.x + last.width)).max(last.x - word.right);
+            if gap < WIDE_GAP * size {
+                last.text.push(' ');
+                last.text.push_str(&word.text);
+                let right = (last.x + last.width).max(word.right);
+                last.x = last.x.min(word.left);
+                last.width = right - last.x;
+                return;
+            }
+        }
+        // All runs of a line are on one baseline, also if the page was scanned askew.
+        let y = self.height - self.line.baseline;
+        self.has_run = true;
+        self.page.runs.push(Glyph {
+            x: word.left,
+            y,
+            width: word.right - word.left,
+            size,
+            text: word.text,
+            quarter_turns: 0,
+        });
+    }
+}
+
+/// Returns the numbers after a name: "bbox 1 2 3 4; x_size 9" has four for "bbox".
+fn values(title: &str, name: &str) -> Vec<f64> {
+    let property =
+        title.split(';').map(str::trim).find_map(|property| property.strip_prefix(name)?.strip_prefix(' '));
+    property.unwrap_or_default().split(' ').map_while(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_line_are_joined_up_to_a_wide_gap_and_doubtful_ones_are_left_out() {
+        let page = "<div class='ocr_page' title='image \"x\"; bbox 0 0 1000 800; ppageno 0'>\
+            <span class='ocr_line' title=\"bbox 100 90 500 120; baseline 0 -6; x_size 30; x_descenders 6\">\
+            <span class='ocrx_word' title='bbox 100 90 180 120; x_wconf 95'>The</span> \
+            <span class='ocrx_word' title='bbox 190 90 250 120; x_wconf 90'><strong>pump</strong></span>\
+            <span class='ocrx_word' title='bbox 260 90 270 120; x_wconf 3'>~|</span>\
+            <span class='ocrx_word' title='bbox 400 90 500 120; x_wconf 90'>3000</span></span></div>";
+        let page = read(page.as_bytes(), Kind::Picture).unwrap();
+        let runs: Vec<(&str, f64, f64, f64)> =
+            page.runs.iter().map(|run| (run.text.as_str(), run.x, run.width, run.y)).collect();
+        assert_eq!(runs, [("The pump", 100.0, 150.0, 686.0), ("3000", 400.0, 100.0, 686.0)]);
+        assert_eq!((page.width, page.runs[0].size), (1000.0, 30.0));
+    }
+}

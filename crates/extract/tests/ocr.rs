@@ -1,0 +1,350 @@
+//! Text recognition by `tesseract`, on pages that are typeset here and drawn by `pdftoppm`. Without these programs the
+//! tests say so and pass.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops where it fails, and says what it skips"
+)]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use extract::{Document, ExtractError, Extractor, Kind, Limits, Ocr, Progress, extract};
+
+#[path = "files/samples.rs"]
+#[allow(dead_code, reason = "made for other tests")]
+mod samples;
+
+const TEXT: [&str; 12] = [
+    "The main pump of the cooling circuit turns at a constant speed of 3000",
+    "revolutions per minute. Its bearings are lubricated with mineral oil, which",
+    "has to be replaced every 4000 hours of operation or once a year, whichever",
+    "comes first. Before the housing is opened, close both valves and wait until",
+    "the pressure gauge shows zero. A leaking seal is the most frequent fault; it",
+    "is recognised by drops below the shaft and by a falling level in the tank.",
+    "Spare parts are ordered from the workshop in Leeds with the number on the",
+    "plate, for example P-204 or P-205. Technicians record each repair with date,",
+    "cause and working time, so that the yearly report can compare the machines.",
+    "In winter the tank is heated, because thick oil damages the gears within a",
+    "few days. Visitors must not enter the engine room without ear protection,",
+    "and children are not allowed inside at any time of the day or the night.",
+];
+
+/// Returns whether the programs are there, and says so if not.
+fn is_ready() -> bool {
+    let missing: Vec<&str> = ["tesseract", "pdftoppm"]
+        .into_iter()
+        .filter(|program| {
+            Command::new(program).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err()
+        })
+        .collect();
+    if !missing.is_empty() {
+        println!(
+            "SKIPPED: text recognition is not tested, because {} is not installed",
+            missing.join(" and ")
+        );
+    }
+    missing.is_empty()
+}
+
+/// Returns a page with a heading and these lines in a font that every drawing program has.
+fn typeset(heading: &str, lines: &[&str]) -> Vec<u8> {
+    let lines: String = lines.iter().map(|line| format!("0 -17 Td ({line}) Tj ")).collect();
+    let content = format!("BT /F1 22 Tf 72 720 Td ({heading}) Tj /F1 11 Tf 0 -20 Td {lines} ET");
+    samples::pdf_of(&[
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Count 1/Kids[5 0 R]/MediaBox[0 0 612 792]>>".to_owned(),
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_owned(),
+        "<<>>".to_owned(),
+        "<</Type/Page/Parent 2 0 R/Contents 6 0 R/Resources<</Font<</F1 3 0 R>>>>>>".to_owned(),
+        format!("<</Length {}>>stream\n{content}\nendstream\n", content.len()),
+    ])
+}
+
+/// Draws the page of a PDF as `pdftoppm` does with these options.
+fn drawn(pdf: &[u8], options: &[&str]) -> Vec<u8> {
+    let mut command = Command::new("pdftoppm");
+    let mut drawing =
+        command.args(options).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    drawing.stdin.take().unwrap().write_all(pdf).unwrap();
+    drawing.wait_with_output().unwrap().stdout
+}
+
+/// A page as pixels, one byte each.
+struct Gray {
+    width: usize,
+    height: usize,
+    pixels: Vec<u8>,
+}
+
+fn gray(pdf: &[u8], dots: &str) -> Gray {
+    let pgm = drawn(pdf, &["-gray", "-r", dots]);
+    let head: Vec<&[u8]> = pgm.splitn(4, |byte| *byte == b'\n').collect();
+    let sides: Vec<usize> =
+        String::from_utf8_lossy(head[1]).split(' ').map(|side| side.parse().unwrap()).collect();
+    Gray { width: sides[0], height: sides[1], pixels: head[3].to_vec() }
+}
+
+/// Returns an uncompressed TIFF of these pages.
+fn tiff(pages: &[Gray]) -> Vec<u8> {
+    let mut file = b"II*\0\0\0\0\0".to_vec();
+    let mut pointer = 4;
+    for page in pages {
+        let data = file.len() as u32;
+        file.extend_from_slice(&page.pixels);
+        file.resize(file.len().next_multiple_of(2), 0);
+        let directory = file.len() as u32;
+        file[pointer..pointer + 4].copy_from_slice(&directory.to_le_bytes());
+        let (width, height) = (page.width as u32, page.height as u32);
+        let entries = [
+            (256, width),
+            (257, height),
+            (258, 8),
+            (259, 1),
+            (262, 1),
+            (273, data),
+            (277, 1),
+            (278, height),
+            (279, width * height),
+        ];
+        file.extend_from_slice(&(entries.len() as u16).to_le_bytes());
+        for (tag, value) in entries {
+            file.extend_from_slice(&[u16::to_le_bytes(tag), u16::to_le_bytes(4)].concat());
+            file.extend_from_slice(&[1_u32.to_le_bytes(), value.to_le_bytes()].concat());
+        }
+        pointer = file.len();
+        file.extend_from_slice(&[0; 4]);
+    }
+    file
+}
+
+/// A picture in a PDF.
+struct Scan {
+    entries: String,
+    content: Vec<u8>,
+}
+
+const PICTURE: &str = "/Type/XObject/Subtype/Image/BitsPerComponent 8/ColorSpace/DeviceGray";
+
+impl Scan {
+    fn of(page: &Gray) -> Self {
+        let entries = format!("{PICTURE}/Width {}/Height {}", page.width, page.height);
+        Self { entries, content: page.pixels.clone() }
+    }
+
+    /// Returns a photograph of a page, as it is in the file of a scanner.
+    fn photograph(pdf: &[u8]) -> Self {
+        let entries = format!("{PICTURE}/Width 1275/Height 1650/Filter/DCTDecode");
+        Self { entries, content: drawn(pdf, &["-jpeg", "-gray", "-r", "150"]) }
+    }
+}
+
+/// Returns a PDF of pages: text that is typeset, or a scan that fills the page.
+fn pdf(pages: &[Result<&str, &Scan>]) -> Vec<u8> {
+    let kids: Vec<String> = (0..pages.len()).map(|page| format!("{} 0 R", 5 + 3 * page)).collect();
+    let mut objects = vec![
+        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+        format!("<</Type/Pages/Count {}/Kids[{}]/MediaBox[0 0 612 792]>>", pages.len(), kids.join(" "))
+            .into_bytes(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".to_vec(),
+        b"<<>>".to_vec(),
+    ];
+    let stream = |entries: &str, content: &[u8]| {
+        let head = format!("<<{entries}/Length {}>>stream\n", content.len());
+        [head.as_bytes(), content, b"\nendstream"].concat()
+    };
+    for (page, content) in pages.iter().enumerate() {
+        let first = 5 + 3 * page;
+        let resources = format!("/Font<</F1 3 0 R>>/XObject<</I {} 0 R>>", first + 2);
+        objects.push(
+            format!("<</Type/Page/Parent 2 0 R/Contents {} 0 R/Resources<<{resources}>>>>", first + 1)
+                .into_bytes(),
+        );
+        match content {
+            Ok(text) => {
+                objects.push(stream("", format!("BT /F1 11 Tf 72 700 Td ({text}) Tj ET").as_bytes()));
+                objects.push(b"<<>>".to_vec());
+            }
+            Err(scan) => {
+                objects.push(stream("", b"q 612 0 0 792 0 0 cm /I Do Q"));
+                objects.push(stream(&scan.entries, &scan.content));
+            }
+        }
+    }
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut table = "0000000000 65535 f \n".to_owned();
+    for (number, object) in (1..).zip(&objects) {
+        table.push_str(&format!("{:010} 00000 n \n", file.len()));
+        file.extend_from_slice(format!("{number} 0 obj\n").as_bytes());
+        file.extend_from_slice(object);
+        file.extend_from_slice(b"\nendobj\n");
+    }
+    let (start, size) = (file.len(), objects.len() + 1);
+    let end = format!("xref\n0 {size}\n{table}trailer<</Size {size}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF");
+    file.extend_from_slice(end.as_bytes());
+    file
+}
+
+/// Returns the part of the words of `lines` that a text has, each as often as it occurs.
+fn recall(lines: &[&str], text: &str) -> f64 {
+    let words = |text: &str| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            *counts.entry(word.to_lowercase()).or_default() += 1;
+        }
+        counts
+    };
+    let (wanted, found) = (words(&lines.join(" ")), words(text));
+    let hits: usize =
+        wanted.iter().map(|(word, count)| found.get(word).copied().unwrap_or(0).min(*count)).sum();
+    hits as f64 / wanted.values().sum::<usize>() as f64
+}
+
+fn limits(languages: &str) -> Limits {
+    Limits { ocr: Ocr { languages: languages.to_owned(), ..Ocr::default() }, ..Limits::default() }
+}
+
+fn extractor(program: &str, arguments: &[&str]) -> Extractor {
+    Extractor::new(program.into(), arguments.iter().map(Into::into).collect(), 1, limits("eng"))
+}
+
+fn pages(document: &Document) -> Vec<u32> {
+    let mut pages: Vec<u32> = document.blocks.iter().filter_map(|block| block.page).collect();
+    pages.dedup();
+    pages
+}
+
+#[test]
+fn a_clean_scan_is_read_with_its_heading() {
+    if !is_ready() {
+        return;
+    }
+    let page = typeset("Maintenance", &TEXT);
+    for (name, options) in [
+        ("a.png", ["-png", "-r", "150"]),
+        ("a.jpg", ["-jpeg", "-r", "150"]),
+        ("a.png", ["-png", "-r", "300"]),
+    ] {
+        let picture = drawn(&page, &options);
+        let document = extract(name, &picture, &limits("eng")).unwrap();
+        assert_eq!(document.kind, Kind::Picture);
+        let recall = recall(&TEXT, &document.text());
+        println!("{name} {}: {recall:.3} of the words", options[2]);
+        assert!(recall > 0.97, "{name} {recall} {}", document.text());
+        assert!(
+            document.blocks.iter().all(|block| block.headings == ["Maintenance"]),
+            "{:?}",
+            document.blocks
+        );
+        assert_eq!(pages(&document), [1]);
+    }
+}
+
+#[test]
+fn every_page_of_a_tiff_is_read_and_counted() {
+    if !is_ready() {
+        return;
+    }
+    let scans = [gray(&typeset("First", &TEXT[..6]), "150"), gray(&typeset("Second", &TEXT[6..]), "150")];
+    let mut seen = Vec::new();
+    let worker = extractor(env!("CARGO_BIN_EXE_extract-worker"), &[]);
+    let document = worker.extract_with_progress("a.tiff", &tiff(&scans), &mut |at| seen.push(at)).unwrap();
+    assert_eq!(seen, [Progress { done: 0, of: 2 }, Progress { done: 1, of: 2 }]);
+    assert_eq!(pages(&document), [1, 2]);
+    let of_page = |number: u32| {
+        let blocks = document.blocks.iter().filter(|block| block.page == Some(number));
+        blocks.map(|block| block.text.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert!(recall(&TEXT[..6], &of_page(1)) > 0.97 && recall(&TEXT[6..], &of_page(2)) > 0.97, "{document:?}");
+
+    let few = Limits { ocr: Ocr { pages: 1, ..Ocr::default() }, ..Limits::default() };
+    let error = extract("a.tiff", &tiff(&scans), &few).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the picture has more than 1 scanned pages: split it and upload the parts, or have MAX_OCR_PAGES raised"
+    );
+}
+
+#[test]
+fn only_pages_without_text_are_recognised() {
+    if !is_ready() {
+        return;
+    }
+    let scan = Scan::of(&gray(&typeset("Scanned", &TEXT), "150"));
+    let file = pdf(&[Ok("This page has text of its own."), Err(&scan), Ok("And so has the third page.")]);
+    let mut seen = Vec::new();
+    let worker = extractor(env!("CARGO_BIN_EXE_extract-worker"), &[]);
+    let document = worker.extract_with_progress("a.pdf", &file, &mut |at| seen.push(at)).unwrap();
+    assert_eq!(seen, [Progress { done: 0, of: 1 }]);
+    assert_eq!(
+        document.blocks.first().map(|block| block.text.as_str()),
+        Some("This page has text of its own.")
+    );
+    assert_eq!(
+        document.blocks.last().map(|block| (block.text.as_str(), block.page)),
+        Some(("And so has the third page.", Some(3)))
+    );
+    let scanned: Vec<&str> = document
+        .blocks
+        .iter()
+        .filter(|block| block.page == Some(2))
+        .map(|block| block.text.as_str())
+        .collect();
+    assert!(recall(&TEXT, &scanned.join(" ")) > 0.97, "{scanned:?}");
+}
+
+#[test]
+fn photographs_are_read_without_the_program_that_draws_pages() {
+    if !is_ready() {
+        return;
+    }
+    let programs = tempfile::tempdir().unwrap();
+    let found = Command::new("sh").args(["-c", "command -v tesseract"]).output().unwrap().stdout;
+    let tesseract = String::from_utf8(found).unwrap();
+    std::os::unix::fs::symlink(tesseract.trim(), programs.path().join("tesseract")).unwrap();
+    let path = format!("PATH={}", programs.path().display());
+    let bare = extractor("/usr/bin/env", &[&path, env!("CARGO_BIN_EXE_extract-worker")]);
+    let page = typeset("Scanned", &TEXT);
+    let document = bare.extract("a.pdf", &pdf(&[Err(&Scan::photograph(&page))])).unwrap();
+    assert!(recall(&TEXT, &document.text()) > 0.97, "{}", document.text());
+    let error = bare.extract("a.pdf", &pdf(&[Err(&Scan::of(&gray(&page, "150")))])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the PDF cannot be read yet: have `poppler-utils` installed on the server, which draws scanned pages"
+    );
+}
+
+#[test]
+fn without_the_program_the_error_says_what_to_install() {
+    let scan = Scan::of(&Gray { width: 2, height: 2, pixels: vec![255; 4] });
+    let worker = env!("CARGO_BIN_EXE_extract-worker");
+    let bare = extractor("/usr/bin/env", &["PATH=/nowhere", worker]);
+    let message = |kind: &str| {
+        format!(
+            "the {kind} cannot be read yet: have `tesseract-ocr` installed on the server, which recognises text in pictures"
+        )
+    };
+    let picture = bare.extract("a.png", b"\x89PNG\r\n\x1a\n").unwrap_err();
+    assert_eq!(picture.to_string(), message("picture"));
+    assert_eq!(bare.extract("a.pdf", &pdf(&[Err(&scan)])).unwrap_err().to_string(), message("PDF"));
+    // What can be read is read.
+    let mixed = bare.extract("a.pdf", &pdf(&[Ok("This page has text of its own."), Err(&scan)])).unwrap();
+    assert_eq!(mixed.text(), "This page has text of its own.");
+}
+
+#[test]
+fn a_missing_language_and_a_damaged_picture_are_named() {
+    if !is_ready() {
+        return;
+    }
+    let missing = extract("a.png", b"\x89PNG\r\n\x1a\n", &limits("eng+xyz")).unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "the picture cannot be read yet: have `tesseract-ocr-xyz` installed on the server, which recognises the language `xyz`"
+    );
+    let damaged = extract("a.png", b"\x89PNG\r\n\x1a\nxxxx", &limits("eng")).unwrap_err();
+    assert!(matches!(damaged, ExtractError::Damaged { kind: Kind::Picture, .. }), "{damaged}");
+    let blank = tiff(&[Gray { width: 400, height: 300, pixels: vec![255; 120_000] }]);
+    assert_eq!(extract("a.tiff", &blank, &limits("eng")), Err(ExtractError::NoText(Kind::Picture)));
+}
