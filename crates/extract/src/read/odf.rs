@@ -6,7 +6,7 @@ mod slides;
 mod styles;
 mod text;
 
-use super::package::Package;
+use super::package::{Package, is_default_title};
 use super::xml::{self, Node};
 use crate::document::Builder;
 use crate::{ExtractError, Kind, Limits};
@@ -61,7 +61,7 @@ fn properties(xml: &[u8], builder: &mut Builder) -> Result<(), ExtractError> {
             Node::Text(more) if in_meta => text.push_str(more),
             Node::Text(_) => {}
             Node::Close("meta") => in_meta = false,
-            Node::Close("title") if in_meta => builder.title(&text),
+            Node::Close("title") if in_meta && !is_default_title(&text) => builder.title(&text),
             Node::Close("initial-creator") if in_meta => builder.author(&text),
             Node::Close("creator") if in_meta => last_author = std::mem::take(&mut text),
             Node::Close(_) => {}

@@ -108,7 +108,7 @@ pub(super) struct Relation {
 }
 
 /// Returns whether the title is one that programs write by default.
-fn is_default_title(title: &str) -> bool {
+pub(super) fn is_default_title(title: &str) -> bool {
     let title = title.trim().to_lowercase();
     ["powerpoint presentation", "word document", "untitled", "presentation title", "document"]
         .contains(&title.as_str())
