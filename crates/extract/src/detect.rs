@@ -37,6 +37,9 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
         return Err(compound_file(name, bytes));
     }
+    if bytes.trim_ascii_start().starts_with(b"{\\rtf") {
+        return Ok(Kind::Rtf);
+    }
     if is_picture(bytes) {
         return Ok(Kind::Picture);
     }
@@ -135,10 +138,9 @@ fn compound_file(name: &str, bytes: &[u8]) -> ExtractError {
     })
 }
 
-const FOREIGN: [(&[u8], &str); 20] = [
+const FOREIGN: [(&[u8], &str); 19] = [
     (b"GIF8", "an animated picture"),
     (b"8BPS", "a picture"),
-    (b"{\\rtf", "an RTF document"),
     (b"%!PS", "a PostScript file"),
     (b"PK\x05\x06", "an empty ZIP archive"),
     (b"\x1f\x8b", "a gzip archive"),
@@ -335,7 +337,7 @@ mod tests {
     #[test]
     fn content_decides_before_the_name() {
         let tar = [&[b'a'; 257][..], b"ustar"].concat();
-        let cases: [(&str, &[u8], Kind); 31] = [
+        let cases: [(&str, &[u8], Kind); 32] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -345,6 +347,7 @@ mod tests {
             ("a.zip", b"PK\x03\x04....META-INF/container.xml", Kind::Epub),
             ("a.txt", b"PK\x03\x04....a.txt", Kind::Archive),
             ("a", &tar, Kind::Archive),
+            ("a.doc", b"{\\rtf1 x}", Kind::Rtf),
             ("a.txt", b"\x89PNG\r\n", Kind::Picture),
             ("a.avi", b"RIFF....WEBPVP8 ", Kind::Picture),
             ("mail", b"From: a@b.c\r\nTo: d@e.f\r\nSubject: Hi\r\n\r\nx", Kind::Eml),

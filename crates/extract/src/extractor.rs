@@ -54,7 +54,7 @@ impl Extractor {
             Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code => true,
             Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
-            Kind::Odt | Kind::Ods | Kind::Odp | Kind::Picture => false,
+            Kind::Odt | Kind::Ods | Kind::Odp | Kind::Rtf | Kind::Picture => false,
             Kind::Archive => return Err(ExtractError::PackedFiles),
         };
         let is_packed = bytes.starts_with(b"\x1f\x8b");

@@ -18,6 +18,7 @@ mod package;
 mod pdf;
 mod plain;
 mod pptx;
+mod rtf;
 pub(crate) mod table;
 pub(crate) mod tex;
 mod xlsx;
@@ -78,6 +79,7 @@ fn read(
         Kind::Pptx => pptx::read(bytes, &mut builder, limits)?,
         Kind::Xlsx => xlsx::read(bytes, &mut builder, limits)?,
         Kind::Odt | Kind::Ods | Kind::Odp => odf::read(bytes, &mut builder, limits)?,
+        Kind::Rtf => rtf::read(bytes, &mut builder)?,
         Kind::Epub => epub::read(bytes, &mut builder, limits)?,
         Kind::Notebook => notebook::read(&text(bytes)?, &mut builder)?,
         Kind::ManPage => man::read(&text(bytes)?, &mut builder)?,

@@ -34,6 +34,7 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
         ("a.ods", ods()),
         ("a.odp", odp()),
         ("a.fodt", flat_odt()),
+        ("a.rtf", RTF.as_bytes().to_vec()),
         ("a.epub", epub()),
         ("a.pdf", pdf(&["BT /F1 20 Tf 72 700 Td (Pumps) Tj /F1 10 Tf 0 -30 Td (The pump turns.) Tj ET"])),
     ]
@@ -263,6 +264,10 @@ const MAN: &str = ".TH PUMP 1\n.ie n .B a\n.el \\{\\\n.B b\n.\\}\n.SH NAME\npump
 const TEX: &str = "\\documentclass{a}\\title{Pumps}\n\\begin{document}\n\\section[s]{Oil \\& $x$}% c\nOne \\emph{two}~\\ref{a}.\n\n\
     \\begin{itemize}\n\\item[a] one \\verb+x+\n\\item two\\footnote{n}\n\\end{itemize}\n\\begin{tabular}{ll}\na & b \\\\\nc & d\n\
     \\end{tabular}\n\\begin{verbatim}\n x\n\\end{verbatim}\n\\def\\a#1{b}\n\\end{document}\n";
+
+const RTF: &str = r"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}}{\stylesheet{\s1 heading 1;}}{\info{\title T}}
+    \pard\s1 Pumps\par\pard Gr\'f6\u223?e {\f1 \'cf}{\footnote old\par}\par{\listtext 1.\tab}\ls1 Stop.\par
+    \trowd\cellx1\pard\intbl a\cell b\cell\row\pard{\field{\*\fldinst X}{\fldrslt link}}{\pict 00ff}\bin3 }}}\par}";
 
 const NOTEBOOK: &str = r##"{"cells": [{"cell_type": "markdown", "source": ["# Pumps\n", "- oil"]}, {"cell_type": "code",
     "source": "a()", "outputs": [{"output_type": "stream", "text": "1"}, {"data": {"text/plain": ["2"], "image/png": "AA"}}]}]}"##;
