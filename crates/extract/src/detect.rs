@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::read::{csv, eml, log, man, notebook, tex};
+use crate::read::{csv, eml, log, man, notebook, subtitles, tex};
 use crate::zip_names::ZipNames;
 use crate::{ExtractError, Kind, gzip};
 
@@ -179,6 +179,9 @@ fn text(name: &str, bytes: &[u8]) -> Kind {
     if is_html(head) || (matches!(extension.as_str(), "html" | "htm" | "xhtml") && head.contains('<')) {
         return Kind::Html;
     }
+    if matches!(extension.as_str(), "srt" | "vtt") || subtitles::looks_like(head) {
+        return Kind::Subtitles;
+    }
     if extension == "eml" || eml::looks_like(head) {
         return Kind::Eml;
     }
@@ -337,7 +340,7 @@ mod tests {
     #[test]
     fn content_decides_before_the_name() {
         let tar = [&[b'a'; 257][..], b"ustar"].concat();
-        let cases: [(&str, &[u8], Kind); 32] = [
+        let cases: [(&str, &[u8], Kind); 34] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -347,6 +350,8 @@ mod tests {
             ("a.zip", b"PK\x03\x04....META-INF/container.xml", Kind::Epub),
             ("a.txt", b"PK\x03\x04....a.txt", Kind::Archive),
             ("a", &tar, Kind::Archive),
+            ("a.txt", b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\nHi.", Kind::Subtitles),
+            ("a", b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi.", Kind::Subtitles),
             ("a.doc", b"{\\rtf1 x}", Kind::Rtf),
             ("a.txt", b"\x89PNG\r\n", Kind::Picture),
             ("a.avi", b"RIFF....WEBPVP8 ", Kind::Picture),

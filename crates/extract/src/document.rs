@@ -30,6 +30,7 @@ pub enum Kind {
     ManPage,
     Tex,
     Log,
+    Subtitles,
     /// A photograph or a scan, whose text is recognised.
     Picture,
     /// Files packed into one, which are read one by one.
@@ -59,6 +60,7 @@ impl fmt::Display for Kind {
             Self::ManPage => "manual page",
             Self::Tex => "TeX document",
             Self::Log => "log file",
+            Self::Subtitles => "subtitle file",
             Self::Picture => "picture",
             Self::Archive => "archive",
         })

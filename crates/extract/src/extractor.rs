@@ -52,7 +52,7 @@ impl Extractor {
         let kind = detect(name, bytes)?;
         let is_ours = match kind {
             Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code => true,
-            Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log => true,
+            Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log | Kind::Subtitles => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
             Kind::Odt | Kind::Ods | Kind::Odp | Kind::Rtf | Kind::Picture => false,
             Kind::Archive => return Err(ExtractError::PackedFiles),

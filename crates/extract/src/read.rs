@@ -19,6 +19,7 @@ mod pdf;
 mod plain;
 mod pptx;
 mod rtf;
+pub(crate) mod subtitles;
 pub(crate) mod table;
 pub(crate) mod tex;
 mod xlsx;
@@ -85,6 +86,7 @@ fn read(
         Kind::ManPage => man::read(&text(bytes)?, &mut builder)?,
         Kind::Tex => tex::read(&text(bytes)?, &mut builder)?,
         Kind::Log => log::read(&text(bytes)?, &mut builder)?,
+        Kind::Subtitles => subtitles::read(&text(bytes)?, &mut builder)?,
         Kind::Eml => eml::read(bytes, &mut builder)?,
         Kind::Picture => ocr::read_picture(bytes, &mut builder, limits, progress)?,
         Kind::Archive => {}

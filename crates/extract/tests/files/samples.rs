@@ -34,6 +34,12 @@ pub fn all() -> Vec<(&'static str, Vec<u8>)> {
         ("a.ods", ods()),
         ("a.odp", odp()),
         ("a.fodt", flat_odt()),
+        (
+            "a.srt",
+            b"1\n00:00:01,000 --> 00:00:02,000\n<i>One</i> two.\n\n2\n00:01:02,5 --> 00:01:03,0\nThree.\n"
+                .to_vec(),
+        ),
+        ("a.vtt", b"WEBVTT\n\nNOTE x\n\na\n00:01.000 --> 00:02.000 line:0\n<v Ann>One &amp; two.\n".to_vec()),
         ("a.rtf", RTF.as_bytes().to_vec()),
         ("a.epub", epub()),
         ("a.pdf", pdf(&["BT /F1 20 Tf 72 700 Td (Pumps) Tj /F1 10 Tf 0 -30 Td (The pump turns.) Tj ET"])),
