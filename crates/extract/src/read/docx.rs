@@ -62,6 +62,8 @@ struct Body<'a> {
     /// Depth of elements to skip: deleted text, and fallbacks that repeat a picture's text.
     skipped: usize,
     in_text: bool,
+    /// Whether tabs are stops of the paragraph, and not in its text.
+    in_tab_stops: bool,
 }
 
 impl<'a> Body<'a> {
@@ -85,6 +87,7 @@ impl<'a> Body<'a> {
             cell: String::new(),
             skipped: 0,
             in_text: false,
+            in_tab_stops: false,
         }
     }
 
@@ -104,7 +107,8 @@ impl<'a> Body<'a> {
     fn open(&mut self, element: &Element) {
         match element.name {
             "t" => self.in_text = true,
-            "tab" => self.paragraph.push('\t'),
+            "tabs" => self.in_tab_stops = true,
+            "tab" if !self.in_tab_stops => self.paragraph.push('\t'),
             "br" | "cr" => self.paragraph.push('\n'),
             "noBreakHyphen" => self.paragraph.push('-'),
             "pStyle" => {
@@ -134,6 +138,7 @@ impl<'a> Body<'a> {
     fn close(&mut self, name: &str) -> Result<(), ExtractError> {
         match name {
             "t" => self.in_text = false,
+            "tabs" => self.in_tab_stops = false,
             "p" => self.end_paragraph()?,
             "tc" if self.tables == 1 => self.row.push(std::mem::take(&mut self.cell)),
             "tr" if self.tables == 1 => self.table.row(std::mem::take(&mut self.row)),

@@ -108,7 +108,8 @@ impl Shapes {
     fn open(&mut self, element: &Element) {
         match element.name {
             "t" => self.in_text = true,
-            "br" | "tab" => self.current.text.push(' '),
+            // Elements called `tab` are stops; tabs themselves are characters of the text.
+            "br" => self.current.text.push(' '),
             "ph" => {
                 let kind = element.attribute("type").unwrap_or_default();
                 self.current.role = match kind.as_str() {

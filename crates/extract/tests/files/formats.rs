@@ -48,7 +48,7 @@ fn docx_lists_have_their_numbers_and_code_its_lines() {
     };
     let code = |text: &str| {
         format!(
-            r#"<w:p><w:pPr><w:pStyle w:val="HTMLPreformatted"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#
+            r#"<w:p><w:pPr><w:pStyle w:val="HTMLPreformatted"/><w:tabs><w:tab w:pos="9"/></w:tabs></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"#
         )
     };
     let contents =
