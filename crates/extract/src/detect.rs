@@ -35,7 +35,7 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
         return Ok(Kind::Archive);
     }
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
-        return Err(compound_file(name, bytes));
+        return compound_file(name, bytes);
     }
     if bytes.trim_ascii_start().starts_with(b"{\\rtf") {
         return Ok(Kind::Rtf);
@@ -125,17 +125,28 @@ fn is_flat_open_document(head: &[u8]) -> bool {
     is_xml && memmem::find(head, b"<office:document").is_some()
 }
 
-/// Returns the error for Office files before 2007, and for later ones with a password.
-fn compound_file(name: &str, bytes: &[u8]) -> ExtractError {
-    let protected: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    if memmem::find(bytes, &protected).is_none() {
-        return ExtractError::Unsupported("an Office file from before 2007".to_owned());
+/// Tells Office files from before 2007 by the streams inside, and later ones with a password by theirs.
+fn compound_file(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
+    let has = |stream: &str| {
+        let name: Vec<u8> = stream.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        memmem::find(bytes, &name).is_some()
+    };
+    if has("EncryptedPackage") {
+        return Err(ExtractError::Encrypted(match extension(name).as_str() {
+            "pptx" => Kind::Pptx,
+            "xlsx" => Kind::Xlsx,
+            _ => Kind::Docx,
+        }));
     }
-    ExtractError::Encrypted(match extension(name).as_str() {
-        "pptx" => Kind::Pptx,
-        "xlsx" => Kind::Xlsx,
-        _ => Kind::Docx,
-    })
+    // A document may have sheets inside, and a presentation may have both.
+    let kinds = [
+        ("PowerPoint Document", Kind::Ppt),
+        ("WordDocument", Kind::Doc),
+        ("Workbook", Kind::Xls),
+        ("Book", Kind::Xls),
+    ];
+    let found = kinds.into_iter().find(|(stream, _)| has(stream)).map(|(_, kind)| kind);
+    found.ok_or_else(|| ExtractError::Unsupported("a file of an old program".to_owned()))
 }
 
 const FOREIGN: [(&[u8], &str); 19] = [
@@ -340,7 +351,7 @@ mod tests {
     #[test]
     fn content_decides_before_the_name() {
         let tar = [&[b'a'; 257][..], b"ustar"].concat();
-        let cases: [(&str, &[u8], Kind); 34] = [
+        let cases: [(&str, &[u8], Kind); 36] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -352,6 +363,8 @@ mod tests {
             ("a", &tar, Kind::Archive),
             ("a.txt", b"\xef\xbb\xbf1\r\n00:00:01,000 --> 00:00:02,000\r\nHi.", Kind::Subtitles),
             ("a", b"WEBVTT\n\n00:01.000 --> 00:02.000\nHi.", Kind::Subtitles),
+            ("a", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1..W\0o\0r\0k\0b\0o\0o\0k\0", Kind::Xls),
+            ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1..W\0o\0r\0d\0D\0o\0c\0u\0m\0e\0n\0t\0", Kind::Doc),
             ("a.doc", b"{\\rtf1 x}", Kind::Rtf),
             ("a.txt", b"\x89PNG\r\n", Kind::Picture),
             ("a.avi", b"RIFF....WEBPVP8 ", Kind::Picture),
@@ -385,7 +398,7 @@ mod tests {
     fn what_is_not_read_is_named() {
         let cases: [(&[u8], &str); 3] = [
             (b"GIF89a", "an animated picture"),
-            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file from before 2007"),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a file of an old program"),
             (b"\0\0\0\x20ftypmp42", "a film or a recording"),
         ];
         for (bytes, what) in cases {

@@ -55,6 +55,7 @@ impl Extractor {
             Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log | Kind::Subtitles => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
             Kind::Odt | Kind::Ods | Kind::Odp | Kind::Rtf | Kind::Picture => false,
+            Kind::Doc | Kind::Xls | Kind::Ppt => false,
             Kind::Archive => return Err(ExtractError::PackedFiles),
         };
         let is_packed = bytes.starts_with(b"\x1f\x8b");

@@ -14,6 +14,7 @@ mod markdown;
 pub(crate) mod notebook;
 mod ocr;
 mod odf;
+mod office;
 mod package;
 mod pdf;
 mod plain;
@@ -80,6 +81,7 @@ fn read(
         Kind::Pptx => pptx::read(bytes, &mut builder, limits)?,
         Kind::Xlsx => xlsx::read(bytes, &mut builder, limits)?,
         Kind::Odt | Kind::Ods | Kind::Odp => odf::read(bytes, &mut builder, limits)?,
+        Kind::Doc | Kind::Xls | Kind::Ppt => office::read(bytes, &mut builder, limits)?,
         Kind::Rtf => rtf::read(bytes, &mut builder)?,
         Kind::Epub => epub::read(bytes, &mut builder, limits)?,
         Kind::Notebook => notebook::read(&text(bytes)?, &mut builder)?,
