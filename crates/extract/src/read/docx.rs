@@ -10,7 +10,7 @@ use crate::document::Builder;
 use crate::{ExtractError, Kind, Limits};
 use numbering::Numbering;
 use styles::Styles;
-pub(super) use styles::{heading_level, names_code};
+pub(super) use styles::{heading_level, names_code, names_contents};
 
 const DOCUMENT: &str = "word/document.xml";
 

@@ -285,7 +285,7 @@ impl<'b> Reader<'b> {
         let text = std::mem::take(&mut self.paragraph);
         let mark = std::mem::take(&mut self.mark);
         let style = self.styles.get(self.group.style);
-        if text.trim().is_empty() {
+        if text.trim().is_empty() || style.is_contents {
             if style.is_code && !self.code.is_empty() {
                 self.code.push('\n');
             }

@@ -73,7 +73,8 @@ impl Styles {
     }
 }
 
-fn names_contents(style: &str) -> bool {
+/// Returns whether the name of a style says that it is of entries of a table of contents.
+pub(in crate::read) fn names_contents(style: &str) -> bool {
     let style = style.to_lowercase();
     let number = style.strip_prefix("toc").or_else(|| style.strip_prefix("contents"));
     number.is_some_and(|number| number.trim().parse::<u8>().is_ok()) || style == "table of figures"

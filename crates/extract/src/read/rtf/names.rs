@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::charset::{self, Charset};
-use crate::read::docx::{heading_level, names_code};
+use crate::read::docx::{heading_level, names_code, names_contents};
 
 /// Further fonts and styles are not kept.
 const MOST: usize = 10_000;
@@ -48,6 +48,8 @@ pub(super) struct Style {
     /// The heading level. Level 0 is the document's title.
     pub level: Option<u8>,
     pub is_code: bool,
+    /// Whether its paragraphs are entries of a table of contents.
+    pub is_contents: bool,
 }
 
 impl Styles {
@@ -72,6 +74,7 @@ impl Styles {
             let mut style = std::mem::take(&mut self.open);
             style.level = heading_level(name.trim()).or(style.level);
             style.is_code = names_code(&name);
+            style.is_contents = names_contents(name.trim());
             if self.styles.len() < MOST {
                 self.styles.insert(std::mem::take(&mut self.current), style);
             }

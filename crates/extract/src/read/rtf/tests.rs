@@ -51,9 +51,9 @@ fn what_is_not_text_is_left_out() {
 
 #[test]
 fn styles_make_headings_and_code_and_the_file_names_its_author() {
-    let head = "{\\stylesheet{\\s0 Normal;}{\\s1\\sbasedon0 heading 1;}{\\s7\\outlinelevel1 Mine;}{\\s9 Preformatted Text;}{\\*\\cs3 Code;}}\
+    let head = "{\\stylesheet{\\s0 Normal;}{\\s1\\sbasedon0 heading 1;}{\\s7\\outlinelevel1 Mine;}{\\s9 Preformatted Text;}{\\s4 toc 1;}{\\*\\cs3 Code;}}\
         {\\info{\\title Pump report}{\\author Ann}{\\creatim\\yr2020}}";
-    let body = "\\pard\\s1 Pumps\\par\\pard They turn.\\par\\pard\\s7 Oil\\par\\pard\\s9 pump  stop\\par   now\\par\\pard End.{\\footnote\\pard It is old.\\par} Yes.\\par";
+    let body = "\\pard\\s4 Pumps\\tab 7\\par\\pard\\s1 Pumps\\par\\pard They turn.\\par\\pard\\s7 Oil\\par\\pard\\s9 pump  stop\\par   now\\par\\pard End.{\\footnote\\pard It is old.\\par} Yes.\\par";
     let found = document(&format!("{head}{body}"));
     assert_eq!((found.title.as_deref(), found.author.as_deref()), (Some("Pump report"), Some("Ann")));
     check(
