@@ -4,11 +4,13 @@ mod contents;
 mod filters;
 mod fonts;
 mod glyph;
+mod grids;
 mod layout;
 mod pages;
 mod paragraphs;
 mod running;
 mod scans;
+mod tables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -57,6 +59,10 @@ pub(super) fn read(
 pub(super) fn write(mut pages: Vec<Page>, builder: &mut Builder) -> Result<(), ExtractError> {
     running::remove(&mut pages);
     contents::remove(&mut pages);
+    for page in &mut pages {
+        tables::join_stretched(&mut page.lines);
+        tables::join_wrapped(&mut page.lines);
+    }
     let paragraphs = paragraphs::paragraphs(&pages);
     let is_same_list =
         |one: &Paragraph, next: &Paragraph| one.page == next.page && is_item(one) && is_item(next);

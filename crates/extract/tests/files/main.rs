@@ -4,4 +4,5 @@
 mod formats;
 mod hostile;
 mod open_document;
+mod pdf_tables;
 mod samples;

@@ -90,6 +90,8 @@ mod tests {
             size: 10.0,
             column: (0.0, 100.0),
             is_row: text.contains('|'),
+            cells: Vec::new(),
+            table: 0,
         };
         let page = |(number, text): (u32, &&str)| Page {
             number,

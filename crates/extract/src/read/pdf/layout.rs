@@ -21,6 +21,18 @@ pub(in crate::read) struct Line {
     pub column: (f64, f64),
     /// Whether it is a row of a table: words with wide gaps between them.
     pub is_row: bool,
+    /// The words between wide gaps, in reading order.
+    pub cells: Vec<Cell>,
+    /// The number of the ruled table on its page that it belongs to, or 0.
+    pub table: usize,
+}
+
+/// Words without a wide gap between them.
+#[derive(Debug, Clone)]
+pub(in crate::read) struct Cell {
+    pub text: String,
+    pub x: f64,
+    pub right: f64,
 }
 
 /// Separates the cells of a row.
@@ -150,6 +162,8 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
     let right = segments.iter().map(|segment| segment.right).fold(f64::MIN, f64::max);
     for row in by_baseline(segments) {
         let is_row = row.len() > 1;
+        let cells = row.iter().map(|cell| Cell { text: cell.text.clone(), x: cell.x, right: cell.right });
+        let cells = cells.collect();
         let mut row = row.into_iter();
         let Some(mut line) = row.next() else { continue };
         for segment in row {
@@ -162,7 +176,7 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
         }
         let size = line.usual_size();
         let Segment { text, x, right: end, y, .. } = line;
-        ordered.push(Line { text, x, right: end, y, size, column: (left, right), is_row });
+        ordered.push(Line { text, x, right: end, y, size, column: (left, right), is_row, cells, table: 0 });
     }
 }
 

@@ -1,8 +1,9 @@
 //! Receives characters from the parser and turns those of a page into lines when the page ends.
 
-use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
+use pdf_extract::{ColorSpace, MediaBox, OutputDev, OutputError, Path, Transform};
 
 use super::glyph::Glyph;
+use super::grids::{self, MOST_RULES, Rule};
 use super::layout::{self, Line};
 
 pub(in crate::read) struct Page {
@@ -14,13 +15,14 @@ pub(super) struct Pages {
     pages: Vec<Page>,
     /// Of the current page.
     glyphs: Vec<Glyph>,
+    rules: Vec<Rule>,
     count: usize,
     limit: usize,
 }
 
 impl Pages {
     pub fn new(limit: usize) -> Self {
-        Self { pages: Vec::new(), glyphs: Vec::new(), count: 0, limit }
+        Self { pages: Vec::new(), glyphs: Vec::new(), rules: Vec::new(), count: 0, limit }
     }
 
     pub fn last_number(&self) -> u32 {
@@ -42,8 +44,17 @@ impl Pages {
         let rotated = |by: u8| glyphs.iter().filter(|glyph| glyph.quarter_turns == by).count();
         let usual = (0..4).rev().max_by_key(|by| rotated(*by)).unwrap_or(0);
         glyphs.retain(|glyph| glyph.quarter_turns == usual);
-        if let Some(page) = self.pages.last_mut() {
-            page.lines.extend(layout::lines(&glyphs));
+        let rules = std::mem::take(&mut self.rules);
+        let Some(page) = self.pages.last_mut() else { return };
+        let tables = if usual == 0 { grids::take_tables(&rules, &mut glyphs) } else { Vec::new() };
+        page.lines.extend(layout::lines(&glyphs));
+        tables.into_iter().for_each(|table| grids::insert(table, &mut page.lines));
+    }
+
+    fn add_rules(&mut self, transform: &Transform, path: &Path, is_filled: bool) {
+        // One more than are used, so that it shows that there are too many.
+        if self.rules.len() <= MOST_RULES {
+            self.rules.extend(Rule::of_path(transform, path, is_filled));
         }
     }
 }
@@ -79,6 +90,28 @@ impl OutputDev for Pages {
             return Err(OutputError::FormatError(std::fmt::Error));
         }
         self.glyphs.extend(Glyph::new(transform, width, font_size.abs(), text));
+        Ok(())
+    }
+
+    fn stroke(
+        &mut self,
+        transform: &Transform,
+        _: &ColorSpace,
+        _: &[f64],
+        path: &Path,
+    ) -> Result<(), OutputError> {
+        self.add_rules(transform, path, false);
+        Ok(())
+    }
+
+    fn fill(
+        &mut self,
+        transform: &Transform,
+        _: &ColorSpace,
+        _: &[f64],
+        path: &Path,
+    ) -> Result<(), OutputError> {
+        self.add_rules(transform, path, true);
         Ok(())
     }
 

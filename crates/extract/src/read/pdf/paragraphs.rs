@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{CELL_GAP, Line};
+use super::layout::Line;
 use super::pages::Page;
+use super::tables;
 use crate::clean;
-use crate::read::table::Table;
 
 pub(super) struct Paragraph {
     pub text: String,
@@ -54,6 +54,9 @@ fn leading(lines: &[Line]) -> f64 {
 
 /// Returns whether a line begins a paragraph after `last`, the last of `lines` lines.
 fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
+    if last.table != line.table || line.table > 0 {
+        return last.table != line.table;
+    }
     let size = last.size.max(line.size);
     let step = last.y - line.y;
     if step < -0.5 * size || (step > 8.0 * size && last.column != line.column) {
@@ -84,7 +87,9 @@ fn begins_after_break(last: &Line, line: &Line) -> bool {
 
 fn differ(last: &Line, line: &Line) -> bool {
     let size = last.size.max(line.size);
-    last.is_row != line.is_row || (last.size - line.size).abs() > 0.12 * size || begins_item(&line.text)
+    last.is_row != line.is_row
+        || (last.size - line.size).abs() > 0.12 * size
+        || (!line.is_row && begins_item(&line.text))
 }
 
 fn ends_sentence(line: &Line) -> bool {
@@ -143,11 +148,7 @@ impl Sizes {
     fn paragraph(&self, lines: &[&Line], page: u32) -> Paragraph {
         let is_table = lines.iter().all(|line| line.is_row) && lines.len() > 1;
         if is_table {
-            let mut table = Table::default();
-            for line in lines {
-                table.row(line.text.split(CELL_GAP).map(str::to_owned).collect());
-            }
-            return Paragraph { text: table.into_text(), page, level: None, is_table };
+            return Paragraph { text: tables::text(lines), page, level: None, is_table };
         }
         let text = clean::unwrap(lines.iter().map(|line| line.text.as_str()));
         let level = self.level(lines, &text);

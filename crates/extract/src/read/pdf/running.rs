@@ -162,6 +162,8 @@ mod tests {
             size: 10.0,
             column: (0.0, 100.0),
             is_row: false,
+            cells: Vec::new(),
+            table: 0,
         }
     }
 
