@@ -87,6 +87,7 @@ mod tests {
             x: 0.0,
             right: 100.0,
             y: 700.0 - 12.0 * at as f64,
+            bottom: 700.0 - 12.0 * at as f64,
             size: 10.0,
             column: (0.0, 100.0),
             is_row: text.contains('|'),

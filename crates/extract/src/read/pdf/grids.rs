@@ -228,7 +228,7 @@ impl Grid {
         let cells =
             texts.into_iter().zip(edges).map(|(text, edges)| Cell { text, x: edges[0], right: edges[1] });
         let cells = cells.collect();
-        Line { text, x, right, y, size, column: (x, right), is_row: true, cells, table: 0 }
+        Line { text, x, right, y, bottom: y, size, column: (x, right), is_row: true, cells, table: 0 }
     }
 }
 

@@ -15,6 +15,8 @@ pub(in crate::read) struct Line {
     pub x: f64,
     pub right: f64,
     pub y: f64,
+    /// The height of its last line, if it is a row whose cells have several.
+    pub bottom: f64,
     /// The size of most of its characters.
     pub size: f64,
     /// The left and right edge of its column.
@@ -176,7 +178,18 @@ fn rows(segments: Vec<Segment>, ordered: &mut Vec<Line>) {
         }
         let size = line.usual_size();
         let Segment { text, x, right: end, y, .. } = line;
-        ordered.push(Line { text, x, right: end, y, size, column: (left, right), is_row, cells, table: 0 });
+        ordered.push(Line {
+            text,
+            x,
+            right: end,
+            y,
+            bottom: y,
+            size,
+            column: (left, right),
+            is_row,
+            cells,
+            table: 0,
+        });
     }
 }
 

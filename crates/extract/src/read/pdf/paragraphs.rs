@@ -46,7 +46,7 @@ pub(super) fn paragraphs(pages: &[Page]) -> Vec<Paragraph> {
 
 /// Returns the usual distance between the lines of a page.
 fn leading(lines: &[Line]) -> f64 {
-    let steps = lines.windows(2).map(|pair| pair[0].y - pair[1].y);
+    let steps = lines.windows(2).map(|pair| pair[0].bottom - pair[1].y);
     let mut steps: Vec<f64> = steps.filter(|step| *step > 1.0).collect();
     steps.sort_by(f64::total_cmp);
     steps.get(steps.len() / 2).copied().unwrap_or(0.0)
@@ -58,7 +58,7 @@ fn begins(last: &Line, line: &Line, lines: usize, leading: f64) -> bool {
         return last.table != line.table;
     }
     let size = last.size.max(line.size);
-    let step = last.y - line.y;
+    let step = last.bottom - line.y;
     if step < -0.5 * size || (step > 8.0 * size && last.column != line.column) {
         return begins_after_break(last, line);
     }

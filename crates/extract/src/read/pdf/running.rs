@@ -159,6 +159,7 @@ mod tests {
             x: 0.0,
             right: 100.0,
             y,
+            bottom: y,
             size: 10.0,
             column: (0.0, 100.0),
             is_row: false,

@@ -13,7 +13,10 @@ pub(super) fn join_stretched(lines: &mut [Line]) {
             !other.is_row && other.column == line.column && step < 1.6 * line.size
         };
         let is_full = line.x < line.column.0 + line.size && line.right > line.column.1 - line.size;
-        if line.is_row && line.table == 0 && is_full && is_text(above) && is_text(below) {
+        // The first line of a paragraph has no other one above it. Below a row stands no text that is as wide.
+        let goes_on = is_text(below) && below.right - below.x > 0.6 * (line.column.1 - line.column.0);
+        let is_inside = is_text(below) && is_text(above) || goes_on && !above.is_row;
+        if line.is_row && line.table == 0 && is_full && is_inside {
             line.text = line.text.replace(CELL_GAP, " ");
             line.is_row = false;
         }
@@ -23,27 +26,19 @@ pub(super) fn join_stretched(lines: &mut [Line]) {
 /// Joins lines that continue the cells of the row above them with that row.
 pub(super) fn join_wrapped(lines: &mut Vec<Line>) {
     let mut joined: Vec<Line> = Vec::with_capacity(lines.len());
-    // The height of the last line of the last row, which may have several.
-    let mut last_y = 0.0;
     for line in lines.drain(..) {
-        match joined.last_mut().and_then(|row| Some((continued(row, &line, last_y)?, row))) {
-            Some((columns, row)) => {
-                last_y = line.y;
-                extend(row, line, &columns);
-            }
-            None => {
-                last_y = line.y;
-                joined.push(line);
-            }
+        match joined.last_mut().and_then(|row| Some((continued(row, &line)?, row))) {
+            Some((columns, row)) => extend(row, line, &columns),
+            None => joined.push(line),
         }
     }
     *lines = joined;
 }
 
 /// Returns which cells of a row the cells of the line below it continue, if they do: each stands below a cell that
-/// had no room for its next word.
-fn continued(row: &Line, line: &Line, last_y: f64) -> Option<Vec<usize>> {
-    let step = last_y - line.y;
+/// had no room for its next word. A line with something in the first column is a row of its own.
+fn continued(row: &Line, line: &Line) -> Option<Vec<usize>> {
+    let step = row.bottom - line.y;
     let is_near = step > 0.5 * line.size && step < 1.6 * line.size;
     let is_same = (row.size - line.size).abs() < 0.12 * row.size && row.column == line.column;
     if row.table > 0
@@ -59,7 +54,7 @@ fn continued(row: &Line, line: &Line, last_y: f64) -> Option<Vec<usize>> {
 }
 
 fn wrapped(row: &Line, below: &Cell, size: f64) -> Option<usize> {
-    let at = row.cells.iter().position(|cell| (cell.x - below.x).abs() < 0.5 * size)?;
+    let at = row.cells.iter().position(|cell| (cell.x - below.x).abs() < 0.5 * size).filter(|at| *at > 0)?;
     let above = &row.cells[at];
     let next = row.cells.iter().map(|cell| cell.x).filter(|x| *x > above.x).fold(f64::MAX, f64::min);
     let room = next.min(row.column.1 + 0.5 * size);
@@ -71,6 +66,7 @@ fn wrapped(row: &Line, below: &Cell, size: f64) -> Option<usize> {
 }
 
 fn extend(row: &mut Line, line: Line, columns: &[usize]) {
+    row.bottom = line.y;
     for (cell, at) in line.cells.into_iter().zip(columns) {
         let above = &mut row.cells[*at];
         above.text = crate::clean::unwrap([above.text.as_str(), cell.text.as_str()]);
