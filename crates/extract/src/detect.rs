@@ -1,10 +1,12 @@
 //! Detects the kind of a file by its content, and by its name if the content could be of several kinds.
 
+mod containers;
+
 use memchr::memmem;
 
 use crate::read::{csv, eml, log, man, notebook, subtitles, tex};
-use crate::zip_names::ZipNames;
 use crate::{ExtractError, Kind, gzip};
+use containers::{compound_file, flat_open_document, is_tar, zip_archive};
 
 /// Looks for signatures and parses nothing, so it is safe and fast for any bytes. Of a file packed with gzip, the kind
 /// of its content is returned.
@@ -16,10 +18,6 @@ pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     }
 }
 
-fn is_tar(start: &[u8]) -> bool {
-    start.get(257..262) == Some(b"ustar")
-}
-
 fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err(ExtractError::Empty);
@@ -29,13 +27,13 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
         return Ok(Kind::Pdf);
     }
     if bytes.starts_with(b"PK\x03\x04") {
-        return archive(bytes);
+        return zip_archive(bytes);
     }
     if is_tar(bytes) {
         return Ok(Kind::Archive);
     }
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
-        return compound_file(name, bytes);
+        return compound_file(&extension(name), bytes);
     }
     if bytes.trim_ascii_start().starts_with(b"{\\rtf") {
         return Ok(Kind::Rtf);
@@ -43,9 +41,8 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     if is_picture(bytes) {
         return Ok(Kind::Picture);
     }
-    if is_flat_open_document(head) {
-        let start = &bytes[..bytes.len().min(8192)];
-        return open_document(start).unwrap_or(Ok(Kind::Odt));
+    if let Some(kind) = flat_open_document(bytes) {
+        return kind;
     }
     if let Some((_, what)) = FOREIGN.iter().find(|(signature, _)| bytes.starts_with(signature)) {
         return Err(ExtractError::Unsupported((*what).to_owned()));
@@ -54,99 +51,6 @@ fn detect_unpacked(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
         return Err(ExtractError::Unsupported("a film or a recording".to_owned()));
     }
     Ok(text(name, bytes))
-}
-
-/// Detects the kind of a ZIP archive by the part that each kind of document must have.
-fn archive(bytes: &[u8]) -> Result<Kind, ExtractError> {
-    if let Some(kind) = open_document(&bytes[..bytes.len().min(256)]) {
-        return kind;
-    }
-    let Some(names) = ZipNames::of(bytes) else { return Ok(damaged_archive(bytes)) };
-    let (mut has_content, mut has_manifest) = (false, false);
-    for name in names {
-        if let Some(kind) = kind_with_part(name) {
-            return Ok(kind);
-        }
-        has_content |= name == b"content.xml";
-        has_manifest |= name == b"META-INF/manifest.xml";
-    }
-    match has_content && has_manifest {
-        // Packed by a program that did not put the name of the kind first.
-        true => open_document(bytes).unwrap_or(Ok(Kind::Odt)),
-        false => Ok(Kind::Archive),
-    }
-}
-
-fn kind_with_part(name: &[u8]) -> Option<Kind> {
-    const CONTAINER: &[u8] = b"META-INF/container.xml";
-    let folder = name.strip_suffix(CONTAINER);
-    match name {
-        _ if name.starts_with(b"word/document") && name.ends_with(b".xml") => Some(Kind::Docx),
-        b"ppt/presentation.xml" => Some(Kind::Pptx),
-        _ if name.starts_with(b"xl/workbook") => Some(Kind::Xlsx),
-        // Some books are in a folder of their own.
-        _ if folder.is_some_and(|folder| folder.iter().filter(|byte| **byte == b'/').count() <= 1) => {
-            Some(Kind::Epub)
-        }
-        _ => None,
-    }
-}
-
-/// Guesses the kind of an archive without a directory, so that the error names it. Names of parts are not compressed.
-fn damaged_archive(bytes: &[u8]) -> Kind {
-    let marks: [(&[u8], Kind); 4] = [
-        (b"word/document", Kind::Docx),
-        (b"ppt/presentation.xml", Kind::Pptx),
-        (b"xl/workbook", Kind::Xlsx),
-        (b"META-INF/container.xml", Kind::Epub),
-    ];
-    let found = marks.into_iter().find(|(mark, _)| memmem::find(bytes, mark).is_some());
-    found.map_or(Kind::Archive, |(_, kind)| kind)
-}
-
-/// Returns the kind of an OpenDocument file, whose start names it. A single XML file names it in its first element.
-fn open_document(start: &[u8]) -> Option<Result<Kind, ExtractError>> {
-    const MARK: &[u8] = b"application/vnd.oasis.opendocument.";
-    let kind = &start[memmem::find(start, MARK)? + MARK.len()..];
-    let kinds: [(&[u8], Kind); 4] = [
-        (b"text", Kind::Odt),
-        (b"spreadsheet", Kind::Ods),
-        (b"presentation", Kind::Odp),
-        // Its pages have the same parts as slides.
-        (b"graphics", Kind::Odp),
-    ];
-    let known = kinds.into_iter().find(|(name, _)| kind.starts_with(name));
-    let other = || ExtractError::Unsupported("an OpenDocument formula, chart or database".to_owned());
-    Some(known.map(|(_, kind)| kind).ok_or_else(other))
-}
-
-fn is_flat_open_document(head: &[u8]) -> bool {
-    let is_xml = head.trim_ascii_start().starts_with(b"<");
-    is_xml && memmem::find(head, b"<office:document").is_some()
-}
-
-/// Tells Office files from before 2007 by the streams inside, and later ones with a password by theirs.
-fn compound_file(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
-    let has = |stream: &str| {
-        let name: Vec<u8> = stream.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        memmem::find(bytes, &name).is_some()
-    };
-    if has("EncryptedPackage") {
-        return Err(ExtractError::Encrypted(match extension(name).as_str() {
-            "pptx" => Kind::Pptx,
-            "xlsx" => Kind::Xlsx,
-            _ => Kind::Docx,
-        }));
-    }
-    // A document may have sheets inside, and a presentation may have both.
-    let kinds = [
-        ("PowerPoint Document", Kind::Ppt),
-        ("WordDocument", Kind::Doc),
-        ("Workbook", Kind::Xls),
-        ("Book", Kind::Xls),
-    ];
-    let found = kinds.into_iter().find(|(stream, _)| has(stream)).map(|(_, kind)| kind);
-    found.ok_or_else(|| ExtractError::Unsupported("a file of an old program".to_owned()))
 }
 
 const FOREIGN: [(&[u8], &str); 19] = [
