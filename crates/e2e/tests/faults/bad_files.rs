@@ -11,7 +11,10 @@ use std::time::Duration;
 mod samples;
 
 /// Kinds that are containers, or read by large parsers.
-const KINDS: [&str; 8] = ["a.pdf", "a.docx", "a.pptx", "a.xlsx", "a.epub", "a.eml", "a.ipynb", "a.html"];
+const KINDS: [&str; 12] = [
+    "a.pdf", "a.docx", "a.pptx", "a.xlsx", "a.odt", "a.ods", "a.odp", "a.rtf", "a.epub", "a.eml", "a.ipynb",
+    "a.html",
+];
 const AT_ONCE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread")]
