@@ -30,6 +30,8 @@ impl<'t> Scan<'t> {
                 self.skip_comment();
                 Some(Token::Text(""))
             }
+            // Between two arguments of an unknown command.
+            '}' if self.rest.starts_with("}{") => Some(self.replaced(1, " ")),
             '{' | '}' => {
                 self.rest = &self.rest[1..];
                 Some(Token::Text(""))
@@ -174,7 +176,8 @@ impl<'t> Scan<'t> {
     /// Leaves out the options of an unknown command. Without an argument, a command such as `\gretl` stands for a word.
     pub fn after_unknown(&mut self, name: &str, text: &mut String) {
         let has_option = self.option().is_some();
-        let has_argument = self.rest.starts_with('{') && !self.rest.starts_with("{}");
+        let is_empty = self.rest.starts_with("{}") && !self.rest.starts_with("{}{");
+        let has_argument = self.rest.starts_with('{') && !is_empty;
         let is_word = name.len() > 1 && name.bytes().all(|b| b.is_ascii_alphabetic());
         if !has_option && !has_argument && is_word {
             text.push_str(name);

@@ -94,6 +94,16 @@ P-204 & 3\,000 \\
 }
 
 #[test]
+fn arguments_of_unknown_commands_do_not_run_together() {
+    let text = r"\section{S}
+\moduleauthor{Ann Lee}{ann@example.com}
+\declaremodule{}{pumps}
+\begin{classdesc}{Pump}{speed, oil}
+Turns.\end{classdesc}";
+    check(text, &[("S", "Ann Lee ann@example.com pumps"), ("S", "Pump speed, oil Turns.")]);
+}
+
+#[test]
 fn tex_is_told_from_other_texts() {
     assert!(super::looks_like("% x\n\\documentclass{article}\n"));
     assert!(super::looks_like("\\chapter{A}\n\\label{a}\n\\begin{itemize}\n"));
