@@ -6,6 +6,7 @@ mod find;
 mod fixed_point;
 mod merge;
 mod pairs;
+mod union;
 mod view;
 
 use fixed_point::FixedPoint;
