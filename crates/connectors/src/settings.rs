@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 /// A place, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(tag = "kind", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Settings {
     /// A folder of the server, below one of FOLDER_ROOTS.
     Folder {
@@ -14,6 +14,7 @@ pub enum Settings {
         path: String,
     },
     /// An S3 bucket, or what is below a prefix of it. Its secret is the secret access key.
+    #[serde(rename_all = "camelCase")]
     S3 {
         #[schema(example = "manuals")]
         bucket: String,
@@ -36,7 +37,6 @@ pub enum Settings {
         #[serde(default)]
         mode: WebMode,
         /// The pages, the sitemaps, or the prefixes that the crawls begin with.
-        #[schema(example = json!(["https://docs.example.org/"]))]
         addresses: Vec<String>,
         /// How many links a crawl follows from its first page; 3 if absent.
         #[serde(default = "default_depth")]

@@ -29,6 +29,7 @@ pub use context::TooLong;
 pub use source::{NumberedSource, ShownSource, Source, SourceBody};
 
 use crate::indexes::{IndexError, Indexes};
+use crate::records::Scope;
 use crate::search::{Filters, Question, Search, SearchError};
 use base::Random;
 use citations::Citations;
@@ -71,7 +72,9 @@ pub struct Ask {
     pub agent: Agent,
     /// The sources to answer from; none: a search finds them.
     pub sources: Option<Vec<Source>>,
-    /// The documents to search, all of them the caller's; empty: all of the caller's.
+    /// The spaces to search; empty: all of the caller's, and the caller's own documents.
+    pub space_ids: Vec<String>,
+    /// The documents to search, all of them in these spaces; empty: all that are.
     pub document_ids: Vec<String>,
     pub choice: Option<ModelChoice>,
     /// In place of the agent's prompt.
@@ -92,6 +95,7 @@ impl Ask {
             query: query.into(),
             agent: Agent::default(),
             sources: None,
+            space_ids: Vec::new(),
             document_ids: Vec::new(),
             choice: None,
             system_prompt: None,
@@ -188,23 +192,24 @@ impl Chats {
         let writes = model.can_write() || ask.system_prompt.is_some();
         let _permit = if writes { None } else { self.readers.acquire().await.ok() };
         let given = ask.sources.take();
+        let scope = self.search.scope(user_id, &ask.space_ids).await?;
         let quoted =
             match small_talk::reply(&ask.query).filter(|_| given.is_none() && ask.system_prompt.is_none()) {
                 Some(reply) => Quoted::said(reply),
                 None if writes => {
                     let sources = match given {
                         Some(given) => given,
-                        None => self.find_relevant(user_id, &ask).await?,
+                        None => self.find_relevant(&scope, &ask).await?,
                     };
                     if sources.is_empty() {
                         Quoted::said(NOTHING_FOUND)
                     } else {
-                        let connections = self.connections(user_id, &ask, &sources).await?;
+                        let connections = self.connections(&scope, &ask, &sources).await?;
                         let (sources, parts) = self.write(&model, &ask, sources, &connections)?;
                         return Ok(Answer::new(&model, sources, parts));
                     }
                 }
-                None => self.quote(user_id, &ask, given).await?,
+                None => self.quote(&scope, &ask, given).await?,
             };
         Ok(Answer::new(&model, quoted.sources, fixed_answer(quoted.text)))
     }
@@ -212,14 +217,14 @@ impl Chats {
     /// Returns how the names in the question are connected, for the agent that shows it.
     async fn connections(
         &self,
-        user_id: &str,
+        scope: &Scope,
         ask: &Ask,
         sources: &[Source],
     ) -> Result<Vec<String>, ChatFailure> {
         if ask.agent != Agent::GraphAnalyst {
             return Ok(Vec::new());
         }
-        let (graph, query) = (self.indexes.graph(user_id).await?.graph, ask.query.clone());
+        let (graph, query) = (self.indexes.graph(scope).await?.graph, ask.query.clone());
         let (named, documents) = (sources.to_vec(), ask.document_ids.clone());
         let following = move || connections::among(&graph, &query, &named, &documents);
         Ok(tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?)
@@ -246,7 +251,7 @@ impl Chats {
 
     async fn find(
         &self,
-        user_id: &str,
+        scope: &Scope,
         question: &str,
         ask: &Ask,
         limit: usize,
@@ -254,14 +259,14 @@ impl Chats {
         let filters = Filters { document_ids: ask.document_ids.clone(), ..Filters::default() };
         let question =
             Question { text: question.to_owned(), mode: Mode::Graph, limit, filters, rerank: false };
-        let found = self.search.ask(user_id, question).await?.results;
+        let found = self.search.ask(scope, question).await?.results;
         Ok(found.into_iter().map(Source::found).collect())
     }
 
     /// Returns the passages for a model that writes, the best first; none if none has to do with the question.
-    async fn find_relevant(&self, user_id: &str, ask: &Ask) -> Result<Vec<Source>, ChatFailure> {
+    async fn find_relevant(&self, scope: &Scope, ask: &Ask) -> Result<Vec<Source>, ChatFailure> {
         let topic = follow_up::complete(&ask.query, &ask.history);
-        let found = self.find(user_id, &topic, ask, ask.top_k.max(reader::POOL)).await?;
+        let found = self.find(scope, &topic, ask, ask.top_k.max(reader::POOL)).await?;
         let asked = Asked::new(&topic);
         if !asked.is_english || !self.search.can_score() {
             let looking = tokio::task::spawn_blocking(move || {

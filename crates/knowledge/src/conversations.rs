@@ -190,6 +190,7 @@ impl Conversations {
         if let Some(question) = &asked_before {
             ask.query.clone_from(&question.content);
             ask.document_ids.clone_from(&question.document_ids);
+            ask.space_ids.clone_from(&question.space_ids);
         }
         let added = if asked_before.is_some() { 1 } else { 2 };
         if conversation.message_count + added > MOST_MESSAGES {
@@ -320,6 +321,7 @@ impl Conversations {
             model: None,
             agent_type: is_answer.then(|| ask.agent.name().to_owned()),
             document_ids: if is_answer { Vec::new() } else { ask.document_ids.clone() },
+            space_ids: if is_answer { Vec::new() } else { ask.space_ids.clone() },
             created_at,
         }
     }

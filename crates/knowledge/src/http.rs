@@ -23,8 +23,11 @@ mod root;
 mod scope;
 mod search;
 mod signup;
+mod sources;
+mod spaces;
 mod streams;
 mod users;
+mod versions;
 
 use crate::Inner;
 use axum::middleware::from_fn_with_state;
@@ -60,12 +63,22 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(users::list))
         .routes(routes!(users::update, users::remove))
         .routes(routes!(users::set_password))
+        .routes(routes!(spaces::list, spaces::create))
+        .routes(routes!(spaces::get, spaces::update, spaces::remove))
+        .routes(routes!(spaces::members::list, spaces::members::put))
+        .routes(routes!(spaces::members::remove))
+        .routes(routes!(sources::list, sources::create))
+        .routes(routes!(sources::get, sources::update, sources::remove))
+        .routes(routes!(sources::run))
+        .routes(routes!(sources::items::list))
         .routes(routes!(ingest::ingest))
         .routes(routes!(documents::list))
         .routes(routes!(indexing::reindex_all))
         .routes(routes!(documents::purge_errors))
         .routes(routes!(events::follow))
-        .routes(routes!(documents::get, documents::remove))
+        .routes(routes!(documents::get, versions::update, documents::remove))
+        .routes(routes!(versions::list))
+        .routes(routes!(versions::restore))
         .routes(routes!(document_text::text))
         .routes(routes!(content::content))
         .routes(routes!(indexing::reindex))

@@ -18,8 +18,10 @@ mod task;
 pub use owner::State;
 pub use snapshot::{Snapshots, discard_all, note_change, worker};
 
+use crate::records::Scope;
 use crate::tables;
 use cache::{Cache, Reservation};
+use futures_util::future::try_join_all;
 use graph::Graph;
 use owner::{BuiltGraph, Owner, Progress};
 use std::sync::Arc;
@@ -63,9 +65,10 @@ pub enum IndexError {
 }
 
 /// A graph, as answers show it.
+#[derive(Default)]
 pub struct ShownGraph {
     pub graph: Arc<Graph>,
-    /// Changes up to this revision are in it.
+    /// Changes up to this revision are in it; of several owners, the sum of their revisions.
     pub revision: i64,
     /// Whether documents have changed since, and a newer one is being built.
     pub is_outdated: bool,
@@ -136,11 +139,28 @@ impl Indexes {
         Ok(Some(owner).filter(|owner| owner.revision() >= wanted))
     }
 
-    /// Returns the graph of all that the user's passages name; the last one if building it takes long.
-    pub async fn graph(self: &Arc<Self>, user_id: &str) -> Result<ShownGraph, IndexError> {
+    /// Returns the graph of all that the passages in the scope name. If building a part of it takes long, the last one that
+    /// was built counts.
+    pub async fn graph(self: &Arc<Self>, scope: &Scope) -> Result<ShownGraph, IndexError> {
+        let mut parts = try_join_all(scope.ids().map(|owner_id| self.graph_of(owner_id))).await?;
+        // Most callers have one graph that is not empty.
+        parts.retain(|part| part.revision > 0);
+        if parts.len() < 2 {
+            return Ok(parts.pop().unwrap_or_default());
+        }
+        let (revision, is_outdated) =
+            (parts.iter().map(|part| part.revision).sum(), parts.iter().any(|part| part.is_outdated));
+        let joining =
+            tokio::task::spawn_blocking(move || Graph::union(parts.iter().map(|part| &*part.graph)));
+        let graph = Arc::new(joining.await.map_err(|_| StoreError::Stopping)?);
+        Ok(ShownGraph { graph, revision, is_outdated })
+    }
+
+    /// Returns the graph of one owner.
+    async fn graph_of(self: &Arc<Self>, user_id: &str) -> Result<ShownGraph, IndexError> {
         let wanted = tables::documents::last_indexed(&self.db, user_id).await?;
         if wanted == 0 {
-            return Ok(ShownGraph { graph: Arc::default(), revision: 0, is_outdated: false });
+            return Ok(ShownGraph::default());
         }
         let owner = self.cache.owner(user_id);
         if owner.graph().is_none()

@@ -8,14 +8,17 @@ mod pipeline;
 mod progress;
 mod reading;
 mod upload;
+mod versions;
 mod worker;
 
 pub use error::IndexingError;
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
+pub use versions::RestoreError;
 pub use worker::worker;
 
 use crate::jobs::{INGEST, IngestPayload, discard, new_job};
-use crate::records::{Document, Metadata, Status, User, documents_topic};
+use crate::quotas::Quotas;
+use crate::records::{Document, Metadata, SourceItem, Status, User, documents_topic};
 use crate::{media_type, tables};
 use base::{Clock, Random};
 use extract::Extractor;
@@ -24,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use store::jobs::{self, Cancel, NewJob};
-use store::{BlobError, Blobs, Db, StoreError};
+use store::{BlobError, Blobs, Db, StoreError, Tx};
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 
@@ -43,6 +46,8 @@ pub const CANCELLED: &str = "cancelled";
 
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
+    #[error("this would be {bytes} bytes of files, and {quota} bytes are the most: delete something first")]
+    OverQuota { bytes: u64, quota: u64 },
     #[error("storing the file took too long")]
     TooSlow,
     #[error("the user was removed meanwhile")]
@@ -55,7 +60,7 @@ pub enum IngestError {
     Spool(std::io::Error),
 }
 
-/// What happens to a file if a document of the same user has the same content.
+/// What happens to a file if a document of the same owner has the same content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Duplicates {
@@ -66,11 +71,74 @@ pub enum Duplicates {
     Keep,
 }
 
+/// Whose document a file becomes.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentOwner<'a> {
+    /// Of the user or space.
+    pub id: &'a str,
+    /// The user who adds it to a space; empty if the owner is a user.
+    pub added_by: &'a str,
+}
+
+impl<'a> DocumentOwner<'a> {
+    pub fn user(user: &'a User) -> Self {
+        Self { id: &user.id, added_by: "" }
+    }
+}
+
+/// What happens to a file if a document of the same owner has the same name and is in the same folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SameName {
+    /// It becomes a document of its own.
+    #[default]
+    Keep,
+    /// It takes the place of that document's file when it is indexed. The former file is kept for a while.
+    Replace,
+}
+
+/// A file on its way to become a document.
+pub struct NewFile<'a> {
+    pub owner: DocumentOwner<'a>,
+    pub upload: Upload,
+    pub metadata: Metadata,
+    pub duplicates: Duplicates,
+    pub same_name: SameName,
+    /// When the document is removed; none: never.
+    pub expires_at: Option<i64>,
+    /// The item of a source that it is, with the source's id. The item's document gets the file, if it has one.
+    pub item: Option<(&'a str, SourceItem)>,
+}
+
+impl<'a> NewFile<'a> {
+    /// A file that becomes a document of its own, whatever others there are.
+    pub fn new(owner: DocumentOwner<'a>, upload: Upload) -> Self {
+        Self {
+            owner,
+            upload,
+            metadata: Metadata::new(),
+            duplicates: Duplicates::Keep,
+            same_name: SameName::Keep,
+            expires_at: None,
+            item: None,
+        }
+    }
+}
+
 /// The document of a file that was submitted.
 pub struct Submitted {
     pub document: Document,
     /// Whether it had the same content before.
     pub is_duplicate: bool,
+}
+
+/// How a submitted file is added.
+struct Adding<'a> {
+    /// The job that would remove the file.
+    discard: i64,
+    duplicates: Duplicates,
+    same_name: SameName,
+    item: Option<(&'a str, SourceItem)>,
 }
 
 #[derive(Clone)]
@@ -84,6 +152,7 @@ pub struct Ingest {
     /// A permit for each byte of a file in memory.
     memory: Arc<Semaphore>,
     rereading: Arc<Semaphore>,
+    quotas: Quotas,
 }
 
 impl Ingest {
@@ -94,34 +163,32 @@ impl Ingest {
         random: Random,
         engine: Option<Arc<Engine>>,
         extractor: Extractor,
+        quotas: Quotas,
     ) -> Self {
         let memory = Arc::new(Semaphore::new(MEMORY_FOR_FILES));
         let rereading = Arc::new(Semaphore::new(REREAD_AT_ONCE));
-        Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory, rereading }
+        Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory, rereading, quotas }
     }
 
     /// Stores the file, and adds the document with its job. The document is `processing` then, and durable. If another
-    /// document has the same content and is reused, nothing is stored and its metadata stays as it is.
-    pub async fn submit(
-        &self,
-        owner: &User,
-        upload: Upload,
-        metadata: Metadata,
-        duplicates: Duplicates,
-    ) -> Result<Submitted, IngestError> {
-        if duplicates == Duplicates::Reuse {
-            let original =
-                tables::documents::original(self.db.read(), &owner.id, upload.spool.hash()).await?;
+    /// document has the same content and is reused, nothing is stored and its metadata stays as it is. If another has the
+    /// same name and is replaced, it stays as it is until the new file is indexed.
+    pub async fn submit(&self, file: NewFile<'_>) -> Result<Submitted, IngestError> {
+        let NewFile { owner, upload, metadata, duplicates, same_name, expires_at, item } = file;
+        if duplicates == Duplicates::Reuse && item.is_none() {
+            let original = tables::documents::original(self.db.read(), owner.id, upload.spool.hash()).await?;
             if let Some(document) = original {
                 return Ok(Submitted { document, is_duplicate: true });
             }
         }
         let id = self.random.uuid_v7(&self.clock).to_string();
-        let mut document = Document {
+        let document = Document {
             title: metadata.get("title").unwrap_or(&upload.filename).clone(),
             object_key: format!("users/{}/documents/{id}-{}", owner.id, upload.filename),
             id,
-            user_id: owner.id.clone(),
+            user_id: owner.id.to_owned(),
+            added_by: owner.added_by.to_owned(),
+            version: 1,
             media_type: media_type::of_content(&upload.filename, upload.spool.head()),
             filename: upload.filename.clone(),
             content_hash: upload.spool.hash().to_owned(),
@@ -137,28 +204,26 @@ impl Ingest {
             encoder: String::new(),
             job_id: None,
             revision: 0,
+            source_id: item.as_ref().map_or(String::new(), |(source_id, _)| (*source_id).to_owned()),
+            expires_at,
         };
+        let object_key = document.object_key.clone();
         let discard = self.intend_to_store(&document).await?;
-        let stored = self.store(&document, upload.spool).await;
-        let added = match stored {
-            Ok(()) => self.add(&mut document, discard, duplicates).await,
+        let added = match self.store(&document, upload.spool).await {
+            Ok(()) => self.add(document, Adding { discard, duplicates, same_name, item }).await,
             Err(error) => Err(error),
         };
-        match added {
-            Ok(None) => Ok(Submitted { document, is_duplicate: false }),
-            Ok(Some(original)) => {
-                // The job would do this too, but later.
-                let _ = self.blobs.delete(&document.object_key).await;
-                Ok(Submitted { document: original, is_duplicate: true })
-            }
+        let is_stored = match &added {
+            Ok(submitted) => !submitted.is_duplicate,
             // The commit may have succeeded although its answer was lost, so the job decides whether the file is removed.
             // A store that has just failed is not asked either.
-            Err(error @ (IngestError::Store(_) | IngestError::Blob(_))) => Err(error),
-            Err(error) => {
-                let _ = self.blobs.delete(&document.object_key).await;
-                Err(error)
-            }
+            Err(error) => matches!(error, IngestError::Store(_) | IngestError::Blob(_)),
+        };
+        if !is_stored {
+            // The job would do this too, but later.
+            let _ = self.blobs.delete(&object_key).await;
         }
+        added
     }
 
     /// Enqueues a job that removes the file if the process dies before the document is added.
@@ -180,35 +245,57 @@ impl Ingest {
         Ok(())
     }
 
-    /// Adds the document with its job. If another request has added the same content meanwhile, returns that document
-    /// instead.
-    async fn add(
-        &self,
-        document: &mut Document,
-        discard: i64,
-        duplicates: Duplicates,
-    ) -> Result<Option<Document>, IngestError> {
+    /// Adds the document with its job, or the file to a document that it replaces. If another request has added the same
+    /// content meanwhile, returns that document instead.
+    async fn add(&self, mut document: Document, adding: Adding<'_>) -> Result<Submitted, IngestError> {
         let mut tx = self.db.begin().await?;
         let revision = tables::users::next_revision(&mut tx, &document.user_id).await?;
         let revision = revision.ok_or(IngestError::OwnerGone)?;
-        if duplicates == Duplicates::Reuse {
+        if adding.duplicates == Duplicates::Reuse {
             let (user_id, hash) = (&document.user_id, &document.content_hash);
-            let original = tables::documents::original(tx.conn(), user_id, hash).await?;
-            if original.is_some() {
-                return Ok(original);
+            if let Some(document) = tables::documents::original(tx.conn(), user_id, hash).await? {
+                if let Some(item) = adding.item {
+                    note_duplicate(&mut tx, item, &document).await?;
+                    tx.commit().await?;
+                }
+                return Ok(Submitted { document, is_duplicate: true });
             }
         }
-        if jobs::cancel(&mut tx, discard).await? != Cancel::Cancelled {
+        if jobs::cancel(&mut tx, adding.discard).await? != Cancel::Cancelled {
             return Err(IngestError::TooSlow);
         }
+        self.check_quota(&mut tx, &document).await?;
+        let replaced = match (adding.same_name, &adding.item) {
+            (_, Some((source_id, item))) => versions::of_item(&mut tx, source_id, item).await?,
+            (SameName::Replace, None) => versions::replaced_by(&mut tx, &document).await?,
+            (SameName::Keep, None) => None,
+        };
         let waiting = tables::documents::count_processing(&mut tx, &document.user_id).await?;
-        let job = jobs::enqueue(&mut tx, job_for(document, waiting)).await?;
-        document.job_id = Some(job);
-        document.revision = revision;
-        tables::documents::insert(&mut tx, document, revision).await?;
+        if let Some(replaced) = replaced {
+            document =
+                versions::add_next(&mut tx, replaced, document.file_version(), waiting, revision).await?;
+        } else {
+            document.job_id = Some(jobs::enqueue(&mut tx, job_for(&document, waiting)).await?);
+            document.revision = revision;
+            tables::documents::insert(&mut tx, &document, revision).await?;
+        }
+        if let Some((source_id, item)) = adding.item {
+            let (content_hash, document_id) = (document.content_hash.clone(), document.id.clone());
+            tables::source_items::put(&mut tx, source_id, &SourceItem { content_hash, document_id, ..item })
+                .await?;
+        }
         tx.wake(&documents_topic(&document.user_id));
         tx.commit().await?;
-        Ok(None)
+        Ok(Submitted { document, is_duplicate: false })
+    }
+
+    async fn check_quota(&self, tx: &mut Tx, document: &Document) -> Result<(), IngestError> {
+        let Some(quota) = self.quotas.of(tx, &document.user_id).await? else { return Ok(()) };
+        let bytes = tables::documents::bytes_of(tx, &document.user_id).await? + document.size;
+        match bytes <= quota {
+            true => Ok(()),
+            false => Err(IngestError::OverQuota { bytes: bytes.unsigned_abs(), quota: quota.unsigned_abs() }),
+        }
     }
 
     /// Submits every document of a user again that is not being processed, and returns their ids.
@@ -264,6 +351,21 @@ impl Ingest {
             changed.notified_or_poll().await;
         }
     }
+}
+
+/// Notes that an item has the content of a document that was there before it.
+async fn note_duplicate(
+    tx: &mut Tx,
+    (source_id, item): (&str, SourceItem),
+    original: &Document,
+) -> Result<(), StoreError> {
+    let item = SourceItem {
+        content_hash: original.content_hash.clone(),
+        document_id: original.id.clone(),
+        message: format!("the same content as `{}`", original.title),
+        ..item
+    };
+    tables::source_items::put(tx, source_id, &item).await
 }
 
 /// Makes the job of a document. Its priority is lower the more documents of the user wait: the first documents of all

@@ -13,6 +13,24 @@ pub const PURGE: &str = "purge";
 /// Writes the snapshot of a user's index.
 pub const SNAPSHOT: &str = "snapshot";
 
+/// Runs a source.
+pub const SOURCE: &str = "source";
+/// Removes the documents of a source that is gone.
+pub const SOURCE_REMOVAL: &str = "source-removal";
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourcePayload {
+    pub source_id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceRemovalPayload {
+    pub source_id: String,
+    pub owner_id: String,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IngestPayload {

@@ -1,7 +1,7 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` has the routes; each other module owns one thing: `accounts`, `ingest` (from a file to chunks), `removal`,
-//! `listing`, `indexes` (chunks in memory), `search`, `embeddings`, `chat`, `conversations`. `records` is what is kept, SQL is in
+//! `listing`, `spaces`, `indexes` (chunks in memory), `search`, `embeddings`, `chat`, `conversations`. `records` is what is kept, SQL is in
 //! `tables`. Other services are reached over HTTP only.
 
 mod accounts;
@@ -16,9 +16,12 @@ mod jobs;
 mod listing;
 mod media_type;
 mod passwords;
+mod quotas;
 mod records;
 mod removal;
 mod search;
+mod sources;
+mod spaces;
 mod spans;
 mod summary;
 mod tables;
@@ -26,14 +29,17 @@ mod tables;
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
 pub use chat::{Answer, AnswerPart, Ask, ChatFailure, ShownSource, cited, uncited};
+pub use connectors::Environment;
 pub use deep_check::{CheckError, check, fault, named_objects};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;
 pub use ingest::{IngestError, Spool, Upload};
 pub use kit::headers::CookieSecure;
+pub use quotas::Quotas;
 pub use records::{Document, Status, User};
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
+pub use sources::{SecretKeys, SourceSettings};
 pub use tables::objects::ObjectCursor;
 
 use base::token::Tokens;
@@ -42,18 +48,24 @@ use chat::Chats;
 use conversations::Conversations;
 use indexes::{Indexes, Snapshots};
 use inference::Engine;
-use ingest::{Duplicates, Ingest};
+use ingest::{DocumentOwner, Ingest, NewFile};
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
 use llm::{DefaultModel, Providers};
+use records::Scope;
 use search::Search;
 use serde::Serialize;
+use sources::Sources;
+use spaces::Spaces;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use store::admins::Admins;
 use store::{Blobs, Db};
 use utoipa::ToSchema;
+
+/// How often expired documents are looked for.
+const EXPIRY_PAUSE: Duration = Duration::from_secs(30);
 
 /// The service's tables.
 pub const SCHEMA: store::Schema = store::Schema { scope: tables::SCOPE, migrations: tables::MIGRATIONS };
@@ -66,6 +78,9 @@ pub struct KnowledgeSettings {
     pub gateway_tokens: GatewayTokenSettings,
     /// Whether users of single sign-on who have no account get one.
     pub sso_creates_users: bool,
+    /// Whether users who are not administrators may make spaces.
+    pub users_create_spaces: bool,
+    pub quotas: Quotas,
     /// Holds large uploads until they are stored, and mapped indexes.
     pub spool_folder: PathBuf,
     /// How long a job stays with a worker that has died.
@@ -106,6 +121,7 @@ pub struct Shared {
     pub engine: Option<Arc<Engine>>,
     pub providers: Arc<Providers>,
     pub extractor: Extractor,
+    pub sources: SourceSettings,
     pub clock: Clock,
     pub random: Random,
     pub drain: Drain,
@@ -116,6 +132,8 @@ pub struct Knowledge(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub accounts: Accounts,
+    pub spaces: Spaces,
+    pub sources: Sources,
     pub ingest: Ingest,
     pub search: Arc<Search>,
     pub chats: Arc<Chats>,
@@ -132,9 +150,32 @@ pub(crate) struct Inner {
     pub settings: KnowledgeSettings,
 }
 
+impl Inner {
+    /// Removes documents whose time has come, as long as the process runs.
+    async fn remove_expired(&self) {
+        loop {
+            if let Err(error) = removal::remove_expired(&self.db, self.clock.now_ms()).await {
+                tracing::warn!(%error, "expired documents cannot be removed");
+            }
+            tokio::time::sleep(EXPIRY_PAUSE).await;
+        }
+    }
+}
+
 impl Knowledge {
     pub async fn open(shared: Shared, settings: KnowledgeSettings) -> Result<Self, store::StoreError> {
-        let Shared { db, blobs, tokens, admins, engine, providers, extractor, clock, random, drain } = shared;
+        let Shared { db, blobs, tokens, admins, engine, providers, extractor, sources, clock, random, drain } =
+            shared;
+        let ingest = Ingest::new(
+            db.clone(),
+            blobs.clone(),
+            clock.clone(),
+            random.clone(),
+            engine.clone(),
+            extractor,
+            settings.quotas,
+        );
+        let sources = Sources::new(db.clone(), clock.clone(), random.clone(), ingest.clone(), sources);
         let accounts = Accounts::open(db.clone(), admins.clone(), clock.clone(), random.clone()).await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
@@ -161,15 +202,10 @@ impl Knowledge {
             chats,
             conversations: Arc::new(conversations),
             search,
-            ingest: Ingest::new(
-                db.clone(),
-                blobs.clone(),
-                clock.clone(),
-                random.clone(),
-                engine.clone(),
-                extractor,
-            ),
+            ingest,
+            sources,
             accounts,
+            spaces: Spaces::new(db.clone(), clock.clone(), random.clone(), settings.users_create_spaces),
             indexes,
             db,
             blobs,
@@ -190,10 +226,15 @@ impl Knowledge {
         let lease = self.0.settings.job_lease;
         let worker = ingest::worker(self.0.ingest.clone(), lease);
         let snapshots = indexes::worker(self.0.indexes.clone(), lease);
+        let sources = sources::worker(self.0.sources.clone(), lease);
+        let watching = self.0.sources.clone();
+        let expiry = self.0.clone();
         let documents = async {
             tokio::select! {
-                _ = async { tokio::join!(worker.run(shutdown.clone()), snapshots.run(shutdown)) } => {}
+                _ = async { tokio::join!(worker.run(shutdown.clone()), snapshots.run(shutdown.clone()), sources.run(shutdown)) } => {}
+                () = watching.watch() => {}
                 () = self.0.indexes.evict_idle() => {}
+                () = expiry.remove_expired() => {}
             }
         };
         tokio::join!(documents, self.0.conversations.work());
@@ -220,18 +261,19 @@ impl Knowledge {
         title: &str,
     ) -> Result<Option<Document>, IngestError> {
         let metadata = [("title".to_owned(), title.to_owned())].into();
-        let submitted = self.0.ingest.submit(owner, upload, metadata, Duplicates::Keep).await?;
+        let file = NewFile { metadata, ..NewFile::new(DocumentOwner::user(owner), upload) };
+        let submitted = self.0.ingest.submit(file).await?;
         Ok(self.0.ingest.finished(&owner.id, &submitted.document.id).await?)
     }
 
     /// Searches as a request does, texts included, and returns how many passages were found.
     pub async fn search(&self, owner: &User, question: Question) -> Result<usize, SearchError> {
-        Ok(self.0.search.ask(&owner.id, question).await?.results.len())
+        Ok(self.0.search.ask(&Scope::own(&owner.id), question).await?.results.len())
     }
 
     /// Returns the ids of the documents whose passages answer a question, in the order of the passages.
     pub async fn rank(&self, owner: &User, question: Question) -> Result<Vec<String>, SearchError> {
-        let ranked = self.0.search.rank(&owner.id, question).await?;
+        let ranked = self.0.search.rank(&Scope::own(&owner.id), question).await?;
         Ok(ranked.hits.into_iter().map(|hit| hit.document).collect())
     }
 

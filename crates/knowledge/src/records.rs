@@ -1,11 +1,15 @@
-//! What is kept of users, of their documents and of their conversations.
+//! What is kept of users and spaces, of their documents and of conversations.
 
 mod conversations;
+mod sources;
+mod spaces;
 
 pub use conversations::{
     Basis, Conversation, ConversationCursor, Message, MessageRole, MessageStatus, conversation_topic,
     stop_topic,
 };
+pub use sources::{ItemStatus, Run, RunCounts, Source, SourceItem};
+pub use spaces::{Member, Role, Scope, Space};
 
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -100,11 +104,16 @@ impl Stage {
 #[derive(Clone, Debug)]
 pub struct Document {
     pub id: String,
+    /// The owner: a user or a space.
     pub user_id: String,
+    /// The user who added it to a space; empty if the owner is a user.
+    pub added_by: String,
     pub title: String,
     pub filename: String,
     /// The value of `Content-Type`; empty if the document is older than that column.
     pub media_type: String,
+    /// The number of its file, from 1; a file that takes its place has a higher one.
+    pub version: i64,
     pub object_key: String,
     pub content_hash: String,
     pub size: i64,
@@ -122,9 +131,74 @@ pub struct Document {
     /// The job that indexes it now.
     pub job_id: Option<i64>,
     pub revision: i64,
+    /// The source that keeps it up to date; empty if it was uploaded.
+    pub source_id: String,
+    /// When it is removed, in milliseconds since 1970; none if never.
+    pub expires_at: Option<i64>,
+}
+
+/// A file of a document: a former one, or the one that takes the place of the current one when it is indexed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileVersion {
+    pub version: i64,
+    pub object_key: String,
+    pub content_hash: String,
+    pub size: i64,
+    pub filename: String,
+    pub media_type: String,
+    pub uploaded_at: i64,
+    pub metadata: Metadata,
+    pub added_by: String,
 }
 
 impl Document {
+    /// Returns its current file.
+    pub fn file_version(&self) -> FileVersion {
+        FileVersion {
+            version: self.version,
+            object_key: self.object_key.clone(),
+            content_hash: self.content_hash.clone(),
+            size: self.size,
+            filename: self.filename.clone(),
+            media_type: self.media_type.clone(),
+            uploaded_at: self.uploaded_at,
+            metadata: self.metadata.clone(),
+            added_by: self.added_by.clone(),
+        }
+    }
+
+    /// Returns the document as it is with another file.
+    pub fn with_file(self, file: FileVersion) -> Self {
+        let FileVersion {
+            version,
+            object_key,
+            content_hash,
+            size,
+            filename,
+            media_type,
+            uploaded_at,
+            metadata,
+            added_by,
+        } = file;
+        Self {
+            version,
+            object_key,
+            content_hash,
+            size,
+            filename,
+            media_type,
+            uploaded_at,
+            metadata,
+            added_by,
+            ..self
+        }
+    }
+
+    /// Returns the folder that it is in: `metadata.folder`, empty if it has none.
+    pub fn folder(&self) -> &str {
+        self.metadata.get("folder").map(String::as_str).unwrap_or_default()
+    }
+
     /// Returns about how many bytes it adds to a response.
     pub fn response_bytes(&self) -> usize {
         let metadata: usize = self.metadata.iter().map(|(name, value)| name.len() + value.len()).sum();

@@ -8,7 +8,7 @@ use crate::indexes;
 use crate::jobs::{PURGE, PurgePayload, discard, retried_job};
 use crate::records::{Status, documents_topic};
 use crate::tables::documents::{self, DocumentToDelete};
-use crate::tables::{chunks, conversations, users};
+use crate::tables::{chunks, conversations, files, users};
 use store::jobs::{self, Job, JobError};
 use store::{Db, StoreError, Tx};
 
@@ -61,6 +61,19 @@ pub async fn remove_failed(db: &Db, user_id: &str) -> Result<usize, StoreError> 
     Ok(removed)
 }
 
+/// Removes documents whose time has come, and returns how many.
+pub async fn remove_expired(db: &Db, now: i64) -> Result<usize, StoreError> {
+    let expired = documents::expired(db, now, BATCH).await?;
+    let mut removed = 0;
+    for document in &expired {
+        let mut tx = db.begin().await?;
+        removed +=
+            usize::from(remove_document(&mut tx, &document.user_id, &document.id, &Status::ALL).await?);
+        tx.commit().await?;
+    }
+    Ok(removed)
+}
+
 async fn set_aside(tx: &mut Tx, user_id: &str, document: &DocumentToDelete) -> Result<(), StoreError> {
     let removed = tx.db().random().uuid_v4().to_string();
     users::insert_removed(tx, &removed).await?;
@@ -74,13 +87,18 @@ async fn delete(tx: &mut Tx, user_id: &str, document: &DocumentToDelete) -> Resu
     documents::delete(tx, &document.id).await
 }
 
-/// Cancels the job of a document, and enqueues the removal of its file.
+/// Cancels the job of a document, and enqueues the removal of its files.
 async fn release(tx: &mut Tx, user_id: &str, document: &DocumentToDelete) -> Result<(), StoreError> {
     if let Some(job) = document.job_id {
         jobs::cancel(tx, job).await?;
     }
-    if !document.object_key.is_empty() {
-        jobs::enqueue(tx, discard(user_id, &document.object_key)).await?;
+    if document.object_key.is_empty() {
+        return Ok(());
+    }
+    jobs::enqueue(tx, discard(user_id, &document.object_key)).await?;
+    for file in files::of_document(tx.conn(), &document.id).await? {
+        jobs::enqueue(tx, discard(user_id, &file.object_key)).await?;
+        files::delete(tx, &document.id, file.version).await?;
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
-//! Searches the passages of one user.
+//! Searches the passages that a user may see: their own, and those of their spaces.
 
 use crate::indexes::{IndexError, Indexes};
-use crate::records::{Chunk, Document};
+use crate::records::{Chunk, Document, Scope};
 use crate::spans::{self, Span};
 use crate::tables::{self, chunks::FoundChunk};
 use aws_lc_rs::digest;
+use futures_util::future::try_join_all;
 use inference::{Engine, EngineError, Priority};
 use retrieval::{Hit, Mode, Query};
 use serde::Serialize;
@@ -92,6 +93,22 @@ pub struct ResultMetadata {
     /// Where it begins in the document's text, in characters.
     #[schema(example = 1024)]
     pub offset: i64,
+    /// The space whose document it is; absent for the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "0199a2f4-0b1c-7d3b-8a90-1f2e3d4c5b6a")]
+    pub space_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "Maintenance")]
+    pub space_name: Option<String>,
+}
+
+impl ResultMetadata {
+    /// Adds the space, if the owner of the document is one.
+    fn of_owner(mut self, scope: &Scope, owner_id: &str) -> Self {
+        self.space_name = scope.space_name(owner_id).map(str::to_owned);
+        self.space_id = self.space_name.as_ref().map(|_| owner_id.to_owned());
+        self
+    }
 }
 
 pub struct Ranked {
@@ -115,6 +132,8 @@ pub enum SearchError {
         "the embedding model is missing: run `stoa models pull` and start again; `mode=lexical` works without it"
     )]
     NoEncoder,
+    #[error("no such space among those that `spaceId` or `spaceIds` names")]
+    NoSuchSpace,
     #[error("too many searches at once: try again in a moment")]
     Busy,
     #[error(transparent)]
@@ -136,14 +155,26 @@ impl Search {
         Self { db, engine, indexes }
     }
 
-    pub async fn ask(&self, user_id: &str, question: Question) -> Result<SearchResults, SearchError> {
-        let stems = words::stem_set(&question.text);
-        let Ranked { hits, reindex_due, lexical_only } = self.rank(user_id, question).await?;
-        Ok(SearchResults { results: self.read(&hits, &stems).await?, reindex_due, lexical_only })
+    /// Returns the documents that a user may see; of their own and those of their spaces, only what `space_ids` names, if
+    /// it names any. The user's own id names their own documents.
+    pub async fn scope(&self, user_id: &str, space_ids: &[String]) -> Result<Scope, SearchError> {
+        let spaces = tables::spaces::of_user(&self.db, user_id).await?;
+        let all = Scope::with_spaces(user_id, spaces.iter().map(|(space, _)| space));
+        match space_ids.is_empty() {
+            true => Ok(all),
+            false => all.only(space_ids).ok_or(SearchError::NoSuchSpace),
+        }
     }
 
-    /// Ranks the passages without reading their texts.
-    pub async fn rank(&self, user_id: &str, question: Question) -> Result<Ranked, SearchError> {
+    pub async fn ask(&self, scope: &Scope, question: Question) -> Result<SearchResults, SearchError> {
+        let stems = words::stem_set(&question.text);
+        let Ranked { hits, reindex_due, lexical_only } = self.rank(scope, question).await?;
+        Ok(SearchResults { results: self.read(scope, &hits, &stems).await?, reindex_due, lexical_only })
+    }
+
+    /// Ranks the passages without reading their texts. Scores do not depend on other passages, so those of several owners
+    /// are comparable.
+    pub async fn rank(&self, scope: &Scope, mut question: Question) -> Result<Ranked, SearchError> {
         let vector = match question.mode {
             Mode::Lexical => None,
             _ => self.embed(&question.text).await?,
@@ -152,11 +183,34 @@ impl Search {
             return Err(SearchError::NoEncoder);
         }
         let lexical_only = vector.is_none() && question.mode != Mode::Lexical;
-        let accepted = self.accepted(user_id, &question.filters).await?;
-        let reranked = (question.rerank && self.can_score()).then(|| question.text.clone());
         let wanted = question.limit;
-        let limit = if reranked.is_some() { wanted.max(RERANKED) } else { wanted };
-        let hits = self.indexes.with(user_id, move |state| {
+        let reranks = question.rerank && self.can_score();
+        question.limit = if reranks { wanted.max(RERANKED) } else { wanted };
+        let asked = Arc::new((question, vector));
+        let searches = scope.ids().map(|owner_id| self.rank_of(owner_id, asked.clone()));
+        let (mut hits, mut reindex_due) = (Vec::new(), 0);
+        for (found, outdated) in try_join_all(searches).await? {
+            hits.extend(found);
+            reindex_due += outdated;
+        }
+        hits.sort_by(|one: &Hit, other| other.score.total_cmp(&one.score));
+        hits.truncate(asked.0.limit);
+        if reranks {
+            hits = self.rerank(&asked.0.text, hits).await?;
+            hits.truncate(wanted);
+        }
+        Ok(Ranked { hits, reindex_due, lexical_only })
+    }
+
+    /// Ranks the passages of one owner, and returns how many of its documents have vectors of another encoder.
+    async fn rank_of(
+        &self,
+        owner_id: &str,
+        asked: Arc<(Question, Option<Vec<f32>>)>,
+    ) -> Result<(Vec<Hit>, usize), SearchError> {
+        let accepted = self.accepted(owner_id, &asked.0.filters).await?;
+        let hits = self.indexes.with(owner_id, move |state| {
+            let (question, vector) = &*asked;
             // A dense search compares vectors only, and those of another encoder cannot be compared.
             let is_excluded = |document: &str| question.mode == Mode::Dense && state.is_outdated(document);
             let accept = |document: &str| {
@@ -168,17 +222,12 @@ impl Search {
                 vector: vector.as_deref(),
                 names: &graph::names_in(&question.text),
                 mode: if vector.is_none() { Mode::Lexical } else { question.mode },
-                limit,
+                limit: question.limit,
                 accept: narrows.then_some(&accept),
             };
             (state.index.search(&query), state.outdated())
         });
-        let (mut hits, reindex_due) = hits.await?.unwrap_or_default();
-        if let Some(question) = reranked {
-            hits = self.rerank(&question, hits).await?;
-            hits.truncate(wanted);
-        }
-        Ok(Ranked { hits, reindex_due, lexical_only })
+        Ok(hits.await?.unwrap_or_default())
     }
 
     /// Orders the first passages by what the search and the reranker say. Those that it does not read come after them.
@@ -226,10 +275,10 @@ impl Search {
         self.engine.as_ref().is_some_and(|engine| engine.reranker().is_some())
     }
 
-    /// Returns all passages of a document that the user owns, in order.
-    pub async fn passages(&self, user_id: &str, document_id: &str) -> Result<Vec<SearchResult>, SearchError> {
+    /// Returns all passages of a document in the scope, in order.
+    pub async fn passages(&self, scope: &Scope, document_id: &str) -> Result<Vec<SearchResult>, SearchError> {
         let document = tables::documents::get(&self.db, document_id).await?;
-        let Some(document) = document.filter(|document| document.user_id == user_id) else {
+        let Some(document) = document.filter(|document| scope.contains(&document.user_id)) else {
             return Ok(Vec::new());
         };
         let chunks = tables::chunks::of_document(&self.db, document_id).await?;
@@ -246,7 +295,10 @@ impl Search {
                 headings: chunk.headings,
                 page: chunk.page,
                 offset: chunk.start,
-            },
+                space_id: None,
+                space_name: None,
+            }
+            .of_owner(scope, &document.user_id),
         };
         Ok(chunks.into_iter().map(result).collect())
     }
@@ -267,26 +319,31 @@ impl Search {
         }
     }
 
-    /// Returns the ids of the documents that the filters accept; none if there are no filters.
+    /// Returns the ids of an owner's documents that the filters accept; none if there are no filters.
     async fn accepted(
         &self,
-        user_id: &str,
+        owner_id: &str,
         filters: &Filters,
     ) -> Result<Option<HashSet<String>>, StoreError> {
         if filters.is_empty() {
             return Ok(None);
         }
         if !filters.describes() {
-            // Ids of other users' documents are not in this user's index.
+            // Ids of other owners' documents are not in this owner's index.
             return Ok(Some(filters.document_ids.iter().cloned().collect()));
         }
-        let documents = tables::documents::of_user(&self.db, user_id).await?;
+        let documents = tables::documents::of_user(&self.db, owner_id).await?;
         let accepted = documents.into_iter().filter(|document| filters.accept(document));
         Ok(Some(accepted.map(|document| document.id).collect()))
     }
 
     /// Reads the passages, and marks these stems in them. One that was deleted since is left out.
-    async fn read(&self, hits: &[Hit], stems: &HashSet<String>) -> Result<Vec<SearchResult>, StoreError> {
+    async fn read(
+        &self,
+        scope: &Scope,
+        hits: &[Hit],
+        stems: &HashSet<String>,
+    ) -> Result<Vec<SearchResult>, StoreError> {
         let positions: Vec<(&str, i64)> =
             hits.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
         let chunks = tables::chunks::find(&self.db, &positions).await?;
@@ -307,7 +364,10 @@ impl Search {
                     headings: chunk.headings,
                     page: chunk.page,
                     offset: chunk.start,
-                },
+                    space_id: None,
+                    space_name: None,
+                }
+                .of_owner(scope, &chunk.owner_id),
             })
         });
         Ok(results.collect())

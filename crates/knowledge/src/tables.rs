@@ -4,10 +4,14 @@ pub mod chunks;
 pub mod conversations;
 pub mod deep_check;
 pub mod documents;
+pub mod files;
 pub mod messages;
 pub mod objects;
 pub mod sessions;
 pub mod snapshots;
+pub mod source_items;
+pub mod sources;
+pub mod spaces;
 pub mod texts;
 pub mod users;
 
@@ -25,4 +29,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(7, "disabled users", include_str!("../migrations/0007_disabled_users.sql")),
     Migration::portable(8, "question documents", include_str!("../migrations/0008_question_documents.sql")),
     Migration::portable(9, "index snapshots", include_str!("../migrations/0009_index_snapshots.sql")),
+    Migration::portable(10, "spaces", include_str!("../migrations/0010_spaces.sql")),
+    Migration::portable(11, "document files", include_str!("../migrations/0011_document_files.sql")),
+    Migration::portable(13, "sources", include_str!("../migrations/0013_sources.sql")),
 ];

@@ -7,6 +7,7 @@ mod memory;
 mod parse;
 mod secrets;
 mod settings;
+mod sources;
 mod sso;
 mod typos;
 
@@ -20,12 +21,13 @@ use kit::guests::Guests;
 use kit::headers::CookieSecure;
 use kit::log::LogFormat;
 use kit::serve::{Limits, TrustedProxies};
-use knowledge::IndexSettings;
+use knowledge::{IndexSettings, Quotas};
 use layers::Layers;
 use leads::{CrmSettings, Forms};
 use llm::{ApiKey, DefaultModel, VendorSettings, Vendors};
 use parse::{folder, list, listen_address, one_of};
 use portal::SsoSettings;
+use sources::SourcesConfig;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -68,6 +70,10 @@ pub struct Config {
     pub sso: Option<SsoSettings>,
     /// Whether users of single sign-on who have no account get one.
     pub sso_creates_users: bool,
+    /// Whether users who are not administrators may make spaces.
+    pub users_create_spaces: bool,
+    pub quotas: Quotas,
+    pub sources: SourcesConfig,
     pub max_upload_bytes: u64,
     pub extract: ExtractSettings,
     pub chat_requests_per_minute: u32,
@@ -232,14 +238,32 @@ impl Config {
             log_level: layers
                 .read("log_level", |text| one_of(text, &["error", "warn", "info", "debug", "trace"])),
             log_format: layers.read("log_format", log_format),
-            sso_creates_users: layers.read("sso_create_users", |text| one_of(text, &["true", "false"]))
-                == "true",
+            sso_creates_users: layers.read("sso_create_users", true_or_false),
+            users_create_spaces: layers.read("users_create_spaces", true_or_false),
+            sources: SourcesConfig::read(&mut layers),
+            quotas: Quotas {
+                user: layers.read("user_quota_mib", quota),
+                space: layers.read("space_quota_mib", quota),
+            },
             access_log: layers.read("access_log", |text| one_of(text, &["on", "off"])) == "on",
             warnings: layers.take_warnings(),
             data_dir,
         };
         layers.finish(config)
     }
+}
+
+fn true_or_false(text: &str) -> Result<bool, String> {
+    one_of(text, &["true", "false"]).map(|text| text == "true")
+}
+
+/// Reads a number of mebibytes; none if it is empty.
+fn quota(text: &str) -> Result<Option<i64>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let bytes = text.parse().ok().and_then(|mebibytes: i64| mebibytes.checked_mul(1 << 20));
+    bytes.filter(|bytes| *bytes >= 0).map(Some).ok_or_else(|| format!("`{text}` is not a number of MiB"))
 }
 
 fn optional_file(text: &str) -> Result<Option<PathBuf>, String> {

@@ -14,8 +14,8 @@ use base::token::Tokens;
 use base::{Clock, Random};
 use kit::serve::Drain;
 use knowledge::{
-    CookieSecure, Filters, GatewayTokenSettings, IndexSettings, Knowledge, KnowledgeSettings, Mode, NewUser,
-    Question, Shared, Spool, Status, Upload, User,
+    CookieSecure, Environment, Filters, GatewayTokenSettings, IndexSettings, Knowledge, KnowledgeSettings,
+    Mode, NewUser, Question, SecretKeys, Shared, SourceSettings, Spool, Status, Upload, User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -92,6 +92,12 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         providers: loaded.providers(config.vendors.clone())?,
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,
+        sources: SourceSettings {
+            environment: Environment::default(),
+            keys: SecretKeys::new(&[]),
+            largest_item: config.max_upload_bytes,
+            spool_folder: folder.to_owned(),
+        },
         clock,
         random,
         drain: Drain::default(),
@@ -103,6 +109,8 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         cookie_secure: CookieSecure::Auto,
         gateway_tokens: GatewayTokenSettings { ttl: config.jwt_ttl, environment: config.environment },
         sso_creates_users: false,
+        users_create_spaces: false,
+        quotas: knowledge::Quotas::default(),
         spool_folder: folder.to_owned(),
         job_lease: config.job_lease,
         // No client waits for an answer here.

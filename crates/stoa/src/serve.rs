@@ -111,7 +111,7 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
 }
 
 impl Process {
-    async fn open(config: Config, log: Log) -> Result<Self> {
+    async fn open(mut config: Config, log: Log) -> Result<Self> {
         let (clock, random) = (Clock::system(), Random::system());
         let db = open_database(&config, clock.clone(), random.clone())
             .await
@@ -126,6 +126,9 @@ impl Process {
             given => given.to_vec(),
         };
         let tokens = config.tokens(&secrets, &clock);
+        if config.sources.keys.is_empty() {
+            config.sources.keys = secrets;
+        }
         let admins = Admins::new(db.clone(), blobs.clone());
         let mut health = Health::default();
         let (checked_db, checked_blobs) = (db.clone(), blobs.clone());

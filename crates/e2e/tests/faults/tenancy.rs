@@ -13,6 +13,10 @@ struct Victim {
     conversation: String,
     node: String,
     passage: String,
+    /// A space of hers, with a document.
+    space: String,
+    space_document: String,
+    source: String,
     secrets: Vec<String>,
 }
 
@@ -63,7 +67,17 @@ impl Victim {
         let question = json!({ "query": "What is the code of the vault, xylophone?" });
         let asked = client.post_json(&format!("/api/conversations/{conversation}/messages"), &question).await;
         assert_eq!(asked.status, 202, "{asked:?}");
-        let graph = client.get("/api/graph").await.json();
+        let made = client.post_json("/api/spaces", &json!({ "name": "Board of Northwind" })).await.json();
+        let space = made["space"]["id"].as_str().unwrap().to_owned();
+        let text = "The takeover of Contoso Shipping is called operation bassoon.";
+        let form = Form::new().text("spaceId", &space).file("file", "takeover.txt", text.as_bytes());
+        let added = client.submit("/api/ingest", form).await.json();
+        let space_document = added["documentId"].as_str().unwrap().to_owned();
+        let bucket = json!({ "name": "Strongroom", "secret": "piccolo", "settings":
+            { "kind": "s3", "bucket": "strongroom", "endpoint": "https://s3.invalid", "accessKeyId": "viola" } });
+        let made = client.post_json("/api/sources", &bucket).await.json();
+        let source = made["source"]["id"].as_str().unwrap().to_owned();
+        let graph = client.get(&format!("/api/graph?spaceId={}", client.id)).await.json();
         let node = graph["nodes"][0]["id"].as_str().unwrap().to_owned();
         let found = client.get("/api/search?query=xylophone").await.json();
         let passage = found["results"][0]["id"].as_str().unwrap().to_owned();
@@ -71,15 +85,21 @@ impl Victim {
             ["xylophone", "vault-plan", "Rotterdam", "Acme Industries", &client.id, &client.username]
                 .into_iter()
                 .chain([document.as_str(), conversation.as_str(), passage.as_str()])
+                .chain(["bassoon", "takeover", "Contoso", "Northwind", &space, &space_document])
+                .chain(["Strongroom", "strongroom", "piccolo", "viola", &source])
                 .map(str::to_owned)
                 .collect();
-        Self { client, document, conversation, node, passage, secrets }
+        Self { client, document, conversation, node, passage, space, space_document, source, secrets }
     }
 
     /// Returns her ids for a parameter in a path.
     fn path_values(&self, path: &str, name: &str) -> Vec<&str> {
         match (path, name) {
-            (path, "id") if path.starts_with("/api/documents/") => vec![&self.document],
+            (path, "id") if path.starts_with("/api/documents/") => vec![&self.document, &self.space_document],
+            ("/api/documents/{id}/versions/{version}/restore", "version") => vec!["1"],
+            (path, "id") if path.starts_with("/api/sources/") => vec![&self.source],
+            (path, "id") if path.starts_with("/api/spaces/") => vec![&self.space],
+            ("/api/spaces/{id}/members/{user}", "user") => vec![&self.client.id],
             (path, "id") if path.starts_with("/api/conversations/") => vec![&self.conversation],
             (path, "id") if path.starts_with("/api/graph/nodes/") => vec![&self.node],
             (path, "id") if path.starts_with("/api/users/") => vec![&self.client.id],
@@ -92,14 +112,16 @@ impl Victim {
     fn query_values(&self, path: &str, name: &str) -> Vec<String> {
         match name {
             "userId" => vec![self.client.id.clone()],
-            "documentId" | "documentIds" => vec![self.document.clone()],
+            "spaceId" => vec![self.space.clone(), self.client.id.clone()],
+            "documentId" | "documentIds" => vec![self.document.clone(), self.space_document.clone()],
             "sources" => vec![self.passage.clone()],
             "around" => vec![self.node.clone(), "Acme Industries".to_owned()],
             "after" | "before" => {
                 vec![self.document.clone(), self.conversation.clone(), self.client.id.clone()]
             }
             "query" | "q" | "title" | "category" | "tags" => vec!["xylophone".to_owned()],
-            "limit" | "topK" | "mode" | "rerank" | "status" | "sort" | "lastEventId" => Vec::new(),
+            "limit" | "topK" | "mode" | "rerank" | "status" | "sort" | "lastEventId" | "all"
+            | "documents" | "version" => Vec::new(),
             _ => panic!("{path} has a new parameter `{name}`: say here what another user would try"),
         }
     }
@@ -108,30 +130,58 @@ impl Victim {
     fn bodies(&self, path: &str) -> Vec<Value> {
         let (user, document) = (&self.client.id, &self.document);
         let (conversation, question) = (&self.conversation, "What is the code of the vault?");
+        let space = &self.space;
         match path {
-            "/api/auth/login" => vec![json!({ "username": self.client.username, "password": "0".repeat(64) })],
-            "/api/auth/password" => vec![json!({ "currentPassword": "wrong wrong", "newPassword": "correct horse" })],
+            "/api/auth/login" => {
+                vec![json!({ "username": self.client.username, "password": "0".repeat(64) })]
+            }
+            "/api/auth/password" => {
+                vec![json!({ "currentPassword": "wrong wrong", "newPassword": "correct horse" })]
+            }
             "/api/chat" => vec![
                 json!({ "query": question }),
                 json!({ "query": question, "documentIds": [document] }),
+                json!({ "query": question, "documentIds": [self.space_document] }),
+                json!({ "query": question, "spaceIds": [space] }),
                 json!({ "query": question, "userId": user }),
                 json!({ "query": question, "conversationId": conversation }),
             ],
             "/api/conversations" => vec![json!({ "title": "Mine" })],
             "/api/conversations/{id}" => vec![json!({ "title": "Taken" })],
+            "/api/documents/{id}" => vec![json!({ "expiresAt": 1 })],
+            "/api/sources" => {
+                let settings = json!({ "kind": "web", "addresses": ["https://example.invalid/"] });
+                vec![
+                    json!({ "name": "Mine", "settings": settings }),
+                    json!({ "name": "Planted", "settings": settings, "spaceId": space }),
+                    json!({ "name": "Files", "settings": { "kind": "folder", "path": "/etc" } }),
+                ]
+            }
+            "/api/sources/{id}" => vec![json!({ "paused": true, "secret": null })],
+            "/api/spaces" => vec![json!({ "name": "Mine" })],
+            "/api/spaces/{id}" => vec![json!({ "name": "Taken", "everyone": "editor" })],
+            "/api/spaces/{id}/members" => vec![json!({ "user": "eve@example.org", "role": "editor" })],
             "/api/conversations/{id}/messages" => vec![json!({ "query": question })],
             "/api/users/{id}" => vec![json!({ "name": "Taken" })],
             "/api/users/{id}/password" => vec![json!({ "password": "taken over" })],
             "/mcp" => ["search", "ask", "list_documents", "graph_neighbors"]
-                .map(|tool| {
-                    let arguments = json!({ "query": question, "question": question, "name": "Acme Industries",
-                        "documentIds": [document], "document_ids": [document] });
-                    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                        "params": { "name": tool, "arguments": arguments } })
+                .into_iter()
+                .flat_map(|tool| {
+                    let scopes =
+                        [json!({}), json!({ "documentIds": [document] }), json!({ "spaceId": space })];
+                    scopes.map(|mut arguments| {
+                        arguments["query"] = json!(question);
+                        arguments["question"] = json!(question);
+                        arguments["node"] = json!("Acme Industries");
+                        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                            "params": { "name": tool, "arguments": arguments } })
+                    })
                 })
-                .into(),
+                .collect(),
             "/v1/chat/completions" => {
-                vec![json!({ "model": "stoa/stoa-small", "messages": [{ "role": "user", "content": question }] })]
+                vec![
+                    json!({ "model": "stoa/stoa-small", "messages": [{ "role": "user", "content": question }] }),
+                ]
             }
             "/v1/embeddings" => vec![json!({ "model": "all-MiniLM-L6-v2", "input": "xylophone" })],
             _ => panic!("{path} takes a body: say here what another user would send"),
@@ -140,15 +190,18 @@ impl Victim {
 
     /// Returns all requests that Eve makes to an operation, without her credential.
     fn requests(&self, base: &str, operation: &Operation) -> Vec<RequestBuilder> {
-        let Operation { method, path, parameters, body, .. } = operation;
+        let Operation { path, parameters, .. } = operation;
         let of = |place: &'static str| {
             parameters.iter().filter(move |(_, one)| one == place).map(|(name, _)| name)
         };
-        let mut address = path.clone();
+        let mut addresses = vec![path.clone()];
         for name in of("path") {
-            for value in self.path_values(path, name) {
-                address = address.replace(&format!("{{{name}}}"), value);
-            }
+            let place = format!("{{{name}}}");
+            let values = self.path_values(path, name);
+            addresses = addresses
+                .iter()
+                .flat_map(|address| values.iter().map(|value| address.replace(&place, value)))
+                .collect();
         }
         let mut queries: Vec<Vec<(String, String)>> = vec![Vec::new()];
         for name in of("query") {
@@ -160,19 +213,34 @@ impl Victim {
                 .iter_mut()
                 .for_each(|query| query.push(("query".into(), "xylophone code of the vault".into())));
         }
+        addresses
+            .iter()
+            .flat_map(|address| self.requests_to(&format!("{base}{address}"), operation, &queries))
+            .collect()
+    }
+
+    /// Returns the requests to one address.
+    fn requests_to(
+        &self,
+        address: &str,
+        operation: &Operation,
+        queries: &[Vec<(String, String)>],
+    ) -> Vec<RequestBuilder> {
+        let Operation { method, path, body, .. } = operation;
         let make = |query: &Vec<(String, String)>| {
             let text = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-            Client::new().request(method.clone(), format!("{base}{address}?{text}"))
+            Client::new().request(method.clone(), format!("{address}?{text}"))
         };
         match body.as_deref() {
             None => queries.iter().map(make).collect(),
             Some("multipart/form-data") => {
                 let form = Form::new().text("userId", &self.client.id).text("email", "eve2@example.org");
                 let form = form.text("name", "eve2").text("password", "correct horse");
-                vec![
-                    form.file("file", "planted.txt", b"Planted by another user.")
-                        .into_request(make(&queries[0])),
-                ]
+                let into_space = Form::new().text("spaceId", &self.space).text("email", "eve3@example.org");
+                [form, into_space]
+                    .map(|form| form.file("file", "planted.txt", b"Planted by another user."))
+                    .map(|form| form.into_request(make(&queries[0])))
+                    .into()
             }
             Some(_) => self.bodies(path).iter().map(|body| make(&queries[0]).json(body)).collect(),
         }
@@ -203,14 +271,22 @@ async fn answer(request: RequestBuilder) -> (u16, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_user_who_knows_every_id_sees_and_changes_nothing() {
-    let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
+    let stoa = Stoa::start_knowledge()
+        .set("CHAT_REQUESTS_PER_MINUTE", 1000)
+        .set("USERS_CREATE_SPACES", "true")
+        .serve();
     let admin = KnowledgeClient::admin(&stoa).await;
     let victim = Victim::of(admin.invite(&stoa, "ada").await).await;
     let eve = admin.invite(&stoa, "eve").await;
     let base = format!("http://{}", stoa.knowledge.unwrap());
     let state = async || {
+        let space = format!("/api/spaces/{}", victim.space);
+        let space =
+            [victim.client.get(&space).await.body, victim.client.get(&format!("{space}/members")).await.body];
+        let source = victim.client.get(&format!("/api/sources/{}", victim.source)).await.json();
+        let source = [source["paused"].clone(), source["hasSecret"].clone()];
         let conversation = victim.client.get(&format!("/api/conversations/{}", victim.conversation)).await;
-        (victim.client.documents().await, conversation.json()["messages"].clone())
+        (victim.client.documents().await, conversation.json()["messages"].clone(), space, source)
     };
     // Her answer is still being written.
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -239,7 +315,11 @@ async fn another_user_who_knows_every_id_sees_and_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_credential_nothing_but_public_endpoints_answers() {
-    let stoa = Stoa::start_bare().with_models().set("ADMIN_PASSWORD", "password").serve();
+    let stoa = Stoa::start_bare()
+        .with_models()
+        .set("ADMIN_PASSWORD", "password")
+        .set("USERS_CREATE_SPACES", "true")
+        .serve();
     let admin = KnowledgeClient::admin(&stoa).await;
     let victim = Victim::of(admin.invite(&stoa, "ada").await).await;
     let services = [
@@ -253,7 +333,11 @@ async fn without_a_credential_nothing_but_public_endpoints_answers() {
         let prefix = if service == "supervisor" { "/build" } else { "" };
         let base = format!("http://{}{prefix}", address.unwrap());
         for operation in operations(service).iter().filter(|one| !one.is_public) {
-            let path = operation.path.replace("{id}", &victim.document).replace("{name}", &victim.document);
+            let path = operation
+                .path
+                .replace("{id}", &victim.document)
+                .replace("{name}", &victim.document)
+                .replace("{user}", &victim.client.id);
             let request = Client::new().request(operation.method.clone(), format!("{base}{path}"));
             let request = if operation.body.is_some() { request.json(&json!({})) } else { request };
             let (status, body) = answer(request).await;

@@ -12,6 +12,7 @@ use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
 use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, critique, follow_up, language, summary};
+use crate::records::Scope;
 use std::collections::HashSet;
 use store::StoreError;
 use words::stem_set;
@@ -97,13 +98,13 @@ impl Chats {
     /// Answers from the sources that the caller gives, or from what a search finds.
     pub(super) async fn quote(
         &self,
-        user_id: &str,
+        scope: &Scope,
         ask: &Ask,
         given: Option<Vec<Source>>,
     ) -> Result<Quoted, ChatFailure> {
         let question = follow_up::complete(&ask.query, &ask.history);
         if given.is_none() && summary::is_wanted(&ask.query) {
-            return self.summarise(user_id, ask, &question).await;
+            return self.summarise(scope, ask, &question).await;
         }
         let style = AnswerStyle::of(ask.agent);
         let parts = follow_up::parts(&question);
@@ -113,7 +114,7 @@ impl Chats {
         for part in &parts {
             let sources = match &given {
                 Some(given) => given.clone(),
-                None => self.find(user_id, part, ask, POOL).await?,
+                None => self.find(scope, part, ask, POOL).await?,
             };
             if sources.is_empty() {
                 continue;
@@ -141,7 +142,7 @@ impl Chats {
             return Ok(Quoted::refused(says_nothing.unwrap_or(NOT_SAID), found));
         }
         let (sources, sentences) = number(quoted, given.unwrap_or_default(), found, ask.top_k.max(1));
-        let connections = self.connections(user_id, ask, &sources).await?;
+        let connections = self.connections(scope, ask, &sources).await?;
         let mut text = match ask.agent {
             Agent::Critic => critique::write(&Asked::new(&question), &sources, &sentences),
             _ => style.lay_out(&sources, &sentences.iter().collect::<Vec<_>>(), &connections),

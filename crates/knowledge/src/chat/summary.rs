@@ -5,6 +5,7 @@ use super::sentence::Sentence;
 use super::source::Source;
 use super::units::{Form, units};
 use super::{Ask, ChatFailure, Chats, NOTHING_FOUND};
+use crate::records::Scope;
 use words::stem_set;
 
 #[rustfmt::skip]
@@ -34,22 +35,22 @@ impl Chats {
     /// Summarises the document that is given by its id, or that the question is about.
     pub(super) async fn summarise(
         &self,
-        user_id: &str,
+        scope: &Scope,
         ask: &Ask,
         question: &str,
     ) -> Result<Quoted, ChatFailure> {
         let document = match ask.document_ids.as_slice() {
             [one] => Some(one.clone()),
-            _ => self.meant(user_id, ask, question).await?,
+            _ => self.meant(scope, ask, question).await?,
         };
         let Some(document) = document else { return Ok(Quoted::said(NOTHING_FOUND)) };
-        let passages = self.search.passages(user_id, &document).await?;
+        let passages = self.search.passages(scope, &document).await?;
         Ok(along_headings(passages.into_iter().map(Source::found).collect()))
     }
 
     /// Finds the document that a question is about.
-    async fn meant(&self, user_id: &str, ask: &Ask, question: &str) -> Result<Option<String>, ChatFailure> {
-        let found = self.find(user_id, question, ask, PASSAGES).await?;
+    async fn meant(&self, scope: &Scope, ask: &Ask, question: &str) -> Result<Option<String>, ChatFailure> {
+        let found = self.find(scope, question, ask, PASSAGES).await?;
         let asked = stem_set(question);
         let mut documents: Vec<(f64, String)> = Vec::new();
         for source in &found {

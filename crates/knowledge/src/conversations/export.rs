@@ -79,6 +79,7 @@ mod tests {
             model: None,
             agent_type: None,
             document_ids: Vec::new(),
+            space_ids: Vec::new(),
             created_at: 0,
         }
     }

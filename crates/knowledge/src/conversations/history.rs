@@ -54,6 +54,7 @@ mod tests {
             model: None,
             agent_type: None,
             document_ids: Vec::new(),
+            space_ids: Vec::new(),
             created_at: 0,
         }
     }

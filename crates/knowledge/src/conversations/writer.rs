@@ -116,7 +116,7 @@ impl Writing {
         match failure {
             ChatFailure::UnknownProvider(_)
             | ChatFailure::TooLong(_)
-            | ChatFailure::Search(SearchError::NoEncoder | SearchError::Busy)
+            | ChatFailure::Search(SearchError::NoEncoder | SearchError::Busy | SearchError::NoSuchSpace)
             | ChatFailure::Search(SearchError::Index(IndexError::Loading { .. }))
             | ChatFailure::Index(IndexError::Loading { .. }) => message,
             ChatFailure::Model(error) => {

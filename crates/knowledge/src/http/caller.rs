@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::accounts::AccountError;
-use crate::records::User;
+use crate::records::{Scope, User};
 use axum::extract::FromRequestParts;
 use base::token::Verified;
 use http::request::Parts;
@@ -10,6 +10,7 @@ use http::{HeaderMap, Method};
 use kit::error::ApiError;
 use kit::headers::{self, bearer, cookie};
 use kit::identity::verify_identity;
+use kit::request::{from_query, values_of};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -76,13 +77,74 @@ impl Caller {
     }
 }
 
-/// Whose documents are meant.
+/// What a request does with documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Change,
+}
+
+/// Whose documents are meant: one user's or one space's.
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct OwnerQuery {
     /// The user's id; the caller if absent. Only an administrator may name another user.
     pub user_id: Option<String>,
+    /// The space's id, if its documents are meant.
+    pub space_id: Option<String>,
+}
+
+impl OwnerQuery {
+    /// Returns the id of the user or space.
+    pub async fn owner_id(&self, app: &App, caller: Caller, access: Access) -> Result<String, ApiError> {
+        match self.space_id.as_deref().filter(|id| !id.is_empty()) {
+            Some(_) if self.user_id.as_ref().is_some_and(|id| !id.is_empty()) => {
+                Err(ApiError::invalid("`userId` and `spaceId` exclude each other: documents have one owner"))
+            }
+            Some(id) if access == Access::Change => Ok(app.spaces.get_to_edit(&caller.0, id).await?.space.id),
+            Some(id) => Ok(app.spaces.get(&caller.0, id).await?.space.id),
+            None => Ok(caller.acting_for(app, self.user_id.as_deref()).await?.id),
+        }
+    }
+}
+
+/// Whose documents are searched.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+pub struct ScopeQuery {
+    /// The user's id; the caller if absent. Only an administrator may name another user.
+    user_id: Option<String>,
+    /// Only in these spaces, each in a parameter of its own; the user's own id stands for their own documents. If absent,
+    /// the user's own documents and those of all their spaces.
+    #[param(value_type = Option<Vec<String>>)]
+    space_id: Vec<String>,
+}
+
+/// The one parameter of [`ScopeQuery`] that is given once.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct UserQuery {
+    user_id: Option<String>,
+}
+
+impl FromRequestParts<App> for ScopeQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let query = parts.uri.query().unwrap_or_default();
+        let UserQuery { user_id } = from_query(query)?;
+        let mut space_id = values_of(query, "spaceId");
+        space_id.retain(|id| !id.is_empty());
+        Ok(Self { user_id, space_id })
+    }
+}
+
+impl ScopeQuery {
+    pub async fn scope(&self, app: &App, caller: Caller) -> Result<Scope, ApiError> {
+        let user = caller.acting_for(app, self.user_id.as_deref()).await?;
+        Ok(app.search.scope(&user.id, &self.space_id).await?)
+    }
 }
 
 fn no_session() -> ApiError {

@@ -5,7 +5,7 @@ use super::caller::Caller;
 use super::error::{LoadProgress, provider_message};
 use super::fields::{Number, check_question};
 use super::limit::{CountedQuestion, LimitDetails};
-use super::scope::{DocumentIds, named_documents, require_owned};
+use super::scope::{Ids, named_documents, named_spaces, require_visible};
 use super::search::TopK;
 use crate::chat::{
     Agent, Answer, AnswerPart, Ask, ChatFailure, ModelChoice, ShownSource, Source, SourceBody,
@@ -39,14 +39,21 @@ pub struct ChatBody {
     query: AnyText,
     /// The prompt to use; `rag-chat` if absent.
     agent_type: Option<Agent>,
-    /// What to answer from, at most 100; a search finds it if absent. Not together with `documentId` or `documentIds`.
+    /// What to answer from, at most 100; a search finds it if absent. Not together with ids of documents
+    /// or spaces.
     sources: Option<Vec<SourceBody>>,
     /// Search only this document.
     #[schema(value_type = Option<String>)]
     document_id: Option<AnyText>,
     /// Search only these documents.
     #[schema(inline)]
-    document_ids: Option<DocumentIds>,
+    document_ids: Option<Ids>,
+    /// Search only this space; the caller's own id stands for their own documents.
+    #[schema(value_type = Option<String>)]
+    space_id: Option<AnyText>,
+    /// Search only these spaces.
+    #[schema(inline)]
+    space_ids: Option<Ids>,
     /// The model to use; the one that CHAT_PROVIDER and CHAT_MODEL name if absent.
     llm_config: Option<LlmConfig>,
     /// Replaces the prompt of the agent.
@@ -148,7 +155,7 @@ pub enum ChatEvent {
             ("X-RateLimit-Remaining" = i64, description = "Questions that are left in this window."),
             ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
         )),
-    (status = 404, description = "`NOT_FOUND`: the user has no such document, or no user has the id `userId`."),
+    (status = 404, description = "`NOT_FOUND`: the user has no such document or space, or no user has the id `userId`."),
     (status = 429, description = "`TOO_MANY_REQUESTS`: too many questions in this minute.",
         body = ErrorWith<LimitDetails>, headers(
             ("X-RateLimit-Remaining" = i64, description = "0."),
@@ -169,7 +176,7 @@ pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> R
         counted.check(&app)?;
         let (owner, body) = asked?;
         let ask = ask(&app, from_fields(body)?)?;
-        require_owned(&app, &owner.id, &ask.document_ids).await?;
+        require_visible(&app, &owner.id, &ask).await?;
         answer(&app, &owner, ask, streams).await
     };
     let answered = answered.await;
@@ -201,9 +208,12 @@ fn ask(app: &App, body: ChatBody) -> Result<Ask, ApiError> {
     ask.agent = body.agent_type.unwrap_or_default();
     ask.sources = body.sources.map(Source::given).transpose().map_err(ApiError::invalid)?;
     ask.document_ids = named_documents(body.document_id, body.document_ids)?;
-    if ask.sources.is_some() && !ask.document_ids.is_empty() {
-        let message = "`sources` and `documentIds` exclude each other: given sources are not searched for";
-        return Err(ApiError::invalid(message));
+    ask.space_ids = named_spaces(body.space_id, body.space_ids)?;
+    let excluded = [("documentIds", &ask.document_ids), ("spaceIds", &ask.space_ids)];
+    if let Some((name, _)) = excluded.iter().find(|(_, ids)| ask.sources.is_some() && !ids.is_empty()) {
+        return Err(ApiError::invalid(format!(
+            "`sources` and `{name}` exclude each other: given sources are not searched for"
+        )));
     }
     ask.choice = body.llm_config.map(|config| choice(app, config)).transpose()?;
     ask.temperature = body.temperature.map_or(ask.temperature, |temperature| temperature.0 as f32);

@@ -4,11 +4,12 @@
 //! its type cannot run script, and saved otherwise.
 
 use super::App;
-use super::caller::Caller;
+use super::caller::{Access, Caller};
 use super::documents::find;
 use super::form::File;
 use crate::media_type::{self, HEAD};
 use crate::records::Document;
+use crate::tables;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -16,16 +17,27 @@ use futures_util::TryStreamExt;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use kit::error::ApiError;
 use kit::etag::{ETag, IfNoneMatch};
+use kit::fields::Whole;
 use kit::headers;
-use kit::request::PathId;
+use kit::request::{PathId, Query};
+use serde::Deserialize;
 use std::ops::Range;
+use utoipa::IntoParams;
 
 /// A browser opens the file as a page that has no origin, runs nothing and loads nothing. PDF viewers work in it.
 const SANDBOX: &str = "sandbox; default-src 'none'";
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ContentQuery {
+    /// The number of one of the document's files; the current one if absent.
+    #[param(inline)]
+    version: Option<Whole<1, { i64::MAX as u64 }>>,
+}
+
 /// Returns the file of a document, as it was uploaded. `Range` asks for a part of it.
 #[utoipa::path(get, path = "/api/documents/{id}/content",
-    params(IfNoneMatch, ("id" = String, Path),
+    params(IfNoneMatch, ContentQuery, ("id" = String, Path),
         ("Range" = Option<String>, Header, description = "One range of bytes, such as `bytes=0-1023`. A list of \
             ranges is ignored."),
         ("If-Range" = Option<String>, Header, description = "`Range` counts only if the file has this `ETag`.")),
@@ -62,10 +74,19 @@ pub async fn content(
     State(app): State<App>,
     Caller(user): Caller,
     PathId(id): PathId,
+    Query(query): Query<ContentQuery>,
     known: IfNoneMatch,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let document = find(&app, &user, &id).await?;
+    let mut document = find(&app, &user, &id, Access::Read).await?;
+    if let Some(Whole(version)) = query.version.filter(|version| version.0 != document.version.unsigned_abs())
+    {
+        let files = tables::files::of_document(app.db.read(), &id).await?;
+        let file = files.into_iter().find(|file| file.version.unsigned_abs() == version);
+        let file =
+            file.ok_or_else(|| ApiError::not_found(format!("no version {version} of the document")))?;
+        document = document.with_file(file);
+    }
     let size = document.size.unsigned_abs();
     let tag = ETag::new(&document.content_hash);
     if known.has(&tag) {

@@ -1,7 +1,7 @@
 //! `GET /api/documents/{id}/text`: the text of a document, for a reader.
 
 use super::App;
-use super::caller::Caller;
+use super::caller::{Access, Caller};
 use super::documents::find;
 use crate::ingest::IndexingError;
 use crate::records::{Document, Status};
@@ -93,7 +93,7 @@ pub async fn text(
     Caller(user): Caller,
     PathId(id): PathId,
 ) -> Result<Json<DocumentText>, ApiError> {
-    let document = find(&app, &user, &id).await?;
+    let document = find(&app, &user, &id, Access::Read).await?;
     let places = tables::chunks::places(&app.db, &id, MOST_PASSAGES as i64 + 1).await?;
     // A document that is indexed again keeps its passages until the new ones are there.
     if places.is_empty() {

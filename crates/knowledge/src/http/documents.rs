@@ -1,10 +1,11 @@
-//! A user's documents: listing them, one of them, removing them.
+//! Documents of a user or a space: listing them, one of them, removing them.
 
 use super::App;
-use super::caller::{Caller, OwnerQuery};
+use super::caller::{Access, Caller, OwnerQuery};
 use super::search::MetadataQuery;
 use crate::listing::{Listing, MOST_LISTED};
-use crate::records::{Cursor, Document, Metadata, Order, Stage, Status, User};
+use crate::records::{Cursor, Document, Metadata, Order, Role, Stage, Status, User};
+use crate::spaces::SpaceError;
 use crate::{media_type, removal, tables};
 use axum::Json;
 use axum::extract::State;
@@ -50,9 +51,13 @@ pub fn most_listed() -> ListLimit {
 pub struct DocumentView {
     #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
     id: String,
-    /// The owner.
+    /// The owner; of a document in a space, the user who added it.
     #[schema(example = "5f0c1d9e-8b1a-4c55-9d0e-0a1b2c3d4e5f")]
     user_id: String,
+    /// The space that it is in; absent if the owner is a user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "0199a2f4-0b1c-7d3b-8a90-1f2e3d4c5b6a")]
+    space_id: Option<String>,
     #[schema(example = "Pump manual")]
     title: String,
     #[schema(example = "pump.pdf")]
@@ -81,6 +86,16 @@ pub struct DocumentView {
     chunk_count: i64,
     #[schema(example = 34)]
     graph_nodes: i64,
+    /// The number of its file, from 1; a file that takes its place has a higher one.
+    #[schema(example = 1)]
+    version: i64,
+    /// When it is removed, in milliseconds since 1970; null if never.
+    #[schema(example = 1894821400000i64)]
+    expires_at: Option<i64>,
+    /// The source that keeps it up to date; absent if it was uploaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "0199a2f4-0b1c-7d3b-8a90-1f2e3d4c5b6a")]
+    source_id: Option<String>,
     /// As given with the file. `error` says why it could not be indexed.
     metadata: Metadata,
 }
@@ -89,10 +104,15 @@ impl From<Document> for DocumentView {
     fn from(document: Document) -> Self {
         let (stage, media_type) = (document.stage(), media_type_of(&document).to_owned());
         let mut metadata = document.metadata;
+        let (user_id, space_id) = match document.added_by.is_empty() {
+            true => (document.user_id, None),
+            false => (document.added_by, Some(document.user_id)),
+        };
         metadata.extend(document.error.map(|error| ("error".to_owned(), error)));
         Self {
             id: document.id,
-            user_id: document.user_id,
+            user_id,
+            space_id,
             title: document.title,
             filename: document.filename,
             media_type,
@@ -104,6 +124,9 @@ impl From<Document> for DocumentView {
             stage,
             chunk_count: document.chunk_count,
             graph_nodes: document.graph_nodes,
+            version: document.version,
+            expires_at: document.expires_at,
+            source_id: Some(document.source_id).filter(|id| !id.is_empty()),
             metadata,
         }
     }
@@ -116,6 +139,19 @@ pub struct DocumentList {
     #[schema(example = "1794821400000.0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
     next: Option<String>,
     counts: StatusCounts,
+    #[schema(inline)]
+    storage: StorageUse,
+}
+
+/// How much of its quota the owner of the documents uses, whatever the filters of the list.
+#[derive(Serialize, ToSchema)]
+pub struct StorageUse {
+    /// The size of all files, former versions included, in bytes.
+    #[schema(example = 1048576)]
+    bytes: i64,
+    /// The most that there may be, in bytes; null if there is no limit.
+    #[schema(example = 1073741824)]
+    quota: Option<i64>,
 }
 
 /// How many documents have each status, whatever the filters of the list.
@@ -150,16 +186,16 @@ pub struct Purged {
     (status = 200, description = "A page.", body = DocumentList, headers(
         ("Link" = String, description = "The next page, `rel=\"next\"`; absent at the end."),
     )),
-    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the caller no space `spaceId`."),
 ))]
 pub async fn list(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<ListQuery>,
     Query(metadata): Query<MetadataQuery>,
-    Query(owner_query): Query<OwnerQuery>,
+    Query(owner): Query<OwnerQuery>,
 ) -> Result<Response, ApiError> {
-    let owner = caller.acting_for(&app, owner_query.user_id.as_deref()).await?;
+    let owner_id = owner.owner_id(&app, caller, Access::Read).await?;
     let (limit, order) = (query.limit.size(), query.sort.unwrap_or_default());
     if query.after.as_ref().is_some_and(|after| !after.fits(order)) {
         return Err(ApiError::invalid("`after` is of a list with another `sort`: begin again without it"));
@@ -173,16 +209,23 @@ pub async fn list(
         after: query.after,
         limit,
     };
-    let page = listing.page(&app.db, &owner.id).await?;
-    let [processing, indexed, error] = tables::documents::count_by_status(&app.db, &owner.id).await?;
+    let page = listing.page(&app.db, &owner_id).await?;
+    let [processing, indexed, error] = tables::documents::count_by_status(&app.db, &owner_id).await?;
+    let owners = [owner_id.as_str()];
+    let amounts = tables::documents::amounts(&app.db, &owners).await?;
+    let allowances = tables::users::allowances(app.db.read(), &owners).await?;
+    let amount = amounts.get(&owner_id).copied().unwrap_or_default();
+    let quota = allowances.get(&owner_id).and_then(|own| app.settings.quotas.apply(own));
     let next = page.next.map(|cursor| cursor.to_string());
     let body = DocumentList {
         documents: page.documents.into_iter().map(DocumentView::from).collect(),
         next: next.clone(),
         counts: StatusCounts { processing, indexed, error },
+        storage: StorageUse { bytes: amount.bytes, quota },
     };
     let filters = [
-        ("userId", owner_query.user_id.as_deref()),
+        ("userId", owner.user_id.as_deref()),
+        ("spaceId", owner.space_id.as_deref()),
         ("status", query.status.map(Status::as_str)),
         ("category", category.as_deref()),
         ("tags", tags.as_deref()),
@@ -202,7 +245,7 @@ pub async fn get(
     Caller(user): Caller,
     PathId(id): PathId,
 ) -> Result<Json<DocumentView>, ApiError> {
-    Ok(Json(find(&app, &user, &id).await?.into()))
+    Ok(Json(find(&app, &user, &id, Access::Read).await?.into()))
 }
 
 /// Removes a document with its file, its passages and its part of the graph.
@@ -215,7 +258,7 @@ pub async fn remove(
     Caller(user): Caller,
     PathId(id): PathId,
 ) -> Result<Json<RemovedDocument>, ApiError> {
-    let document = find(&app, &user, &id).await?;
+    let document = find(&app, &user, &id, Access::Change).await?;
     let mut tx = app.db.begin().await?;
     if !removal::remove_document(&mut tx, &document.user_id, &id, &Status::ALL).await? {
         return Err(no_such(&id));
@@ -227,23 +270,32 @@ pub async fn remove(
 /// Removes the documents that could not be indexed.
 #[utoipa::path(delete, path = "/api/documents/purge-errors", params(OwnerQuery), responses(
     (status = 200, body = Purged),
-    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+    (status = 403, description = "`FORBIDDEN`: the caller is only a reader of the space."),
+    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the caller no space `spaceId`."),
 ))]
 pub async fn purge_errors(
     State(app): State<App>,
     caller: Caller,
     Query(owner): Query<OwnerQuery>,
 ) -> Result<Json<Purged>, ApiError> {
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
-    let documents_purged = removal::remove_failed(&app.db, &owner.id).await?;
+    let owner_id = owner.owner_id(&app, caller, Access::Change).await?;
+    let documents_purged = removal::remove_failed(&app.db, &owner_id).await?;
     Ok(Json(Purged { success: true, documents_purged }))
 }
 
-/// Finds a document of the user, or for an administrator of any user.
-pub async fn find(app: &App, user: &User, id: &str) -> Result<Document, ApiError> {
-    let document = tables::documents::get(&app.db, id).await?;
-    let theirs = document.filter(|document| document.user_id == user.id || user.is_admin);
-    theirs.ok_or_else(|| no_such(id))
+/// Finds a document of the user or of a space of theirs, or for an administrator any document. Only editors of a space may
+/// change its documents.
+pub async fn find(app: &App, user: &User, id: &str, access: Access) -> Result<Document, ApiError> {
+    let document = tables::documents::get(&app.db, id).await?.ok_or_else(|| no_such(id))?;
+    if document.user_id == user.id || user.is_admin {
+        return Ok(document);
+    }
+    match tables::spaces::role(&app.db, &document.user_id, &user.id).await? {
+        Some(Role::Editor) => Ok(document),
+        Some(Role::Reader) if access == Access::Read => Ok(document),
+        Some(Role::Reader) => Err(SpaceError::NotAnEditor.into()),
+        None => Err(no_such(id)),
+    }
 }
 
 fn no_such(id: &str) -> ApiError {

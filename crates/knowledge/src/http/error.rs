@@ -4,8 +4,10 @@ use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
 use crate::conversations::ConversationError;
 use crate::indexes::IndexError;
-use crate::ingest::{IngestError, UploadError};
+use crate::ingest::{IngestError, RestoreError, UploadError};
 use crate::search::SearchError;
+use crate::sources::SourceError;
+use crate::spaces::SpaceError;
 use http::StatusCode;
 use kit::error::ApiError;
 use llm::{Cause, ChatError};
@@ -64,6 +66,9 @@ impl From<IngestError> for ApiError {
         let message = error.to_string();
         match error {
             IngestError::OwnerGone => Self::not_found(message),
+            IngestError::OverQuota { .. } => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "QUOTA_EXCEEDED", message)
+            }
             IngestError::TooSlow => Self::storage_unavailable(message),
             IngestError::Blob(error) => error.into(),
             IngestError::Store(error) => error.into(),
@@ -94,6 +99,7 @@ impl From<SearchError> for ApiError {
         let message = error.to_string();
         match error {
             SearchError::NoEncoder => Self::unavailable(message),
+            SearchError::NoSuchSpace => Self::not_found(message),
             SearchError::Busy => Self::too_many_requests(message, Duration::from_secs(1)),
             SearchError::Engine(error) => Self::internal(error),
             SearchError::Index(error) => error.into(),
@@ -129,6 +135,45 @@ impl From<ConversationError> for ApiError {
                 Self::conflict(message)
             }
             ConversationError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SpaceError> for ApiError {
+    fn from(error: SpaceError) -> Self {
+        let message = error.to_string();
+        match error {
+            SpaceError::NoSuchSpace(_) | SpaceError::NoSuchUser(_) | SpaceError::NotAMember => {
+                Self::not_found(message)
+            }
+            SpaceError::NotAnEditor | SpaceError::NotAManager | SpaceError::OnlyAdministratorsCreate => {
+                Self::forbidden(message)
+            }
+            SpaceError::TooMany => Self::conflict(message),
+            SpaceError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RestoreError> for ApiError {
+    fn from(error: RestoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            RestoreError::NoSuchVersion(_) | RestoreError::Gone => Self::not_found(message),
+            RestoreError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SourceError> for ApiError {
+    fn from(error: SourceError) -> Self {
+        let message = error.to_string();
+        match error {
+            SourceError::NoSuchSource(_) | SourceError::OwnerGone => Self::not_found(message),
+            SourceError::Settings(_) => Self::invalid(message),
+            SourceError::TooMany | SourceError::Paused => Self::conflict(message),
+            SourceError::NoKey => Self::unavailable(message),
+            SourceError::Store(error) => error.into(),
         }
     }
 }

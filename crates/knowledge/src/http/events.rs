@@ -1,12 +1,13 @@
-//! `GET /api/documents/events`: what becomes of a user's documents, live.
+//! `GET /api/documents/events`: what becomes of the documents of a user or a space, live.
 //!
 //! The id of an event is the revision that it tells of, so a client that comes back is sent the present state of
 //! whatever has changed since, each document once.
 
 use super::App;
-use super::caller::{Caller, OwnerQuery};
+use super::caller::{Access, Caller, OwnerQuery};
 use super::documents::DocumentView;
-use crate::records::{Document, Status, documents_topic};
+use crate::records::{Document, Status, User, documents_topic};
+use crate::spaces::SpaceError;
 use crate::tables;
 use crate::tables::users::Revisions;
 use axum::extract::State;
@@ -17,8 +18,8 @@ use kit::request::Query;
 use kit::sse::{self, Event};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use store::StoreError;
 use store::follow::Source;
-use store::{Db, StoreError};
 use utoipa::{IntoParams, ToSchema};
 
 #[derive(Deserialize, IntoParams)]
@@ -48,7 +49,7 @@ pub enum DocumentEvent {
     responses(
         (status = 200, description = "Server-sent events `document`, `removed` and `documents`. An event's id is the \
             revision of the change.", content_type = "text/event-stream", body = DocumentEvent),
-        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the caller no space `spaceId`."),
     ))]
 pub async fn follow(
     State(app): State<App>,
@@ -57,15 +58,18 @@ pub async fn follow(
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
+    let user = caller.0.clone();
+    let owner_id = owner.owner_id(&app, caller, Access::Read).await?;
     let given = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let last = given.or(query.last_event_id.as_deref()).and_then(|text| text.parse().ok());
     // Before the first read, so that no change in between is missed.
-    let wakeup = app.db.subscribe(&documents_topic(&owner.id));
-    let seen = tables::users::revisions(&app.db, &owner.id).await?;
-    let known = tables::documents::ids_of_user(&app.db, &owner.id).await?.into_iter().collect();
+    let wakeup = app.db.subscribe(&documents_topic(&owner_id));
+    let seen = tables::users::revisions(&app.db, &owner_id).await?;
+    let known = tables::documents::ids_of_user(&app.db, &owner_id).await?.into_iter().collect();
+    let is_space = owner.space_id.is_some_and(|id| id == owner_id);
+    let follower = is_space.then_some(user);
     let mut documents =
-        DocumentEvents { db: app.db.clone(), known, seen, waiting: Vec::new(), user_id: owner.id };
+        DocumentEvents { app: app.clone(), known, seen, waiting: Vec::new(), owner_id, follower };
     match last {
         Some(revision) => documents.resume(revision),
         None => documents.begin().await?,
@@ -73,10 +77,12 @@ pub async fn follow(
     Ok(sse::respond(store::follow::follow(wakeup, documents), app.drain.clone()))
 }
 
-/// The changes to a user's documents, as events.
+/// The changes to the documents of a user or a space, as events.
 struct DocumentEvents {
-    db: Db,
-    user_id: String,
+    app: App,
+    owner_id: String,
+    /// The user who follows a space; none if the owner is a user.
+    follower: Option<User>,
     seen: Revisions,
     known: BTreeSet<String>,
     waiting: Vec<Event>,
@@ -85,7 +91,7 @@ struct DocumentEvents {
 impl DocumentEvents {
     /// A client that connects for the first time is sent the documents that are being processed.
     async fn begin(&mut self) -> Result<(), StoreError> {
-        let mut documents = tables::documents::of_user(&self.db, &self.user_id).await?;
+        let mut documents = tables::documents::of_user(&self.app.db, &self.owner_id).await?;
         documents.retain(|document| document.status == Status::Processing);
         documents.sort_by_key(|document| document.revision);
         let last = self.seen.last;
@@ -103,14 +109,26 @@ impl DocumentEvents {
         self.seen.last = self.seen.last.min(revision);
     }
 
+    /// Returns false if the user has left the space, or the space is gone.
+    async fn may_follow(&self) -> Result<bool, StoreError> {
+        let Some(user) = &self.follower else { return Ok(true) };
+        match self.app.spaces.get(user, &self.owner_id).await {
+            Ok(_) => Ok(true),
+            Err(SpaceError::Store(error)) => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// Collects what has changed up to `now`.
     async fn collect(&mut self, now: Revisions) -> Result<(), StoreError> {
-        for document in tables::documents::changed_since(&self.db, &self.user_id, self.seen.last).await? {
+        for document in tables::documents::changed_since(&self.app.db, &self.owner_id, self.seen.last).await?
+        {
             self.known.insert(document.id.clone());
             self.waiting.push(changed(document.revision, document));
         }
         if now.removal > self.seen.removal {
-            let alive = tables::documents::ids_of_user(&self.db, &self.user_id).await?.into_iter().collect();
+            let alive =
+                tables::documents::ids_of_user(&self.app.db, &self.owner_id).await?.into_iter().collect();
             for gone in self.known.difference(&alive) {
                 let data = DocumentEvent::Removed { id: gone.clone() };
                 self.waiting.push(Event::new(now.last, "removed", data));
@@ -127,8 +145,11 @@ impl Source for DocumentEvents {
     type Item = Event;
 
     async fn next_page(&mut self) -> Result<Option<Vec<Event>>, StoreError> {
+        if !self.may_follow().await? {
+            return Ok(None);
+        }
         if self.waiting.is_empty() {
-            let now = tables::users::revisions(&self.db, &self.user_id).await?;
+            let now = tables::users::revisions(&self.app.db, &self.owner_id).await?;
             if now.last > self.seen.last || now.removal > self.seen.removal {
                 self.collect(now).await?;
             }

@@ -13,6 +13,13 @@ use utoipa::{PartialSchema, ToSchema};
 /// In bytes. A longer text is a document, or belongs into `historyContext`.
 const LONGEST_QUESTION: usize = 32 << 10;
 
+/// Tells null from an absent field.
+pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
 /// A number within bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number<const LEAST: u32, const MOST: u32>(pub f64);

@@ -1,7 +1,7 @@
 //! `GET /api/graph`: the graph, or a part of it.
 
 use super::App;
-use super::caller::{Caller, OwnerQuery};
+use super::caller::{Caller, ScopeQuery};
 use super::error::LoadProgress;
 use super::fields::NodeType;
 use crate::indexes::ShownGraph;
@@ -114,14 +114,15 @@ pub struct GraphView {
 }
 
 /// Returns what the documents name, and what is named together.
-#[utoipa::path(get, path = "/api/graph", params(GraphQuery, OwnerQuery,
+#[utoipa::path(get, path = "/api/graph", params(GraphQuery, ScopeQuery,
     ("sources" = Option<Vec<String>>, Query, description = "Only what these passages name: ids of search results or of \
         an answer's sources, each in a parameter of its own, at most 100.")), responses(
     (status = 200, description = "The strongest nodes, and the edges between them.", body = GraphView, headers(
         ("X-Graph-Revision" = i64, description = "Changes to the documents up to this revision are in the graph; the \
             ids of document events are revisions."),
     )),
-    (status = 404, description = "`NOT_FOUND`: no node has the id `around`, or no user the id `userId`."),
+    (status = 404, description = "`NOT_FOUND`: no node has the id `around`, no user the id `userId`, or the \
+        user no space that `spaceId` names."),
     (status = 503, description = "`INDEX_LOADING`, `INDEX_UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try again after \
         `Retry-After` seconds.", body = ErrorWith<LoadProgress>),
 ))]
@@ -129,17 +130,17 @@ pub async fn graph(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<GraphQuery>,
-    Query(owner): Query<OwnerQuery>,
+    scope: ScopeQuery,
     RawQuery(parameters): RawQuery,
 ) -> Result<Response, ApiError> {
     let limit = query.limit.size();
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
+    let scope = scope.scope(&app, caller).await?;
     let sources = values_of(parameters.as_deref().unwrap_or_default(), "sources");
     if sources.len() > MOST_SOURCES {
         let message = format!("`sources` is given {} times: at most {MOST_SOURCES}", sources.len());
         return Err(ApiError::invalid(message));
     }
-    let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&owner.id).await?;
+    let ShownGraph { graph, revision, is_outdated } = app.indexes.graph(&scope).await?;
     if let Some(node) = query.around.as_ref().filter(|node| graph.find(node).is_none()) {
         return Err(ApiError::not_found(format!("no node `{node}`")));
     }

@@ -1,9 +1,10 @@
 //! Single nodes of the graph: found by a person who types, and one with the passages that name it.
 
 use super::App;
-use super::caller::{Caller, OwnerQuery};
+use super::caller::{Caller, ScopeQuery};
 use super::error::LoadProgress;
 use super::graph::{NodeView, node_view};
+use crate::records::Scope;
 use crate::search::chunk_id;
 use crate::tables;
 use axum::Json;
@@ -128,9 +129,9 @@ pub struct NodePassage {
 }
 
 /// Finds nodes of the graph by a part of their label.
-#[utoipa::path(get, path = "/api/graph/search", params(NodeSearchQuery, OwnerQuery), responses(
+#[utoipa::path(get, path = "/api/graph/search", params(NodeSearchQuery, ScopeQuery), responses(
     (status = 200, body = FoundNodes),
-    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the user no space that `spaceId` names."),
     (status = 503, description = "`INDEX_LOADING`, `INDEX_UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try again after \
         `Retry-After` seconds.", body = ErrorWith<LoadProgress>),
 ))]
@@ -138,13 +139,13 @@ pub async fn search(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<NodeSearchQuery>,
-    Query(owner): Query<OwnerQuery>,
+    scope: ScopeQuery,
 ) -> Result<Json<FoundNodes>, ApiError> {
     if query.q.trim().is_empty() || query.q.len() > LONGEST_LABEL {
         return Err(ApiError::invalid("`q` is missing: a part of a label, at most 1000 bytes"));
     }
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
-    let graph = app.indexes.graph(&owner.id).await?.graph;
+    let scope = scope.scope(&app, caller).await?;
+    let graph = app.indexes.graph(&scope).await?.graph;
     let searching = tokio::task::spawn_blocking(move || {
         let found = graph.search(&query.q, query.limit.size());
         let most_documents = MOST_DOCUMENT_IDS / found.len().max(1);
@@ -154,9 +155,10 @@ pub async fn search(
 }
 
 /// Returns a node of the graph, with the documents and passages that name it.
-#[utoipa::path(get, path = "/api/graph/nodes/{id}", params(("id" = String, Path), NodeQuery, OwnerQuery), responses(
+#[utoipa::path(get, path = "/api/graph/nodes/{id}", params(("id" = String, Path), NodeQuery, ScopeQuery), responses(
     (status = 200, body = NodeDetails),
-    (status = 404, description = "`NOT_FOUND`: no node has this id, or no user the id `userId`."),
+    (status = 404, description = "`NOT_FOUND`: no node has this id, no user the id `userId`, or the user no space that \
+        `spaceId` names."),
     (status = 503, description = "`INDEX_LOADING`, `INDEX_UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try again after \
         `Retry-After` seconds.", body = ErrorWith<LoadProgress>),
 ))]
@@ -165,15 +167,15 @@ pub async fn get(
     caller: Caller,
     PathId(id): PathId,
     Query(query): Query<NodeQuery>,
-    Query(owner): Query<OwnerQuery>,
+    scope: ScopeQuery,
 ) -> Result<Json<NodeDetails>, ApiError> {
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
-    let graph = app.indexes.graph(&owner.id).await?.graph;
+    let scope = scope.scope(&app, caller).await?;
+    let graph = app.indexes.graph(&scope).await?.graph;
     let node = graph.find(&id).ok_or_else(|| ApiError::not_found(format!("no node `{id}`")))?;
     let (page, next) = page_of(node, query.after.as_ref(), query.limit.size());
     Ok(Json(NodeDetails {
         node: node_view(node, MOST_DOCUMENT_IDS),
-        documents: documents_of(&app, &owner.id, node).await?,
+        documents: documents_of(&app, &scope, node).await?,
         passages: passages_of(&app, &page).await?,
         total_passages: node.passages.len(),
         next,
@@ -199,7 +201,7 @@ fn page_of<'n>(
 }
 
 /// Documents that were removed since the graph was built are left out.
-async fn documents_of(app: &App, user_id: &str, node: &Node) -> Result<Vec<NodeDocument>, ApiError> {
+async fn documents_of(app: &App, scope: &Scope, node: &Node) -> Result<Vec<NodeDocument>, ApiError> {
     let mut counts = vec![0_usize; node.documents.len()];
     for (document, _) in &node.passages {
         counts[*document as usize] += 1;
@@ -209,7 +211,7 @@ async fn documents_of(app: &App, user_id: &str, node: &Node) -> Result<Vec<NodeD
     documents.sort_by_key(|(_, passages)| Reverse(*passages));
     documents.truncate(MOST_DOCUMENTS);
     let ids: Vec<&str> = documents.iter().map(|(id, _)| *id).collect();
-    let mut titles = tables::documents::titles(&app.db, user_id, &ids).await?;
+    let mut titles = tables::documents::titles(&app.db, scope, &ids).await?;
     let documents = documents.into_iter().filter_map(|(id, passages)| {
         Some(NodeDocument { title: titles.remove(id)?, id: id.to_owned(), passages })
     });

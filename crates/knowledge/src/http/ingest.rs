@@ -1,9 +1,9 @@
-//! `POST /api/ingest`: one file of one user.
+//! `POST /api/ingest`: one file of a user or a space.
 
 use super::App;
-use super::caller::Caller;
+use super::caller::{Access, Caller, OwnerQuery};
 use super::form::{File, Form, FormTexts};
-use crate::ingest::{Duplicates, Submitted, parse_metadata};
+use crate::ingest::{DocumentOwner, Duplicates, NewFile, SameName, Submitted, parse_metadata};
 use crate::records::{Document, Status};
 use axum::Json;
 use axum::extract::State;
@@ -22,16 +22,25 @@ pub struct IngestForm {
     file: File,
     /// The owner; the caller if absent. Only an administrator may name another user.
     user_id: Option<String>,
+    /// The space that the document is added to; the caller must be an editor of it.
+    space_id: Option<String>,
     /// A JSON object whose values are strings.
     #[schema(max_length = 65536, example = r#"{"author": "A. Solberg", "tags": "pump, coolant"}"#)]
     metadata: Option<String>,
-    /// What happens if a document of the user has the same content.
+    /// What happens if a document of the same owner has the same content.
     #[schema(inline)]
     duplicate: Option<Duplicates>,
+    /// What happens if a document of the same owner has the same file name and `metadata.folder`.
+    #[schema(inline)]
+    same_name: Option<SameName>,
+    /// When the document is removed, in milliseconds since 1970; never if absent.
+    #[schema(value_type = Option<i64>, minimum = 0, example = 1894821400000i64)]
+    expires_at: Option<String>,
 }
 
 impl FormTexts for IngestForm {
-    const NAMES: &'static [&'static str] = &["userId", "metadata", "duplicate"];
+    const NAMES: &'static [&'static str] =
+        &["userId", "spaceId", "metadata", "duplicate", "sameName", "expiresAt"];
 }
 
 /// A document that was taken.
@@ -50,6 +59,10 @@ pub struct Ingested {
     #[schema(example = 34)]
     graph_nodes: i64,
     status: Status,
+    /// The number of the document's file, if it takes the place of another; absent for the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = 2)]
+    version: Option<i64>,
     /// The document that had the same content already; only for a duplicate.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -81,7 +94,11 @@ pub struct IngestDetails {
         (status = 202, description = "The file is stored, and will be indexed.", body = Ingested),
         (status = 400, description = "`INVALID_REQUEST`: the form is wrong, or the file cannot be indexed.",
             body = ErrorWith<IngestDetails>),
-        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the document was deleted meanwhile.",
+        (status = 403, description = "`FORBIDDEN`: the caller is only a reader of the space."),
+        (status = 413, description = "`TOO_LARGE`: the file is larger than MAX_UPLOAD_MIB. `QUOTA_EXCEEDED`: the owner \
+            would have more than the quota."),
+        (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, the caller no space `spaceId`, or the \
+            document was deleted meanwhile.",
             body = ErrorWith<IngestDetails>),
         (status = 500, description = "`INDEXING_FAILED` or `INTERNAL_ERROR`: the log has the cause.",
             body = ErrorWith<IngestDetails>),
@@ -93,21 +110,26 @@ pub async fn ingest(
     form: Form<IngestForm>,
 ) -> Result<Response, ApiError> {
     let Form { texts, mut files } = form;
-    let owner = caller.acting_for(&app, texts.user_id.as_deref()).await?;
+    let adder = caller.0.id.clone();
+    let owner = OwnerQuery { user_id: texts.user_id, space_id: texts.space_id };
+    let is_space = owner.space_id.is_some();
+    let owner_id = owner.owner_id(&app, caller, Access::Change).await?;
     let metadata = parse_metadata(texts.metadata.as_deref().unwrap_or_default())?;
+    let expires_at = texts.expires_at.as_deref().map(parse_time).transpose()?;
     let upload = match files.len() {
         1 => files.remove(0),
         0 => return Err(ApiError::invalid("`file` is missing: one part with the file")),
         _ => return Err(ApiError::invalid("`file` is given twice: send one file at a time")),
     };
     require_encoder(&app)?;
-    let duplicates = texts.duplicate.unwrap_or_default();
-    let Submitted { document, is_duplicate } =
-        app.ingest.submit(&owner, upload, metadata, duplicates).await?;
+    let owner = DocumentOwner { id: &owner_id, added_by: if is_space { &adder } else { "" } };
+    let (duplicates, same_name) = (texts.duplicate.unwrap_or_default(), texts.same_name.unwrap_or_default());
+    let file = NewFile { owner, upload, metadata, duplicates, same_name, expires_at, item: None };
+    let Submitted { document, is_duplicate } = app.ingest.submit(file).await?;
     if wants_async(&headers) && document.status == Status::Processing {
         return Ok((StatusCode::ACCEPTED, Json(ingested(document, is_duplicate))).into_response());
     }
-    match app.ingest.finished(&owner.id, &document.id).await? {
+    match app.ingest.finished(&owner_id, &document.id).await? {
         Some(document) if document.status == Status::Error => Err(failed(document, is_duplicate)),
         Some(document) => Ok(Json(ingested(document, is_duplicate)).into_response()),
         None => {
@@ -115,6 +137,11 @@ pub async fn ingest(
             Err(error.with(IngestDetails { status: None, ..details(&document, is_duplicate) }))
         }
     }
+}
+
+fn parse_time(text: &str) -> Result<i64, ApiError> {
+    let time = text.trim().parse().ok().filter(|time: &i64| *time >= 0);
+    time.ok_or_else(|| ApiError::invalid("`expiresAt` is not a time: milliseconds since 1970"))
 }
 
 /// Checks that there is an encoder: without one, the document could not be found.
@@ -144,6 +171,7 @@ fn ingested(document: Document, is_duplicate: bool) -> Ingested {
         chunks: document.chunk_count,
         graph_nodes: document.graph_nodes,
         status: document.status,
+        version: Some(document.version).filter(|version| *version > 1),
     }
 }
 

@@ -16,7 +16,7 @@ use super::App;
 use super::caller::Caller;
 use super::chat::MAX_BODY;
 use super::limit::{CountedQuestion, Excess};
-use super::scope::require_owned;
+use super::scope::require_visible;
 use crate::chat::{Answer, Ask, ModelChoice};
 use crate::records::User;
 use answer::{CompletionChunk, CompletionHead, CompletionView};
@@ -165,10 +165,13 @@ async fn respond(app: &App, caller: &User, fields: Map<String, Value>) -> Result
         Some(agent) => {
             let mut ask = grounded(asked, &named)?;
             ask.agent = agent;
-            require_owned(app, &caller.id, &ask.document_ids).await?;
+            require_visible(app, &caller.id, &ask).await?;
             app.chats.answer(&caller.id, ask).await?
         }
-        None if !asked.document_ids.is_empty() => return Err(reads_no_documents(&asked.model)),
+        None if !asked.document_ids.is_empty() => {
+            return Err(reads_no_documents("documentIds", &asked.model));
+        }
+        None if !asked.space_ids.is_empty() => return Err(reads_no_documents("spaceIds", &asked.model)),
         None => converse(app, asked, named),
     };
     let head = CompletionHead::new(&answer, retrieves, &app.random, seconds(app));
@@ -178,9 +181,9 @@ async fn respond(app: &App, caller: &User, fields: Map<String, Value>) -> Result
     }
 }
 
-fn reads_no_documents(model: &str) -> OpenAiError {
-    let message = format!("`documentIds` needs a model that reads documents: `stoa/{model}`");
-    OpenAiError::of_field("documentIds", message)
+fn reads_no_documents(field: &'static str, model: &str) -> OpenAiError {
+    let message = format!("`{field}` needs a model that reads documents: `stoa/{model}`");
+    OpenAiError::of_field(field, message)
 }
 
 /// Makes a question of the last message of the user, with the messages before it as its history.
@@ -191,6 +194,7 @@ fn grounded(asked: Completion, named: &NamedModel) -> Result<Ask, OpenAiError> {
     ask.system_prompt = conversation.instructions.filter(|_| named.model.can_write());
     ask.history = conversation.history;
     ask.document_ids = asked.document_ids;
+    ask.space_ids = asked.space_ids;
     ask.choice = Some(ModelChoice {
         provider: named.model.provider().to_owned(),
         model: Some(named.model.model().to_owned()),

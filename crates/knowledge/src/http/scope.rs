@@ -1,6 +1,7 @@
-//! The documents that a question is about: `documentId` and `documentIds` of a request.
+//! What a question is about: `documentId`, `documentIds`, `spaceId` and `spaceIds` of a request.
 
 use super::App;
+use crate::chat::Ask;
 use crate::tables;
 use kit::error::ApiError;
 use kit::fields::AnyText;
@@ -12,13 +13,13 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-pub const MOST_DOCUMENTS: usize = 100;
+pub const MOST_IDS: usize = 100;
 
-/// The ids of one document or more, in the body of a request.
+/// One id or more, in the body of a request.
 #[derive(Debug)]
-pub struct DocumentIds(Vec<String>);
+pub struct Ids(Vec<String>);
 
-impl<'de> Deserialize<'de> for DocumentIds {
+impl<'de> Deserialize<'de> for Ids {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         let ids = Vec::deserialize(value)
@@ -30,37 +31,52 @@ impl<'de> Deserialize<'de> for DocumentIds {
     }
 }
 
-impl PartialSchema for DocumentIds {
+impl PartialSchema for Ids {
     fn schema() -> RefOr<Schema> {
         let ids = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String).build());
-        ids.min_items(Some(1)).max_items(Some(MOST_DOCUMENTS)).into()
+        ids.min_items(Some(1)).max_items(Some(MOST_IDS)).into()
     }
 }
 
-impl ToSchema for DocumentIds {}
+impl ToSchema for Ids {}
 
-/// Returns the ids that a request names, each once. None means all documents.
-pub fn named_documents(one: Option<AnyText>, several: Option<DocumentIds>) -> Result<Vec<String>, ApiError> {
+/// Returns the documents that a request names, each once. None means all.
+pub fn named_documents(one: Option<AnyText>, several: Option<Ids>) -> Result<Vec<String>, ApiError> {
+    let ids = distinct(one, several);
+    check_number(ids.len())?;
+    Ok(ids)
+}
+
+/// Returns the spaces that a request names, each once. None means all.
+pub fn named_spaces(one: Option<AnyText>, several: Option<Ids>) -> Result<Vec<String>, ApiError> {
+    let ids = distinct(one, several);
+    match ids.len() {
+        0..=MOST_IDS => Ok(ids),
+        _ => Err(ApiError::invalid(format!("`spaceIds` names more than {MOST_IDS} spaces"))),
+    }
+}
+
+fn distinct(one: Option<AnyText>, several: Option<Ids>) -> Vec<String> {
     let one = one.map(|id| id.0);
     let ids: BTreeSet<String> = one.into_iter().chain(several.into_iter().flat_map(|ids| ids.0)).collect();
-    check_number(ids.len())?;
-    Ok(ids.into_iter().collect())
+    ids.into_iter().collect()
 }
 
 pub fn check_number(documents: usize) -> Result<(), ApiError> {
     match documents {
-        0..=MOST_DOCUMENTS => Ok(()),
-        _ => Err(ApiError::invalid(format!("`documentIds` names more than {MOST_DOCUMENTS} documents"))),
+        0..=MOST_IDS => Ok(()),
+        _ => Err(ApiError::invalid(format!("`documentIds` names more than {MOST_IDS} documents"))),
     }
 }
 
-/// Fails unless all of these documents are the user's. The error does not say which one is not: it may be another user's.
-pub async fn require_owned(app: &App, user_id: &str, ids: &[String]) -> Result<(), ApiError> {
+/// Fails unless the user may see all spaces and documents that a question is about. The error does not say which one is
+/// not to be seen: it may be another user's.
+pub async fn require_visible(app: &App, user_id: &str, ask: &Ask) -> Result<(), ApiError> {
+    let scope = app.search.scope(user_id, &ask.space_ids).await?;
+    let ids: Vec<&str> = ask.document_ids.iter().map(String::as_str).collect();
     // No id has a NUL character, and PostgreSQL would refuse the statement.
     let is_text = ids.iter().all(|id| !id.contains('\0'));
-    if ids.is_empty()
-        || (is_text && tables::documents::count_owned(&app.db, user_id, ids).await? == ids.len())
-    {
+    if is_text && tables::documents::titles(&app.db, &scope, &ids).await?.len() == ids.len() {
         return Ok(());
     }
     Err(ApiError::not_found("no such document among those that `documentId` or `documentIds` names"))

@@ -1,7 +1,7 @@
 //! `GET /api/search`.
 
 use super::App;
-use super::caller::{Caller, OwnerQuery};
+use super::caller::{Caller, ScopeQuery};
 use super::error::LoadProgress;
 use super::fields::SearchMode;
 use super::scope::check_number;
@@ -97,9 +97,9 @@ impl From<SearchResults> for SearchAnswer {
 }
 
 /// Finds the passages that answer a question.
-#[utoipa::path(get, path = "/api/search", params(SearchQuery, MetadataQuery, OwnerQuery), responses(
+#[utoipa::path(get, path = "/api/search", params(SearchQuery, MetadataQuery, ScopeQuery), responses(
     (status = 200, body = SearchAnswer),
-    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`."),
+    (status = 404, description = "`NOT_FOUND`: no user has the id `userId`, or the user no space that `spaceId` names."),
     (status = 429, description = "`TOO_MANY_REQUESTS`: too many searches at once."),
     (status = 503, description = "`INDEX_LOADING`, `INDEX_UNAVAILABLE`, `UNAVAILABLE` or `STORAGE_UNAVAILABLE`: try \
         again after `Retry-After` seconds.", body = ErrorWith<LoadProgress>),
@@ -109,19 +109,18 @@ pub async fn search(
     caller: Caller,
     Query(query): Query<SearchQuery>,
     Query(metadata): Query<MetadataQuery>,
-    Query(owner): Query<OwnerQuery>,
+    scope: ScopeQuery,
 ) -> Result<Json<SearchAnswer>, ApiError> {
     let text = query.query.trim().to_owned();
     if text.is_empty() {
         return Err(ApiError::invalid("`query` is missing: what to search for"));
     }
-    let owner = caller.acting_for(&app, owner.user_id.as_deref()).await?;
+    let scope = scope.scope(&app, caller).await?;
     let ids = [&query.document_id, &query.document_ids].into_iter().flat_map(|ids| list(ids.as_deref()));
     let filters = Filters { document_ids: ids.collect(), ..metadata.into() };
     check_number(filters.document_ids.len())?;
     let (mode, limit) = (query.mode.unwrap_or_default().into(), query.top_k.size());
-    let found =
-        app.search.ask(&owner.id, Question { text, mode, limit, filters, rerank: query.rerank }).await?;
+    let found = app.search.ask(&scope, Question { text, mode, limit, filters, rerank: query.rerank }).await?;
     Ok(Json(found.into()))
 }
 

@@ -5,8 +5,7 @@ use super::caller::Admin;
 use super::form::{File, Form, FormTexts};
 use super::ingest::require_encoder;
 use crate::accounts::{Accounts, NewUser};
-use crate::ingest::{Duplicates, Submitted};
-use crate::records::Metadata;
+use crate::ingest::{DocumentOwner, Duplicates, NewFile, Submitted};
 use crate::summary::summarize;
 use axum::Json;
 use axum::extract::State;
@@ -111,7 +110,13 @@ pub async fn signup(
     for upload in uploads {
         let filename = upload.filename.clone();
         // The same file twice is one document, and two entries.
-        let submitted = app.ingest.submit(&user, upload, Metadata::new(), Duplicates::Reuse).await;
+        let submitted = app
+            .ingest
+            .submit(NewFile {
+                duplicates: Duplicates::Reuse,
+                ..NewFile::new(DocumentOwner::user(&user), upload)
+            })
+            .await;
         let Submitted { document, is_duplicate } = match submitted {
             Ok(submitted) => submitted,
             Err(error) => {

@@ -2,10 +2,12 @@
 
 use super::App;
 use super::caller::Admin;
+use super::fields::given;
 use crate::accounts::{AccountError, Goals, UserChanges};
 use crate::records::User;
 use crate::summary::summarize;
 use crate::tables;
+use crate::tables::documents::Amount;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -101,6 +103,12 @@ pub struct ListedUser {
     /// How many documents they have.
     #[schema(example = 12)]
     documents: i64,
+    /// The size of their files, former versions included, in bytes.
+    #[schema(example = 1048576)]
+    bytes: i64,
+    /// The most that they may have, in bytes; null if there is no limit.
+    #[schema(example = 1073741824)]
+    quota: Option<i64>,
 }
 
 /// What is changed of a user; what is absent stays.
@@ -120,6 +128,10 @@ pub struct UserChangesBody {
     email: Option<AnyText>,
     #[schema(value_type = Option<String>, max_length = 262144, example = "Keep the pumps running.")]
     goals: Option<AnyText>,
+    /// The most bytes that the files of the user may have; null if the setting counts.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<i64>, minimum = 0, example = 1073741824)]
+    quota: Option<Option<i64>>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -151,10 +163,12 @@ pub async fn list(
     let (users, has_more) = app.accounts.page(query.after.as_deref(), limit).await?;
     let next = users.last().filter(|_| has_more).map(|last| last.id.clone());
     let ids: Vec<&str> = users.iter().map(|user| user.id.as_str()).collect();
-    let counts = tables::documents::count_of_users(&app.db, &ids).await?;
+    let amounts = tables::documents::amounts(&app.db, &ids).await?;
+    let allowances = tables::users::allowances(app.db.read(), &ids).await?;
     let listed = users.into_iter().map(|user| {
-        let documents = counts.get(&user.id).copied().unwrap_or(0);
-        ListedUser { user: user.into(), documents }
+        let Amount { documents, bytes } = amounts.get(&user.id).copied().unwrap_or_default();
+        let quota = allowances.get(&user.id).and_then(|own| app.settings.quotas.apply(own));
+        ListedUser { user: user.into(), documents, bytes, quota }
     });
     let users = listed.collect();
     Ok(page::link_next(Json(UserList { users }).into_response(), &[], limit, next.as_deref()))
@@ -191,11 +205,25 @@ pub async fn update(
         let summary = summarize(app.chats.default_model(), app.engine.as_deref(), &text).await;
         changes.goals = Some(Goals { text, summary });
     }
+    let quota = body.quota;
     let user = app.accounts.update(&id, changes).await.map_err(|error| match error {
         AccountError::LastAdministrator => ApiError::conflict(LAST_ADMINISTRATOR),
         error => error.into(),
     })?;
+    if let Some(quota) = quota {
+        set_quota(&app, &id, quota).await?;
+    }
     Ok(Json(ChangedUser { success: true, user: user.into() }))
+}
+
+/// Sets the quota of a user or a space.
+pub async fn set_quota(app: &App, id: &str, quota: Option<i64>) -> Result<(), ApiError> {
+    if quota.is_some_and(|bytes| bytes < 0) {
+        return Err(ApiError::invalid("`quota` is negative: a number of bytes"));
+    }
+    let mut tx = app.db.begin().await?;
+    tables::users::set_quota(&mut tx, id, quota).await?;
+    Ok(tx.commit().await?)
 }
 
 /// Sets a new password for a user, and ends all of their sessions; for administrators.

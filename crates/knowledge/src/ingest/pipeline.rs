@@ -3,6 +3,7 @@
 use super::error::IndexingError;
 use super::progress::{PAUSE, Progress};
 use super::reading::{MOST_TEXT, extracted};
+use super::versions;
 use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
 use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
@@ -219,6 +220,7 @@ async fn publish(
     if !tables::documents::set_indexed(&mut tx, &document.id, job.id, &indexed).await? {
         return Err(IndexingError::Stopped);
     }
+    versions::make_current(&mut tx, document).await?;
     tables::chunks::replace(&mut tx, &document.id, chunks).await?;
     tables::texts::put(&mut tx, &document.id, outline).await?;
     indexes::note_change(&mut tx, &document.user_id, chunks.len() as i64).await?;

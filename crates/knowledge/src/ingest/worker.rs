@@ -60,6 +60,7 @@ impl Ingest {
         let Some(document) = tables::documents::get(&self.db, &indexed.document_id).await? else {
             return self.complete(job).await;
         };
+        let document = self.with_next_file(document).await?;
         match index(self, &document, job, stop).await {
             Ok(()) => Ok(()),
             Err(IndexingError::File(why)) => {
@@ -84,6 +85,7 @@ impl Ingest {
             return self.postpone(job, discard(&user_id, &object_key)).await;
         }
         let is_used = tables::documents::has_object(&self.db, &user_id, &object_key).await?
+            || tables::files::has_object(&self.db, &user_id, &object_key).await?
             || tables::snapshots::has_object(&self.db, &user_id, &object_key).await?;
         if !is_used {
             let deleted = self.blobs.delete(&object_key).await;

@@ -43,6 +43,8 @@ pub struct Message {
     pub agent_type: Option<String>,
     /// The documents that a question is about; empty for all, and for an answer.
     pub document_ids: Vec<String>,
+    /// The spaces that a question is about; empty for all.
+    pub space_ids: Vec<String>,
     pub created_at: i64,
 }
 

@@ -179,6 +179,8 @@ pub async fn places(db: &Db, document_id: &str, limit: i64) -> Result<Vec<ChunkP
 /// A chunk with what a search result needs of it and of its document.
 pub struct FoundChunk {
     pub document_id: String,
+    /// The user or space whose document it is.
+    pub owner_id: String,
     pub document_title: String,
     pub filename: String,
     pub position: i64,
@@ -196,7 +198,7 @@ pub async fn find(db: &Db, positions: &[(&str, i64)]) -> Result<Vec<FoundChunk>,
             |index: usize| format!("(document_id = ${} AND position = ${})", 2 * index + 1, 2 * index + 2);
         let wanted: Vec<String> = (0..positions.len()).map(condition).collect();
         let select = AssertSqlSafe(format!(
-            "SELECT document_id, title, position, text, headings, page, start, filename FROM chunks
+            "SELECT document_id, title, position, text, headings, page, start, filename, user_id FROM chunks
              JOIN documents ON documents.id = chunks.document_id WHERE {}",
             wanted.join(" OR ")
         ));
@@ -221,6 +223,7 @@ fn found_chunk_of(row: &AnyRow) -> Result<FoundChunk, StoreError> {
         page: row.try_get(5)?,
         start: row.try_get(6)?,
         filename: row.try_get(7)?,
+        owner_id: row.try_get(8)?,
         document_id,
     })
 }

@@ -1,28 +1,35 @@
 //! Documents: one row for each uploaded file.
 
+mod amounts;
+mod deletion;
 mod pages;
 
+pub use amounts::{Amount, amounts, bytes_of};
+pub use deletion::{DocumentToDelete, delete, find_to_delete, set_aside, set_chunk_count, some_to_delete};
 pub use pages::{Rows, count_by_status, page};
 
-use crate::records::{Document, Metadata, Status};
+use crate::records::{Document, Metadata, Scope, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashMap;
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str = "id, user_id, title, filename, media_type, object_key, content_hash, size, uploaded_at, metadata, status, \
-                       progress, error, error_is_ours, chunk_count, graph_nodes, encoder, job_id, revision";
+const COLUMNS: &str = "id, user_id, added_by, title, filename, media_type, object_key, content_hash, size, uploaded_at, metadata, status, \
+                       progress, error, error_is_ours, chunk_count, graph_nodes, encoder, job_id, revision, version, \
+                       source_id, expires_at";
 
 pub async fn insert(tx: &mut Tx, document: &Document, revision: i64) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at,
-            metadata, status, progress, job_id, revision, media_type)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+            metadata, status, progress, job_id, revision, media_type, added_by, source_id,
+            expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
     let query = sqlx::query(insert).bind(&document.id).bind(&document.user_id).bind(&document.title);
     let query = query.bind(&document.filename).bind(&document.object_key).bind(&document.content_hash);
     let query = query.bind(document.size).bind(document.uploaded_at).bind(json(&document.metadata));
     let query = query.bind(document.status.as_str()).bind(document.progress).bind(document.job_id);
-    query.bind(revision).bind(&document.media_type).execute(tx.conn()).await?;
+    let query = query.bind(revision).bind(&document.media_type).bind(&document.added_by);
+    query.bind(&document.source_id).bind(document.expires_at).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -67,46 +74,26 @@ pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
 
-/// Counts which of these ids, no two of them equal, are documents of the user.
-pub async fn count_owned(db: &Db, user_id: &str, ids: &[String]) -> Result<usize, StoreError> {
-    let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
-    let select = AssertSqlSafe(format!(
-        "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND id IN ({})",
-        places.join(", ")
-    ));
-    let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(id));
-    let count: i64 = query.fetch_one(db.read()).await?.try_get(0)?;
-    Ok(usize::try_from(count).unwrap_or(0))
-}
-
-/// Returns the titles of these documents, by their ids. Those that are not the user's are left out.
-pub async fn titles(db: &Db, user_id: &str, ids: &[&str]) -> Result<HashMap<String, String>, StoreError> {
+/// Returns the titles of these documents, by their ids. Those that are not in the scope are left out.
+pub async fn titles(db: &Db, scope: &Scope, ids: &[&str]) -> Result<HashMap<String, String>, StoreError> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let places: Vec<String> = (0..ids.len()).map(|index| format!("${}", index + 2)).collect();
     let select = AssertSqlSafe(format!(
-        "SELECT id, title FROM documents WHERE user_id = $1 AND id IN ({})",
-        places.join(", ")
+        "SELECT id, title FROM documents WHERE id IN ({}) AND user_id IN ({})",
+        placeholders(1, ids.len()),
+        placeholders(ids.len() + 1, scope.ids().count())
     ));
-    let query = ids.iter().fold(sqlx::query(select).bind(user_id), |query, id| query.bind(*id));
+    let values = ids.iter().copied().chain(scope.ids());
+    let query = values.fold(sqlx::query(select), |query, value| query.bind(value));
     let rows = query.fetch_all(db.read()).await?;
     rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
-/// Counts the documents of each of these users; one who has none is left out.
-pub async fn count_of_users(db: &Db, users: &[&str]) -> Result<HashMap<String, i64>, StoreError> {
-    if users.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let places: Vec<String> = (1..=users.len()).map(|place| format!("${place}")).collect();
-    let select = AssertSqlSafe(format!(
-        "SELECT user_id, COUNT(*) FROM documents WHERE user_id IN ({}) GROUP BY user_id",
-        places.join(", ")
-    ));
-    let query = users.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
-    let rows = query.fetch_all(db.read()).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
+/// Returns `$first, …` for so many values.
+fn placeholders(first: usize, count: usize) -> String {
+    let all: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    all.join(", ")
 }
 
 /// Counts the documents of a user that are being processed.
@@ -115,19 +102,80 @@ pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreEr
     Ok(sqlx::query(count).bind(user_id).fetch_one(tx.conn()).await?.try_get(0)?)
 }
 
-/// Finds the oldest document of a user with this content that is indexed, or will be. In a transaction that has locked
-/// the user, no other can be added.
+/// Finds the oldest document of an owner with this content that is indexed, or will be. In a transaction that has locked
+/// the owner, no other can be added.
 pub async fn original<'c>(
     connection: impl sqlx::AnyExecutor<'c>,
     user_id: &str,
     content_hash: &str,
 ) -> Result<Option<Document>, StoreError> {
     let select = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND content_hash = $2 AND status <> 'error'
+        "SELECT {COLUMNS} FROM documents
+         WHERE user_id = $1 AND status <> 'error' AND (content_hash = $2 OR (status = 'processing' AND EXISTS
+             (SELECT 1 FROM document_files f
+              WHERE f.document_id = documents.id AND f.version > documents.version AND f.content_hash = $2)))
          ORDER BY uploaded_at, id LIMIT 1"
     ));
     let row = sqlx::query(select).bind(user_id).bind(content_hash).fetch_optional(connection).await?;
     row.as_ref().map(document_of).transpose()
+}
+
+/// Returns the uploaded documents of an owner whose files have this name, the newest first.
+pub async fn with_filename<'c>(
+    connection: impl sqlx::AnyExecutor<'c>,
+    owner_id: &str,
+    filename: &str,
+) -> Result<Vec<Document>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND filename = $2 AND source_id = ''
+         ORDER BY uploaded_at DESC, id DESC"
+    ));
+    let rows = sqlx::query(select).bind(owner_id).bind(filename).fetch_all(connection).await?;
+    rows.iter().map(document_of).collect()
+}
+
+/// Returns a document in a transaction that has locked its owner.
+pub async fn get_in(tx: &mut Tx, id: &str) -> Result<Option<Document>, StoreError> {
+    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM documents WHERE id = $1"));
+    let row = sqlx::query(select).bind(id).fetch_optional(tx.conn()).await?;
+    row.as_ref().map(document_of).transpose()
+}
+
+/// Returns some documents whose time has come.
+pub async fn expired(db: &Db, now: i64, limit: i64) -> Result<Vec<Document>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM documents WHERE expires_at <= $1 AND
+             EXISTS (SELECT 1 FROM users WHERE users.id = user_id AND removed = 0)
+         ORDER BY expires_at LIMIT $2"
+    ));
+    let rows = sqlx::query(select).bind(now).bind(limit).fetch_all(db.read()).await?;
+    rows.iter().map(document_of).collect()
+}
+
+/// Returns the ids of some documents of a source.
+pub async fn ids_of_source(db: &Db, source_id: &str, limit: i64) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT id FROM documents WHERE source_id = $1 ORDER BY id LIMIT $2";
+    let rows = sqlx::query(select).bind(source_id).bind(limit).fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Makes the documents of a source as if they had been uploaded.
+pub async fn release_from_source(tx: &mut Tx, source_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE documents SET source_id = '' WHERE source_id = $1";
+    sqlx::query(update).bind(source_id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Sets when a document is removed; none: never. Returns false if there is no such document.
+pub async fn set_expiry(
+    tx: &mut Tx,
+    id: &str,
+    expires_at: Option<i64>,
+    revision: i64,
+) -> Result<bool, StoreError> {
+    let update = "UPDATE documents SET expires_at = $2, revision = $3 WHERE id = $1";
+    let query = sqlx::query(update).bind(id).bind(expires_at).bind(revision);
+    Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
 /// Finds another document of the same user with the same content and title, and with vectors of this encoder.
@@ -165,6 +213,16 @@ pub async fn count_failure(tx: &mut Tx, id: &str) -> Result<i64, StoreError> {
     let update = "UPDATE documents SET failures = failures + 1 WHERE id = $1 RETURNING failures";
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.map_or(Ok(0), |row| Ok(row.try_get(0)?))
+}
+
+/// Starts the processing of a document with another job, whatever was done with it. Returns false if it was deleted.
+pub async fn restart(tx: &mut Tx, id: &str, job: i64, revision: i64) -> Result<bool, StoreError> {
+    let update =
+        "UPDATE documents SET status = 'processing', progress = 0, failures = 0, error = NULL, job_id = $2,
+            revision = $3
+        WHERE id = $1";
+    let query = sqlx::query(update).bind(id).bind(job).bind(revision);
+    Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
 /// Starts the processing of a document again, with another job. Returns false if one works on it, or if it was deleted.
@@ -220,76 +278,10 @@ pub async fn set_error(
     Ok(())
 }
 
-/// A document that is to be deleted.
-pub struct DocumentToDelete {
-    pub id: String,
-    pub object_key: String,
-    pub job_id: Option<i64>,
-    pub chunk_count: i64,
-}
-
-const TO_DELETE_COLUMNS: &str = "id, object_key, job_id, chunk_count";
-
-/// Finds a document of this user with one of these statuses.
-pub async fn find_to_delete(
-    tx: &mut Tx,
-    user_id: &str,
-    id: &str,
-    statuses: &[Status],
-) -> Result<Option<DocumentToDelete>, StoreError> {
-    let names: Vec<String> = statuses.iter().map(|status| format!("'{}'", status.as_str())).collect();
-    let select = AssertSqlSafe(format!(
-        "SELECT {TO_DELETE_COLUMNS} FROM documents WHERE id = $1 AND user_id = $2 AND status IN ({})",
-        names.join(", ")
-    ));
-    let row = sqlx::query(select).bind(id).bind(user_id).fetch_optional(tx.conn()).await?;
-    row.as_ref().map(to_delete_of).transpose()
-}
-
-/// Returns some documents of a user, in no order.
-pub async fn some_to_delete(
-    tx: &mut Tx,
-    user_id: &str,
-    limit: i64,
-) -> Result<Vec<DocumentToDelete>, StoreError> {
-    let select =
-        AssertSqlSafe(format!("SELECT {TO_DELETE_COLUMNS} FROM documents WHERE user_id = $1 LIMIT $2"));
-    let rows = sqlx::query(select).bind(user_id).bind(limit).fetch_all(tx.conn()).await?;
-    rows.iter().map(to_delete_of).collect()
-}
-
-/// Gives a document to another user, without its file and its job.
-pub async fn set_aside(tx: &mut Tx, id: &str, user_id: &str) -> Result<(), StoreError> {
-    let update = "UPDATE documents SET user_id = $2, object_key = '', job_id = NULL WHERE id = $1";
-    sqlx::query(update).bind(id).bind(user_id).execute(tx.conn()).await?;
-    Ok(())
-}
-
-pub async fn set_chunk_count(tx: &mut Tx, id: &str, chunk_count: i64) -> Result<(), StoreError> {
-    let update = "UPDATE documents SET chunk_count = $2 WHERE id = $1";
-    sqlx::query(update).bind(id).bind(chunk_count).execute(tx.conn()).await?;
-    Ok(())
-}
-
-/// Deletes a document with its chunks.
-pub async fn delete(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM documents WHERE id = $1").bind(id).execute(tx.conn()).await?;
-    Ok(())
-}
-
 pub async fn has_object(db: &Db, user_id: &str, object_key: &str) -> Result<bool, StoreError> {
     let select = "SELECT 1 FROM documents WHERE user_id = $1 AND object_key = $2";
     let row = sqlx::query(select).bind(user_id).bind(object_key).fetch_optional(db.read()).await?;
     Ok(row.is_some())
-}
-
-fn to_delete_of(row: &AnyRow) -> Result<DocumentToDelete, StoreError> {
-    Ok(DocumentToDelete {
-        id: row.try_get(0)?,
-        object_key: row.try_get(1)?,
-        job_id: row.try_get(2)?,
-        chunk_count: row.try_get(3)?,
-    })
 }
 
 fn json(metadata: &Metadata) -> String {
@@ -303,6 +295,7 @@ fn document_of(row: &AnyRow) -> Result<Document, StoreError> {
     let metadata: String = row.try_get("metadata")?;
     Ok(Document {
         user_id: row.try_get("user_id")?,
+        added_by: row.try_get("added_by")?,
         title: row.try_get("title")?,
         filename: row.try_get("filename")?,
         media_type: row.try_get("media_type")?,
@@ -320,6 +313,9 @@ fn document_of(row: &AnyRow) -> Result<Document, StoreError> {
         encoder: row.try_get("encoder")?,
         job_id: row.try_get("job_id")?,
         revision: row.try_get("revision")?,
+        version: row.try_get("version")?,
+        source_id: row.try_get("source_id")?,
+        expires_at: row.try_get("expires_at")?,
         id,
     })
 }

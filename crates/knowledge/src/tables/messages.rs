@@ -7,19 +7,20 @@ use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx, parse_stored};
 
 const COLUMNS: &str = "id, conversation_id, number, role, content, status, error, sources, provider, model, \
-                       agent_type, document_ids, created_at";
+                       agent_type, document_ids, space_ids, created_at";
 
 /// Inserts a message. `lease_until` counts for a running answer.
 pub async fn insert(tx: &mut Tx, message: &Message, lease_until: i64) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO messages (id, conversation_id, number, role, content, search_text, status, agent_type,
-            document_ids, created_at, lease_until)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+            document_ids, space_ids, created_at, lease_until)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let (role, status): (&str, &str) = (message.role.into(), message.status.into());
     let query = sqlx::query(insert).bind(&message.id).bind(&message.conversation_id).bind(message.number);
     let query = query.bind(role).bind(&message.content).bind(message.content.to_lowercase()).bind(status);
     let documents = serde_json::to_string(&message.document_ids).unwrap_or_default();
-    let query = query.bind(&message.agent_type).bind(documents).bind(message.created_at);
+    let spaces = serde_json::to_string(&message.space_ids).unwrap_or_default();
+    let query = query.bind(&message.agent_type).bind(documents).bind(spaces).bind(message.created_at);
     query.bind(lease_until).execute(tx.conn()).await?;
     Ok(())
 }
@@ -162,10 +163,9 @@ fn message_of(row: &AnyRow) -> Result<Message, StoreError> {
         what: format!("message `{id}`"),
         reason: error.to_string(),
     };
-    let sources: String = row.try_get("sources")?;
-    let sources = serde_json::from_str(&sources).map_err(corrupt)?;
-    let document_ids: String = row.try_get("document_ids")?;
-    let document_ids = serde_json::from_str(&document_ids).map_err(corrupt)?;
+    let sources = serde_json::from_str(&row.try_get::<String, _>("sources")?).map_err(corrupt)?;
+    let document_ids = serde_json::from_str(&row.try_get::<String, _>("document_ids")?).map_err(corrupt)?;
+    let space_ids = serde_json::from_str(&row.try_get::<String, _>("space_ids")?).map_err(corrupt)?;
     Ok(Message {
         id,
         conversation_id: row.try_get("conversation_id")?,
@@ -179,6 +179,7 @@ fn message_of(row: &AnyRow) -> Result<Message, StoreError> {
         model: row.try_get("model")?,
         agent_type: row.try_get("agent_type")?,
         document_ids,
+        space_ids,
         created_at: row.try_get("created_at")?,
     })
 }

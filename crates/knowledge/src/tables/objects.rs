@@ -30,6 +30,15 @@ const SOURCES: &[Source] = &[
         is_rebuildable: false,
     },
     Source {
+        table: "document_files",
+        owner: "a version of document",
+        select: "SELECT document_id || ' ' || CAST(version AS TEXT), object_key, size, content_hash FROM document_files
+            WHERE document_id || ' ' || CAST(version AS TEXT) > $1 ORDER BY 1 LIMIT $2",
+        find: "SELECT 1 FROM document_files
+            WHERE document_id || ' ' || CAST(version AS TEXT) = $1 AND object_key = $2",
+        is_rebuildable: false,
+    },
+    Source {
         table: "index_snapshots",
         owner: "the index of user",
         select: "SELECT user_id, object_key, CAST(NULL AS BIGINT), CAST(NULL AS TEXT) FROM index_snapshots

@@ -1,8 +1,10 @@
-//! Users and the names that they sign in with.
+//! Users and the names that they sign in with. Spaces have a row here as owners of documents; what else there is of them
+//! is in `spaces`.
 
 use crate::records::User;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
+use std::collections::HashMap;
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "users.id, users.username, users.email, users.name, users.is_admin, users.goals, \
@@ -76,7 +78,8 @@ pub async fn find_by_login_name(db: &Db, name: &str) -> Result<Option<(User, Str
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<User>, StoreError> {
-    let select = AssertSqlSafe(format!("SELECT {COLUMNS} FROM users WHERE id = $1 AND removed = 0"));
+    let select =
+        AssertSqlSafe(format!("SELECT {COLUMNS} FROM users WHERE id = $1 AND removed = 0 AND is_space = 0"));
     let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
     row.as_ref().map(user_of).transpose()
 }
@@ -100,7 +103,7 @@ async fn select_page(
 ) -> Result<Vec<AnyRow>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {columns} FROM users
-         WHERE removed = 0
+         WHERE removed = 0 AND is_space = 0
            AND ($1 = '' OR (created_at, id) > (SELECT created_at, id FROM users WHERE id = $1))
          ORDER BY created_at, id LIMIT $2"
     ));
@@ -164,15 +167,15 @@ fn administrators_of(rows: &[AnyRow]) -> Result<Vec<AdminAccount>, StoreError> {
 /// Locks a user until the end of `tx`, and returns it.
 pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<User>, StoreError> {
     let update = AssertSqlSafe(format!(
-        "UPDATE users SET revision = revision WHERE id = $1 AND removed = 0
+        "UPDATE users SET revision = revision WHERE id = $1 AND removed = 0 AND is_space = 0
              RETURNING {COLUMNS}"
     ));
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.as_ref().map(user_of).transpose()
 }
 
-/// Makes a user invisible: personal data is erased, names and sessions are deleted. The documents stay. Returns false if
-/// there is no such user.
+/// Makes a user or a space invisible: personal data is erased; names, sessions and memberships are deleted. The documents
+/// stay. Returns false if there is no such user or space.
 pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     let update =
         "UPDATE users SET removed = 1, username = '', email = '', name = '', is_admin = 0, goals = '',
@@ -181,7 +184,8 @@ pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     if sqlx::query(update).bind(id).execute(tx.conn()).await?.rows_affected() == 0 {
         return Ok(false);
     }
-    for delete in ["DELETE FROM login_names WHERE user_id = $1", "DELETE FROM sessions WHERE user_id = $1"] {
+    for table in ["login_names", "sessions", "space_members"] {
+        let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE user_id = $1"));
         sqlx::query(delete).bind(id).execute(tx.conn()).await?;
     }
     Ok(true)
@@ -214,6 +218,41 @@ pub async fn next_revision(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreEr
 pub async fn next_removal(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     let update = "UPDATE users SET revision = revision + 1, removal = revision + 1 WHERE id = $1";
     sqlx::query(update).bind(id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// What an owner may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    pub is_space: bool,
+    /// In bytes; none if the settings decide.
+    pub quota: Option<i64>,
+}
+
+/// Returns what these owners may have.
+pub async fn allowances<'c>(
+    connection: impl sqlx::AnyExecutor<'c>,
+    owners: &[&str],
+) -> Result<HashMap<String, Allowance>, StoreError> {
+    if owners.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let places: Vec<String> = (1..=owners.len()).map(|number| format!("${number}")).collect();
+    let select =
+        AssertSqlSafe(format!("SELECT id, is_space, quota FROM users WHERE id IN ({})", places.join(", ")));
+    let query = owners.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
+    let rows = query.fetch_all(connection).await?;
+    rows.iter().map(allowance_of).collect()
+}
+
+fn allowance_of(row: &AnyRow) -> Result<(String, Allowance), StoreError> {
+    let allowance = Allowance { is_space: row.try_get::<i64, _>(1)? != 0, quota: row.try_get(2)? };
+    Ok((row.try_get(0)?, allowance))
+}
+
+/// Sets the quota of a user or a space, in bytes; none if the settings decide.
+pub async fn set_quota(tx: &mut Tx, id: &str, quota: Option<i64>) -> Result<(), StoreError> {
+    sqlx::query("UPDATE users SET quota = $2 WHERE id = $1").bind(id).bind(quota).execute(tx.conn()).await?;
     Ok(())
 }
 

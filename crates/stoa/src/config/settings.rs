@@ -4,11 +4,12 @@ use std::sync::LazyLock;
 
 const DEFAULTS: &str = include_str!("../defaults.toml");
 /// Not accepted on the command line, which every user of the machine can read.
-const SECRETS: [&str; 12] = [
+const SECRETS: [&str; 13] = [
     "aws_secret_access_key",
     "aws_session_token",
     "jwt_secret",
     "portal_jwt_secret",
+    "sources_key",
     "admin_password",
     "oidc_client_secret",
     "vendor_a_api_key",

@@ -1,7 +1,7 @@
 //! The services, each opened with what the process shares and the settings that are its own.
 
 use super::Process;
-use crate::config::Targets;
+use crate::config::{Config, Targets};
 use crate::extractor::extractor;
 use crate::models::{self, Loaded};
 use anyhow::{Context, Result};
@@ -10,7 +10,9 @@ use gateway::{Gateway, GatewaySettings, TargetUrl};
 use kit::metrics::Metrics;
 use kit::ops;
 use kit::serve::{Door, Handler, Workers};
-use knowledge::{GatewayTokenSettings, Knowledge, KnowledgeSettings};
+use knowledge::{
+    Environment, GatewayTokenSettings, Knowledge, KnowledgeSettings, SecretKeys, SourceSettings,
+};
 use leads::{Leads, LeadsSettings};
 use llm::Providers;
 use portal::{Peer, Portal};
@@ -74,6 +76,7 @@ pub async fn knowledge(
         providers,
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,
+        sources: sources(config),
         clock: process.clock.clone(),
         random: process.random.clone(),
         drain: process.drain.clone(),
@@ -85,6 +88,8 @@ pub async fn knowledge(
         cookie_secure: config.cookie_secure,
         gateway_tokens: GatewayTokenSettings { ttl: config.jwt_ttl, environment: config.environment },
         sso_creates_users: config.sso_creates_users,
+        users_create_spaces: config.users_create_spaces,
+        quotas: config.quotas,
         spool_folder: config.data_dir.clone(),
         job_lease: config.job_lease,
         index: config.index.clone(),
@@ -94,6 +99,19 @@ pub async fn knowledge(
     let handler = knowledge.handler(process.health.clone(), door(process));
     let work = Some(Box::pin(knowledge.clone().work()) as BoxFuture<'static, ()>);
     Ok((Service { work, ..Service::new("knowledge", &config.knowledge_listen, handler) }, knowledge))
+}
+
+fn sources(config: &Config) -> SourceSettings {
+    SourceSettings {
+        environment: Environment {
+            folder_roots: config.sources.folder_roots.clone(),
+            allow_private_addresses: config.sources.allow_private_addresses,
+            work_folder: config.data_dir.join("sources"),
+        },
+        keys: SecretKeys::new(&config.sources.keys),
+        largest_item: config.max_upload_bytes,
+        spool_folder: config.data_dir.clone(),
+    }
 }
 
 pub async fn supervisor(

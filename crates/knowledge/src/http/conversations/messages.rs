@@ -9,7 +9,7 @@ use crate::http::chat::{LlmConfig, choice, wants_events};
 use crate::http::events::EventsQuery;
 use crate::http::fields::{Number, check_question};
 use crate::http::limit::{CountedQuestion, LimitDetails};
-use crate::http::scope::{DocumentIds, named_documents, require_owned};
+use crate::http::scope::{Ids, named_documents, named_spaces, require_visible};
 use crate::http::search::TopK;
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
@@ -47,7 +47,14 @@ pub struct AskBody {
     document_id: Option<AnyText>,
     /// Ask only about these documents, at most 100.
     #[schema(inline)]
-    document_ids: Option<DocumentIds>,
+    document_ids: Option<Ids>,
+    /// Ask only about this space; the caller's own id stands for their own documents. With `retryOf`, the spaces of the old
+    /// question count.
+    #[schema(value_type = Option<String>)]
+    space_id: Option<AnyText>,
+    /// Ask only about these spaces.
+    #[schema(inline)]
+    space_ids: Option<Ids>,
     /// The question that this one replaces. All messages after it are deleted.
     #[schema(value_type = Option<String>)]
     edit_of: Option<Text>,
@@ -83,7 +90,7 @@ pub fn event_example() -> &'static str {
             ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
         )),
         (status = 404, description = "`NOT_FOUND`: the caller has no conversation with this id, or it has no message that \
-            `editOf` or `retryOf` names, or no document that `documentId` or `documentIds` names."),
+            `editOf` or `retryOf` names, or the caller no document or space that is named."),
         (status = 409, description = "`CONFLICT`: an answer is still being written in this conversation, or it has 1,000 \
             messages."),
         (status = 429, description = "`TOO_MANY_REQUESTS`: too many questions in this minute.",
@@ -104,7 +111,7 @@ pub async fn ask(
         counted.check(&app)?;
         let JsonBody(body) = JsonBody::<AskBody>::from_request(request, &app).await?;
         let (ask, replaces) = read(&app, body)?;
-        require_owned(&app, &user.id, &ask.document_ids).await?;
+        require_visible(&app, &user.id, &ask).await?;
         let turn = app.conversations.ask(&user.id, &id, ask, replaces).await?;
         if streams {
             return Ok(stream(app.conversations.follow_turn(turn)));
@@ -135,6 +142,7 @@ fn read(app: &App, body: AskBody) -> Result<(Ask, Replaces), ApiError> {
     ask.temperature = body.temperature.map_or(ask.temperature, |temperature| temperature.0 as f32);
     ask.top_k = body.top_k.map_or(ask.top_k, Whole::size);
     ask.document_ids = named_documents(body.document_id, body.document_ids)?;
+    ask.space_ids = named_spaces(body.space_id, body.space_ids)?;
     app.chats.check_model(&ask).map_err(|error| ApiError::invalid(error.to_string()))?;
     Ok((ask, replaces))
 }

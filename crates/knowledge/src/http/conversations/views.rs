@@ -73,6 +73,8 @@ pub struct MessageView {
     agent_type: Option<String>,
     /// The documents that a question is about; empty for all, and for an answer.
     document_ids: Vec<String>,
+    /// The spaces that a question is about; empty for all, and for an answer.
+    space_ids: Vec<String>,
     /// In milliseconds since 1970.
     #[schema(example = 1794821400000i64)]
     created_at: i64,
@@ -91,6 +93,7 @@ impl From<Message> for MessageView {
             model: message.model,
             agent_type: message.agent_type,
             document_ids: message.document_ids,
+            space_ids: message.space_ids,
             created_at: message.created_at,
         }
     }
@@ -114,7 +117,7 @@ impl From<Turn> for TurnView {
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "event", content = "data", rename_all = "lowercase")]
 pub enum ConversationEvent {
-    Message(TurnView),
+    Message(Box<TurnView>),
     Sources(SourcesFound),
     Token(TextWritten),
     Done(AnswerEnded),
@@ -159,7 +162,7 @@ pub struct AnswerFailed {
 impl From<AnswerEvent> for ConversationEvent {
     fn from(event: AnswerEvent) -> Self {
         match event {
-            AnswerEvent::Turn(turn) => Self::Message((*turn).into()),
+            AnswerEvent::Turn(turn) => Self::Message(Box::new((*turn).into())),
             AnswerEvent::Sources(basis) => {
                 let basis = Arc::unwrap_or_clone(basis);
                 let (sources, provider, model) = (basis.sources, basis.provider, basis.model);
@@ -179,7 +182,7 @@ impl From<AnswerEvent> for ConversationEvent {
 pub fn sent(followed: FollowedEvent) -> Event {
     let id = followed.id.0;
     match ConversationEvent::from(followed.event) {
-        ConversationEvent::Message(turn) => Event::new(id, "message", turn),
+        ConversationEvent::Message(turn) => Event::new(id, "message", *turn),
         ConversationEvent::Sources(found) => Event::new(id, "sources", found),
         ConversationEvent::Token(written) => Event::new(id, "token", written),
         ConversationEvent::Done(ended) => Event::new(id, "done", ended),

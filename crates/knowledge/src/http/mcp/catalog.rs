@@ -3,7 +3,7 @@
 use crate::chat::{Agent, NumberedSource};
 use crate::http::documents::ListLimit;
 use crate::http::fields::{NodeType, SearchMode};
-use crate::http::scope::DocumentIds;
+use crate::http::scope::Ids;
 use crate::http::search::{SearchAnswer, TopK};
 use crate::records::{Cursor, Status};
 use kit::fields::{AnyText, Whole};
@@ -18,7 +18,7 @@ pub const GRAPH_NEIGHBORS: &str = "graph_neighbors";
 pub const LIST_DOCUMENTS: &str = "list_documents";
 pub const ASK: &str = "ask";
 
-pub const INSTRUCTIONS: &str = "The user's own library of documents. `search` finds passages, `ask` answers a question \
+pub const INSTRUCTIONS: &str = "The user's own documents and those of the spaces that they share. `search` finds passages, `ask` answers a question \
     from them with citations, `graph_neighbors` shows what a name or concept is connected to, `list_documents` says \
     what there is.";
 
@@ -27,7 +27,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         tool::<SearchArguments, SearchAnswer>(
             SEARCH,
             "Search documents",
-            "Finds the passages of the user's documents that bear on a question, by meaning, by words and over \
+            "Finds the passages of the user's documents and spaces that bear on a question, by meaning, by words and over \
              connected names. Each comes with its text, its document, and a score between 0 and 1.",
         ),
         tool::<NeighborsArguments, Neighbors>(
@@ -39,7 +39,7 @@ pub static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         tool::<ListArguments, ListedDocuments>(
             LIST_DOCUMENTS,
             "List documents",
-            "Lists the user's documents, newest first: id, title, status, number of passages, and when each was \
+            "Lists the user's own documents, or those of a space, newest first: id, title, status, number of passages, and when each was \
              uploaded, in milliseconds since 1970.",
         ),
         tool::<AskArguments, ToolAnswer>(
@@ -71,7 +71,13 @@ pub struct SearchArguments {
     pub document_id: Option<AnyText>,
     /// Only in the documents with these ids
     #[schema(inline, nullable = false)]
-    pub document_ids: Option<DocumentIds>,
+    pub document_ids: Option<Ids>,
+    /// Only in the space with this id; the user's own id stands for their own documents
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub space_id: Option<AnyText>,
+    /// Only in the spaces with these ids
+    #[schema(inline, nullable = false)]
+    pub space_ids: Option<Ids>,
     /// Only documents of this category
     #[schema(value_type = Option<String>, nullable = false)]
     pub category: Option<AnyText>,
@@ -81,17 +87,28 @@ pub struct SearchArguments {
 }
 
 #[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct NeighborsArguments {
     /// A node's id, or the name of what is meant
     #[schema(value_type = String)]
     pub node: AnyText,
+    /// Only in the space with this id; the user's own id stands for their own documents
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub space_id: Option<AnyText>,
+    /// Only in the spaces with these ids
+    #[schema(inline, nullable = false)]
+    pub space_ids: Option<Ids>,
     /// How many neighbours at most; 20 if absent
     #[schema(inline, nullable = false)]
     pub limit: Option<Whole<1, 200>>,
 }
 
 #[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ListArguments {
+    /// The documents of the space with this id; the user's own if absent
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub space_id: Option<AnyText>,
     /// Only documents of this status
     #[schema(inline, nullable = false)]
     pub status: Option<Status>,
@@ -126,7 +143,13 @@ pub struct AskArguments {
     pub document_id: Option<AnyText>,
     /// Answer from the documents with these ids only
     #[schema(inline, nullable = false)]
-    pub document_ids: Option<DocumentIds>,
+    pub document_ids: Option<Ids>,
+    /// Only in the space with this id; the user's own id stands for their own documents
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub space_id: Option<AnyText>,
+    /// Only in the spaces with these ids
+    #[schema(inline, nullable = false)]
+    pub space_ids: Option<Ids>,
     /// How many sources at most; 5 if absent
     #[schema(inline, nullable = false)]
     pub top_k: Option<TopK>,

@@ -10,7 +10,7 @@ use crate::http::chat::collect;
 use crate::http::documents::most_listed;
 use crate::http::fields::{check_question, filled};
 use crate::http::limit::CountedQuestion;
-use crate::http::scope::{named_documents, require_owned};
+use crate::http::scope::{named_documents, named_spaces, require_visible};
 use crate::http::search::{SearchAnswer, default_results};
 use crate::listing::Listing;
 use crate::records::{Document, Order, User};
@@ -137,7 +137,9 @@ impl Tools {
             filters: Filters { document_ids, ..metadata_filters(arguments.category, arguments.tags) },
             rerank: arguments.rerank.unwrap_or_default(),
         };
-        let found = self.app.search.ask(&self.user.id, question).await?;
+        let spaces = named_spaces(arguments.space_id, arguments.space_ids)?;
+        let scope = self.app.search.scope(&self.user.id, &spaces).await?;
+        let found = self.app.search.ask(&scope, question).await?;
         let passages: Vec<String> = found.results.iter().enumerate().map(passage).collect();
         let text = if passages.is_empty() { "Nothing was found.".to_owned() } else { passages.join("\n\n") };
         ToolOutput::new(SearchAnswer::from(found), text)
@@ -146,7 +148,9 @@ impl Tools {
     async fn graph_neighbors(&self, arguments: JsonObject) -> Result<ToolOutput, ApiError> {
         let arguments: NeighborsArguments = read(arguments)?;
         let name = filled("node", arguments.node.0.trim())?;
-        let graph = self.app.indexes.graph(&self.user.id).await?.graph;
+        let spaces = named_spaces(arguments.space_id, arguments.space_ids)?;
+        let scope = self.app.search.scope(&self.user.id, &spaces).await?;
+        let graph = self.app.indexes.graph(&scope).await?.graph;
         let unknown =
             || ApiError::not_found(format!("no `node` `{name}` in the graph: no document names it"));
         let node = graph.find_named(name).ok_or_else(unknown)?;
@@ -161,6 +165,10 @@ impl Tools {
 
     async fn list_documents(&self, arguments: JsonObject) -> Result<ToolOutput, ApiError> {
         let arguments: ListArguments = read(arguments)?;
+        let owner_id = match arguments.space_id {
+            Some(id) if id.0 != self.user.id => self.app.spaces.get(&self.user, &id.0).await?.space.id,
+            _ => self.user.id.clone(),
+        };
         let listing = Listing {
             status: arguments.status,
             filters: metadata_filters(arguments.category, arguments.tags),
@@ -169,7 +177,7 @@ impl Tools {
             after: arguments.after.filter(|after| after.fits(Order::Newest)),
             limit: arguments.limit.unwrap_or_else(most_listed).size(),
         };
-        let page = listing.page(&self.app.db, &self.user.id).await?;
+        let page = listing.page(&self.app.db, &owner_id).await?;
         let next = page.next.map(|cursor| cursor.to_string());
         let mut lines: Vec<String> = page.documents.iter().map(line).collect();
         if lines.is_empty() {
@@ -194,7 +202,8 @@ impl Tools {
         let mut ask = Ask::new(question);
         ask.agent = arguments.agent_type.unwrap_or_default();
         ask.document_ids = named_documents(arguments.document_id, arguments.document_ids)?;
-        require_owned(&self.app, &self.user.id, &ask.document_ids).await?;
+        ask.space_ids = named_spaces(arguments.space_id, arguments.space_ids)?;
+        require_visible(&self.app, &self.user.id, &ask).await?;
         ask.top_k = arguments.top_k.map_or(ask.top_k, Whole::size);
         let answer = self.app.chats.answer(&self.user.id, ask).await?;
         let sources = answer.sources.clone();
@@ -232,7 +241,8 @@ fn title((index, source): (usize, &Source)) -> String {
 }
 
 fn document_of(result: &SearchResult) -> String {
-    format!("{} (document {})", result.metadata.document_title, result.document_id)
+    let space = result.metadata.space_name.as_ref().map(|name| format!(", space {name}")).unwrap_or_default();
+    format!("{} (document {}{space})", result.metadata.document_title, result.document_id)
 }
 
 fn neighbor(node: &Node, strength: f32) -> Neighbor {

@@ -4,7 +4,7 @@
 use super::error::OpenAiError;
 use crate::http::chat::AnswerTokens;
 use crate::http::fields::{Number, check_question};
-use crate::http::scope::{DocumentIds, named_documents};
+use crate::http::scope::{Ids, named_documents, named_spaces};
 use kit::fields::{AnyText, Text, Whole};
 use llm::{Message, Role, is_model_name};
 use serde::de::IgnoredAny;
@@ -56,7 +56,15 @@ pub struct CompletionBody {
     /// Search only these documents, with a model below `stoa`. Not in OpenAI's protocol.
     #[serde(rename = "documentIds")]
     #[schema(inline)]
-    document_ids: Option<DocumentIds>,
+    document_ids: Option<Ids>,
+    /// Search only this space, with a model below `stoa`. Not in OpenAI's protocol.
+    #[serde(rename = "spaceId")]
+    #[schema(value_type = Option<String>)]
+    space_id: Option<AnyText>,
+    /// Search only these spaces, with a model below `stoa`. Not in OpenAI's protocol.
+    #[serde(rename = "spaceIds")]
+    #[schema(inline)]
+    space_ids: Option<Ids>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -128,6 +136,7 @@ pub struct Completion {
     pub stop: Vec<String>,
     pub seed: Option<u64>,
     pub document_ids: Vec<String>,
+    pub space_ids: Vec<String>,
     pub streams: bool,
     /// Whether a stream ends with the usage.
     pub with_usage: bool,
@@ -159,6 +168,7 @@ impl Completion {
             stop: body.stop.map_or(Ok(Vec::new()), Stop::read)?,
             seed: body.seed.map(i64::cast_unsigned),
             document_ids: named_documents(body.document_id, body.document_ids)?,
+            space_ids: named_spaces(body.space_id, body.space_ids)?,
             streams: body.stream.unwrap_or_default(),
             with_usage: body.stream_options.and_then(|options| options.include_usage).unwrap_or_default(),
         })

@@ -1,0 +1,46 @@
+//! How much owners have.
+
+use super::placeholders;
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use std::collections::HashMap;
+use store::{Db, StoreError, Tx};
+
+/// How much an owner has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub documents: i64,
+    /// Of their files, former ones included.
+    pub bytes: i64,
+}
+
+/// The size of a document's files beside the current one.
+const OTHER_FILES: &str =
+    "COALESCE((SELECT SUM(f.size) FROM document_files f WHERE f.document_id = documents.id), 0)";
+
+/// Returns the size of an owner's files, in a transaction that has locked the owner.
+pub async fn bytes_of(tx: &mut Tx, owner_id: &str) -> Result<i64, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT CAST(COALESCE(SUM(size + {OTHER_FILES}), 0) AS BIGINT) FROM documents WHERE user_id = $1"
+    ));
+    Ok(sqlx::query(select).bind(owner_id).fetch_one(tx.conn()).await?.try_get(0)?)
+}
+
+/// Returns how much each of these owners has; one who has nothing is left out.
+pub async fn amounts(db: &Db, owners: &[&str]) -> Result<HashMap<String, Amount>, StoreError> {
+    if owners.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let select = AssertSqlSafe(format!(
+        "SELECT user_id, COUNT(*), CAST(SUM(size + {OTHER_FILES}) AS BIGINT) FROM documents
+         WHERE user_id IN ({}) GROUP BY user_id",
+        placeholders(1, owners.len())
+    ));
+    let query = owners.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
+    let rows = query.fetch_all(db.read()).await?;
+    rows.iter().map(amount_of).collect()
+}
+
+fn amount_of(row: &AnyRow) -> Result<(String, Amount), StoreError> {
+    Ok((row.try_get(0)?, Amount { documents: row.try_get(1)?, bytes: row.try_get(2)? }))
+}

@@ -1,0 +1,136 @@
+//! The items of sources, as they were last seen.
+
+use crate::records::{ItemStatus, SourceItem};
+use sqlx::any::AnyRow;
+use sqlx::{AssertSqlSafe, Row};
+use std::collections::HashMap;
+use store::{Db, StoreError, Tx, parse_stored};
+
+/// In one statement, which has a limit on its parameters.
+const AT_ONCE: usize = 500;
+
+const COLUMNS: &str = "path, version, state, content_hash, document_id, status, message, run";
+
+/// Adds an item, or replaces what is known of it.
+pub async fn put(tx: &mut Tx, source_id: &str, item: &SourceItem) -> Result<(), StoreError> {
+    let insert = "INSERT INTO source_items (source_id, path, version, state, content_hash, document_id, status, message, run)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        ON CONFLICT (source_id, path) DO UPDATE SET version = excluded.version, state = excluded.state,
+            content_hash = excluded.content_hash, document_id = excluded.document_id, status = excluded.status,
+            message = excluded.message, run = excluded.run";
+    let status: &str = item.status.into();
+    let query = sqlx::query(insert).bind(source_id).bind(&item.path).bind(&item.version).bind(&item.state);
+    let query = query.bind(&item.content_hash).bind(&item.document_id).bind(status).bind(&item.message);
+    query.bind(item.run).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Returns those of these items that are known, by path.
+pub async fn find(
+    db: &Db,
+    source_id: &str,
+    paths: &[&str],
+) -> Result<HashMap<String, SourceItem>, StoreError> {
+    let mut found = HashMap::new();
+    for paths in paths.chunks(AT_ONCE) {
+        let select = AssertSqlSafe(format!(
+            "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND path IN ({})",
+            places(paths.len(), 2)
+        ));
+        let query = paths.iter().fold(sqlx::query(select).bind(source_id), |query, path| query.bind(*path));
+        for row in query.fetch_all(db.read()).await? {
+            let item = item_of(&row)?;
+            found.insert(item.path.clone(), item);
+        }
+    }
+    Ok(found)
+}
+
+/// Notes that a run has seen these items as they are known.
+pub async fn touch(tx: &mut Tx, source_id: &str, paths: &[&str], run: i64) -> Result<(), StoreError> {
+    for paths in paths.chunks(AT_ONCE) {
+        let update = AssertSqlSafe(format!(
+            "UPDATE source_items SET run = $2 WHERE source_id = $1 AND path IN ({})",
+            places(paths.len(), 3)
+        ));
+        let query = sqlx::query(update).bind(source_id).bind(run);
+        let query = paths.iter().fold(query, |query, path| query.bind(*path));
+        query.execute(tx.conn()).await?;
+    }
+    Ok(())
+}
+
+/// Returns some items that were not seen since a run.
+pub async fn unseen(db: &Db, source_id: &str, run: i64, limit: i64) -> Result<Vec<SourceItem>, StoreError> {
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND run < $2 ORDER BY run, path LIMIT $3"
+    ));
+    let query = sqlx::query(select).bind(source_id).bind(run).bind(limit);
+    query.fetch_all(db.read()).await?.iter().map(item_of).collect()
+}
+
+/// Returns items after a path, by path; with a status, only those.
+pub async fn page(
+    db: &Db,
+    source_id: &str,
+    status: Option<ItemStatus>,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<SourceItem>, StoreError> {
+    let of_status = status.map(|status| format!("AND status = '{}'", <&str>::from(status)));
+    let select = AssertSqlSafe(format!(
+        "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND path > $2 {} ORDER BY path LIMIT $3",
+        of_status.unwrap_or_default()
+    ));
+    let query = sqlx::query(select).bind(source_id).bind(after).bind(limit);
+    query.fetch_all(db.read()).await?.iter().map(item_of).collect()
+}
+
+/// Returns how many items of the source each status has.
+pub async fn counts(db: &Db, source_id: &str) -> Result<HashMap<ItemStatus, i64>, StoreError> {
+    let select = "SELECT status, COUNT(*) FROM source_items WHERE source_id = $1 GROUP BY status";
+    let rows = sqlx::query(select).bind(source_id).fetch_all(db.read()).await?;
+    let count = |row: &AnyRow| Ok((status_of(&row.try_get::<String, _>(0)?)?, row.try_get(1)?));
+    rows.iter().map(count).collect()
+}
+
+/// Counts the items of a source that are this document.
+pub async fn count_of_document(tx: &mut Tx, source_id: &str, document_id: &str) -> Result<i64, StoreError> {
+    let select = "SELECT COUNT(*) FROM source_items WHERE document_id = $2 AND source_id = $1";
+    Ok(sqlx::query(select).bind(source_id).bind(document_id).fetch_one(tx.conn()).await?.try_get(0)?)
+}
+
+pub async fn delete(tx: &mut Tx, source_id: &str, path: &str) -> Result<(), StoreError> {
+    let delete = "DELETE FROM source_items WHERE source_id = $1 AND path = $2";
+    sqlx::query(delete).bind(source_id).bind(path).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Lets the next run read items again whose documents are gone or in error.
+pub async fn forget_versions(tx: &mut Tx, source_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE source_items SET version = '', state = '' WHERE source_id = $1 AND status = 'error'";
+    sqlx::query(update).bind(source_id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+fn places(count: usize, first: usize) -> String {
+    let places: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    places.join(", ")
+}
+
+fn status_of(text: &str) -> Result<ItemStatus, StoreError> {
+    parse_stored("the status of an item", text)
+}
+
+fn item_of(row: &AnyRow) -> Result<SourceItem, StoreError> {
+    Ok(SourceItem {
+        path: row.try_get(0)?,
+        version: row.try_get(1)?,
+        state: row.try_get(2)?,
+        content_hash: row.try_get(3)?,
+        document_id: row.try_get(4)?,
+        status: status_of(&row.try_get::<String, _>(5)?)?,
+        message: row.try_get(6)?,
+        run: row.try_get(7)?,
+    })
+}
