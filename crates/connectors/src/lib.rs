@@ -7,6 +7,7 @@
 mod error;
 mod folder;
 mod git;
+mod imap;
 mod network;
 mod s3;
 mod settings;
@@ -80,7 +81,7 @@ pub fn check(settings: &Settings, environment: &Environment) -> Result<(), Conne
         Settings::S3 { .. } => s3::check(settings, environment).map(drop),
         Settings::Web { .. } => web::check(settings, environment).map(drop),
         Settings::Git { .. } => git::check(settings, environment),
-        _ => Err(not_yet()),
+        Settings::Imap { .. } => imap::check(settings, environment),
     }
 }
 
@@ -98,10 +99,6 @@ pub async fn open(
         Settings::Git { .. } => {
             Box::new(git::Repository::open(settings, secret, source_id, environment).await?)
         }
-        _ => return Err(not_yet()),
+        Settings::Imap { .. } => Box::new(imap::Imap::open(settings, secret, environment).await?),
     })
-}
-
-fn not_yet() -> ConnectError {
-    ConnectError::new("sources of this kind are not supported yet")
 }

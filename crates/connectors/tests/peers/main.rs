@@ -8,9 +8,11 @@
 )]
 
 mod crawl;
+mod dovecot;
 mod folder;
 mod git;
 mod git_server;
+mod imap;
 mod nginx;
 mod s3;
 /// The server of the end-to-end tests. The rest of that crate is not needed here, and takes minutes to build.

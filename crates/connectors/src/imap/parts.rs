@@ -1,0 +1,203 @@
+//! The attachments of a mail that are documents of their own, and how they are packed for the way.
+
+use async_imap::imap_proto::{BodyContentCommon, BodyParams, BodyStructure};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use mail_parser::{MessageParser, MimeHeaders};
+
+/// The most attachments of one mail.
+const MOST_PARTS: usize = 50;
+
+/// Files that are read as documents of their own. Plain texts are read with their mail.
+#[rustfmt::skip]
+const DOCUMENTS: [&str; 24] = [
+    "csv", "doc", "docx", "eml", "epub", "htm", "html", "ipynb", "json", "md", "odp", "ods", "odt", "pdf", "ppt",
+    "pptx", "rtf", "tex", "tif", "tiff", "xls", "xlsx", "xml", "zip",
+];
+/// Pictures are documents only if they are not part of the text.
+const PICTURES: [&str; 3] = ["jpeg", "jpg", "png"];
+
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Returns the numbers of the attachments, such as `2` or `1.3`.
+pub(super) fn attachments(structure: &BodyStructure) -> Vec<String> {
+    let mut found = Vec::new();
+    if let BodyStructure::Multipart { bodies, .. } = structure {
+        collect(bodies, "", &mut found);
+    }
+    found
+}
+
+fn collect(bodies: &[BodyStructure], prefix: &str, found: &mut Vec<String>) {
+    for (index, body) in bodies.iter().enumerate() {
+        let number = format!("{prefix}{}", index + 1);
+        match body {
+            BodyStructure::Multipart { bodies, .. } => collect(bodies, &format!("{number}."), found),
+            BodyStructure::Basic { common, .. }
+            | BodyStructure::Text { common, .. }
+            | BodyStructure::Message { common, .. }
+                if is_document(common) && found.len() < MOST_PARTS =>
+            {
+                found.push(number);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_document(common: &BodyContentCommon) -> bool {
+    let is_attached =
+        common.disposition.as_ref().is_some_and(|how| how.ty.eq_ignore_ascii_case("attachment"));
+    let disposition = common.disposition.as_ref().map(|how| &how.params);
+    let name = disposition.and_then(|params| name(params)).or_else(|| name(&common.ty.params));
+    let name = name.unwrap_or_default().to_ascii_lowercase();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    DOCUMENTS.contains(&extension) || (is_attached && PICTURES.contains(&extension))
+}
+
+/// Returns the name of a file, which may be encoded in several ways and split into several parameters.
+fn name(params: &BodyParams) -> Option<String> {
+    let params = params.as_ref()?.iter().filter(|(key, _)| {
+        let key = key.to_ascii_lowercase();
+        key.starts_with("filename") || key.starts_with("name")
+    });
+    let params: String = params
+        .map(|(key, value)| {
+            let key = key.to_ascii_lowercase();
+            let key = if key.starts_with("name") { format!("file{key}") } else { key };
+            let value: String = value.chars().filter(|c| !matches!(c, '"' | '\\' | '\r' | '\n')).collect();
+            // An encoded value has no quotes.
+            if key.ends_with('*') { format!("; {key}={value}") } else { format!("; {key}=\"{value}\"") }
+        })
+        .collect();
+    Mime::parse(format!("Content-Disposition: attachment{params}\r\n\r\n").as_bytes()).filename
+}
+
+/// What the header of a part says.
+#[derive(Debug, Default)]
+pub(super) struct Mime {
+    pub filename: Option<String>,
+    pub subject: Option<String>,
+    pub transfer: Transfer,
+}
+
+impl Mime {
+    pub fn parse(header: &[u8]) -> Mime {
+        let Some(message) = MessageParser::default().parse_headers(header) else { return Mime::default() };
+        let transfer = message.content_transfer_encoding().unwrap_or_default().to_ascii_lowercase();
+        Mime {
+            filename: message.attachment_name().map(str::to_owned),
+            subject: message.subject().map(str::to_owned),
+            transfer: match transfer.trim() {
+                "base64" => Transfer::Base64(Vec::new()),
+                "quoted-printable" => Transfer::QuotedPrintable(Vec::new()),
+                _ => Transfer::Plain,
+            },
+        }
+    }
+}
+
+/// How a part is packed, with the bytes that wait for those after them.
+#[derive(Debug, Default)]
+pub(super) enum Transfer {
+    #[default]
+    Plain,
+    Base64(Vec<u8>),
+    QuotedPrintable(Vec<u8>),
+}
+
+impl Transfer {
+    /// Unpacks the next piece, with `is_last` all that is left.
+    pub fn unpack(&mut self, piece: &[u8], is_last: bool) -> Result<Vec<u8>, String> {
+        match self {
+            Transfer::Plain => Ok(piece.to_vec()),
+            Transfer::Base64(waiting) => {
+                let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+                waiting.extend(piece.iter().copied().filter(is_letter));
+                let complete = if is_last { waiting.len() } else { waiting.len() / 4 * 4 };
+                let rest = waiting.split_off(complete);
+                let whole = std::mem::replace(waiting, rest);
+                LENIENT.decode(whole).map_err(|error| format!("its encoding is damaged: {error}"))
+            }
+            Transfer::QuotedPrintable(waiting) => {
+                waiting.extend_from_slice(piece);
+                let bytes = std::mem::take(waiting);
+                let (unpacked, rest) = unquote(&bytes, is_last);
+                waiting.extend_from_slice(rest);
+                Ok(unpacked)
+            }
+        }
+    }
+}
+
+/// Decodes quoted-printable text; returns the bytes at its end that may belong to what follows.
+fn unquote(mut bytes: &[u8], is_last: bool) -> (Vec<u8>, &[u8]) {
+    let mut decoded = Vec::with_capacity(bytes.len());
+    while let Some((first, after)) = bytes.split_first() {
+        let digit = |at: usize| after.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        match (first, after) {
+            (b'=', []) | (b'=', [_]) if !is_last && !after.starts_with(b"\n") => return (decoded, bytes),
+            (b'=', [b'\r', b'\n', rest @ ..]) | (b'=', [b'\n', rest @ ..]) => bytes = rest,
+            (b'=', [_, _, rest @ ..]) if digit(0).is_some() && digit(1).is_some() => {
+                let value = digit(0).unwrap_or_default() * 16 + digit(1).unwrap_or_default();
+                decoded.push(u8::try_from(value).unwrap_or_default());
+                bytes = rest;
+            }
+            (first, after) => {
+                decoded.push(*first);
+                bytes = after;
+            }
+        }
+    }
+    (decoded, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpack(transfer: impl Fn() -> Transfer, packed: &str) -> Vec<String> {
+        let by = |size: usize| {
+            let mut transfer = transfer();
+            let mut unpacked = Vec::new();
+            for piece in packed.as_bytes().chunks(size) {
+                unpacked.extend(transfer.unpack(piece, false).unwrap());
+            }
+            unpacked.extend(transfer.unpack(b"", true).unwrap());
+            String::from_utf8(unpacked).unwrap()
+        };
+        let mut results: Vec<String> = (1..=packed.len()).map(by).collect();
+        results.dedup();
+        results
+    }
+
+    #[test]
+    fn parts_are_unpacked_wherever_they_are_cut() {
+        let base64 = || Transfer::Base64(Vec::new());
+        assert_eq!(unpack(base64, "SGVs\r\nbG8s\r\nIHdvcmxkIQ==\r\n"), ["Hello, world!"]);
+        let quoted = || Transfer::QuotedPrintable(Vec::new());
+        assert_eq!(unpack(quoted, "Gr=C3=BC=\r\n=C3=9Fe =3D 1=\nx =ZZ=\r\n"), ["Grüße = 1x =ZZ"]);
+        assert_eq!(unpack(|| Transfer::Plain, "a=\r\n"), ["a=\r\n"]);
+    }
+
+    #[test]
+    fn encoded_names_are_read() {
+        let name = |params: &[(&'static str, &'static str)]| {
+            name(&Some(params.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()))
+        };
+        assert_eq!(name(&[("FileName", "a b.pdf")]).as_deref(), Some("a b.pdf"));
+        assert_eq!(name(&[("name", "=?utf-8?Q?=C3=BC.pdf?=")]).as_deref(), Some("ü.pdf"));
+        assert_eq!(name(&[("filename*", "utf-8''%C3%BC%20x.pdf")]).as_deref(), Some("ü x.pdf"));
+        assert_eq!(
+            name(&[("filename*0", "long na"), ("filename*1", "me.pdf")]).as_deref(),
+            Some("long name.pdf")
+        );
+        assert_eq!(name(&[("charset", "utf-8")]), None);
+    }
+}
