@@ -49,7 +49,9 @@ pub(super) enum FetchError {
     Disallowed(String),
     /// This address is at fault.
     Refused(String),
-    /// The host does not answer, or not in a way that can be used.
+    /// The server was reached, and did not answer this time.
+    Unanswered(String),
+    /// The host cannot be reached, or not be read without its robots.txt.
     Unreachable(String),
 }
 
@@ -58,6 +60,7 @@ impl FetchError {
         match self {
             FetchError::Disallowed(message)
             | FetchError::Refused(message)
+            | FetchError::Unanswered(message)
             | FetchError::Unreachable(message) => message,
         }
     }
@@ -158,11 +161,15 @@ impl Fetcher {
         let sent = self.client.get(address.clone()).headers(headers).send();
         match timeout(ANSWER_TIMEOUT, sent).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => {
+            Ok(Err(error)) if error.is_connect() => {
                 let reason = base::innermost(&error);
                 Err(FetchError::Unreachable(format!("{} cannot be reached: {reason}", host(address))))
             }
-            Err(_) => Err(FetchError::Unreachable(format!("{} does not answer", host(address)))),
+            Ok(Err(error)) => {
+                let reason = base::innermost(&error);
+                Err(FetchError::Unanswered(format!("{} does not answer: {reason}", host(address))))
+            }
+            Err(_) => Err(FetchError::Unanswered(format!("{} does not answer", host(address)))),
         }
     }
 

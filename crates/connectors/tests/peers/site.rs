@@ -52,7 +52,8 @@ impl Site {
         format!("{}{path}", self.address)
     }
 
-    /// Sets the answer for a path: its headers as complete lines, and its body.
+    /// Sets the answer for a path: its headers as complete lines, and its body. With the status 0 the connection is
+    /// closed instead.
     pub fn put(&self, path: &str, status: u16, headers: &str, body: impl Into<Vec<u8>>) {
         let headers = headers.lines().map(|line| format!("{line}\r\n")).collect();
         let answer = Answer { status, headers, body: body.into() };
@@ -100,6 +101,9 @@ async fn serve(mut socket: TcpStream, content: Arc<Mutex<Content>>) {
         content.answers.get(&path).cloned()
     };
     let answer = answer.unwrap_or(Answer { status: 404, headers: String::new(), body: b"none".to_vec() });
+    if answer.status == 0 {
+        return;
+    }
     let headers = answer.headers.to_ascii_lowercase();
     let etag = headers.lines().find_map(|line| line.strip_prefix("etag: "));
     let is_known = etag.is_some_and(|etag| head.contains(&format!("if-none-match: {etag}\r\n")));

@@ -139,12 +139,16 @@ async fn only_documents_are_read_and_each_gets_a_fitting_name() {
     site.html("/meta", "<meta name=robots content=noindex><p>x");
     site.put("/packed", 200, "Content-Type: text/html\nContent-Encoding: br", "x");
     site.put("/broken", 500, "", "x");
+    site.put("/closed", 0, "", "");
     let mut opened = open_web(WebMode::Pages, &[site.url("/")]).await;
     let skipped = |reason: &str| Ok((Reading::Skipped(reason.to_owned()), vec![]));
     assert_eq!(opened.read(&item(site.url("/picture")), "").await, skipped("its type is image/png"));
     assert_eq!(opened.read(&item(site.url("/tagged")), "").await, skipped("it asks not to be indexed"));
     assert_eq!(opened.read(&item(site.url("/meta")), "").await, skipped("it asks not to be indexed"));
     assert_eq!(opened.content(&item(site.url("/manual?v=2"))).await.1, "manual.pdf");
+    // The other pages can be read.
+    let unanswered = opened.read(&item(site.url("/closed")), "").await;
+    assert!(matches!(unanswered, Err(ItemError::Item(_))), "{unanswered:?}");
     for (path, reason) in [
         ("/packed", "the server has packed it, which was not asked for"),
         ("/broken", "the server answers 500 Internal Server Error"),
