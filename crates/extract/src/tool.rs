@@ -180,7 +180,10 @@ mod tests {
         let slow = ToolLimits { time: Duration::from_millis(300), ..limits() };
         let mark = format!("{}.5", 100_000 + std::process::id());
         let started = Instant::now();
-        assert!(matches!(shell(&format!("sleep {mark} & sleep {mark}"), &slow), Err(ToolError::TooSlow)));
+        assert!(matches!(
+            shell(&format!("setsid sleep {mark} & sleep {mark}"), &slow),
+            Err(ToolError::TooSlow)
+        ));
         assert!(started.elapsed() < Duration::from_secs(5));
         // A killed process takes a moment to end.
         let ended = (0..100).any(|_| {

@@ -164,7 +164,8 @@ fn pdf(pages: &[Result<&str, &Scan>]) -> Vec<u8> {
         match content {
             Ok(text) => {
                 objects.push(stream("", format!("BT /F1 11 Tf 72 700 Td ({text}) Tj ET").as_bytes()));
-                objects.push(b"<<>>".to_vec());
+                // A picture beside its text makes no scan of a page.
+                objects.push(stream(&format!("{PICTURE}/Width 1/Height 1"), b"x"));
             }
             Err(scan) => {
                 objects.push(stream("", b"q 612 0 0 792 0 0 cm /I Do Q"));

@@ -16,7 +16,7 @@ pub(super) fn unpack(bytes: &[u8], members: &mut Members) -> Result<(), ExtractE
         // The raw entry opens without a password, and tells what it is.
         let entry = archive.by_index_raw(at).map_err(|error| ExtractError::damaged(Kind::Archive, error))?;
         let is_file = entry.unix_mode().is_none_or(|mode| matches!(mode & FILE_TYPE, 0 | REGULAR));
-        let (is_directory, is_encrypted) = (entry.is_dir(), entry.encrypted());
+        let is_directory = entry.is_dir();
         let name = match std::str::from_utf8(entry.name_raw()) {
             // Many programs write UTF-8 and do not say so.
             Ok(name) => name.to_owned(),
@@ -29,10 +29,6 @@ pub(super) fn unpack(bytes: &[u8], members: &mut Members) -> Result<(), ExtractE
         let Some(path) = members.place(name.as_bytes())? else { continue };
         if !is_file {
             members.skip(path, SkipReason::NotAFile);
-            continue;
-        }
-        if is_encrypted {
-            members.skip(path, SkipReason::Encrypted);
             continue;
         }
         match archive.by_index(at) {

@@ -47,3 +47,41 @@ impl Recognised {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::pdf::Glyph;
+
+    fn pages(sizes: &[f64]) -> Vec<(u32, Recognised)> {
+        let run = |size: &f64| Glyph {
+            x: 0.0,
+            y: 0.0,
+            width: 9.0,
+            size: *size,
+            text: "words".to_owned(),
+            quarter_turns: 0,
+        };
+        vec![(1, Recognised { runs: sizes.iter().map(run).collect(), width: 100.0 })]
+    }
+
+    fn sizes(pages: &[(u32, Recognised)]) -> Vec<f64> {
+        pages.iter().flat_map(|(_, page)| &page.runs).map(|run| run.size).collect()
+    }
+
+    #[test]
+    fn about_the_usual_size_is_the_usual_size_and_headings_are_multiples() {
+        let mut found = pages(&[20.0, 19.0, 21.0, 25.0, 20.0, 20.0, 39.0, 41.0, 9.0]);
+        settle(&mut found, None);
+        assert_eq!(sizes(&found), [20.0, 20.0, 20.0, 20.0, 20.0, 20.0, 40.0, 40.0, 10.0]);
+        settle(&mut found, Some(22.0));
+        assert_eq!(sizes(&found)[..7], [22.0, 22.0, 22.0, 22.0, 22.0, 22.0, 44.0]);
+    }
+
+    #[test]
+    fn pictures_are_scaled_to_a_usual_size() {
+        let mut found = pages(&[40.0, 40.0, 80.0]);
+        to_points(&mut found);
+        assert_eq!((sizes(&found), found[0].1.width), (vec![10.0, 10.0, 20.0], 25.0));
+    }
+}
