@@ -41,7 +41,8 @@ pub fn work() -> io::Result<()> {
         }
         limit_time(&request)?;
         let answer = answer(&request, &file, &mut |progress| {
-            // If the parent has gone, the answer cannot be written either.
+            // Each page has its own time. If the parent has gone, the answer cannot be written either.
+            let _ = limit_time(&request);
             let _ = send(&mut answers, &Answer::Progress(progress));
         });
         send(&mut answers, &answer)?;

@@ -1,6 +1,7 @@
 //! Pages without text, as scanners make them: draws each as a picture, and has its text recognised.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::process::Command;
 use std::time::Duration;
 
@@ -94,7 +95,8 @@ fn recognise(
     if scanned.len() > limits.ocr.pages {
         return Err(ExtractError::too_large(Kind::Pdf, Excess::ScannedPages, limits.ocr.pages));
     }
-    let mut painter = Painter { bytes, limits, whole: None };
+    let file = tool::input(bytes).map_err(|error| ExtractError::Worker(error.to_string()))?;
+    let mut painter = Painter { bytes, file, limits, whole: None };
     let (mut recognised, mut fault) = (Vec::new(), None);
     for (done, (number, id)) in scanned.iter().enumerate() {
         progress(Progress { done, of: scanned.len() });
@@ -128,6 +130,8 @@ const MOST_PICTURE: usize = 64 << 20;
 /// Makes pictures of pages: draws them with `pdftoppm`, or takes the photograph that a page consists of.
 struct Painter<'a> {
     bytes: &'a [u8],
+    /// The same, as the input of a program.
+    file: File,
     limits: &'a Limits,
     /// The document with its pictures, if the drawing program is missing.
     whole: Option<Document>,
@@ -160,6 +164,7 @@ impl Painter<'_> {
     fn draw(&self, number: u32, longest: f64) -> Result<Picture, ToolError> {
         let dots = (LONGEST_SIDE / longest * 72.0).clamp(1.0, DOTS).floor();
         let mut command = Command::new("pdftoppm");
+        // Opened by this name, the file is read from its start each time.
         let number = number.to_string();
         command.args(["-q", "-gray", "-r", &dots.to_string(), "-f", &number, "-l", &number, "/dev/stdin"]);
         let limits = ToolLimits {
@@ -167,7 +172,7 @@ impl Painter<'_> {
             memory: self.limits.memory,
             output: MOST_PICTURE,
         };
-        let bytes = tool::run(&mut command, tool::input(self.bytes)?, &limits)?;
+        let bytes = tool::run(&mut command, self.file.try_clone()?, &limits)?;
         Ok(Picture { bytes, points_per_pixel: Some(72.0 / dots) })
     }
 }
