@@ -13,7 +13,6 @@ mod context;
 mod critique;
 mod evidence;
 mod follow_up;
-mod language;
 mod question;
 mod reader;
 mod sentence;

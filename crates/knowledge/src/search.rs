@@ -167,9 +167,9 @@ impl Search {
     }
 
     pub async fn ask(&self, scope: &Scope, question: Question) -> Result<SearchResults, SearchError> {
-        let stems = words::stem_set(&question.text);
+        let asked = question.text.clone();
         let Ranked { hits, reindex_due, lexical_only } = self.rank(scope, question).await?;
-        Ok(SearchResults { results: self.read(scope, &hits, &stems).await?, reindex_due, lexical_only })
+        Ok(SearchResults { results: self.read(scope, &hits, &asked).await?, reindex_due, lexical_only })
     }
 
     /// Ranks the passages without reading their texts. Scores do not depend on other passages, so those of several owners
@@ -337,12 +337,12 @@ impl Search {
         Ok(Some(accepted.map(|document| document.id).collect()))
     }
 
-    /// Reads the passages, and marks these stems in them. One that was deleted since is left out.
+    /// Reads the passages, and marks the words of the question in them. One that was deleted since is left out.
     async fn read(
         &self,
         scope: &Scope,
         hits: &[Hit],
-        stems: &HashSet<String>,
+        question: &str,
     ) -> Result<Vec<SearchResult>, StoreError> {
         let positions: Vec<(&str, i64)> =
             hits.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
@@ -354,7 +354,7 @@ impl Search {
             Some(SearchResult {
                 id: chunk_id(&hit.document, chunk.position),
                 document_id: chunk.document_id,
-                matches: spans::matches(&chunk.text, stems),
+                matches: spans::matches(&chunk.text, question),
                 text: chunk.text,
                 score: f64::from(hit.score),
                 metadata: ResultMetadata {

@@ -4,7 +4,9 @@
 use crate::tables::chunks::ChunkPlace;
 use serde::Serialize;
 use std::collections::HashSet;
+use std::ops::Range;
 use utoipa::ToSchema;
+use words::{Language, Term};
 
 /// A part of a text, in UTF-16 code units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -74,20 +76,49 @@ pub fn of_chunks(text: &str, places: &[ChunkPlace]) -> Vec<Span> {
 }
 
 /// Returns where a text has words of a question, in any of their forms. Words next to each other stay apart.
-pub fn matches(text: &str, question: &HashSet<String>) -> Vec<Span> {
-    if question.is_empty() {
+pub fn matches(text: &str, question: &str) -> Vec<Span> {
+    let language = Language::of(text).unwrap_or_default();
+    let terms = words::terms(question, Language::of(question), &[language]);
+    let asked: HashSet<&str> = terms.iter().flat_map(Term::stems).map(String::as_str).collect();
+    if asked.is_empty() {
         return Vec::new();
     }
     let (mut places, mut found) = (Utf16::of(text), Vec::new());
-    for (offset, word) in words::tokens(text) {
-        let mut is_match = false;
-        words::for_each_stem(word, |stem| is_match |= question.contains(stem));
-        if is_match {
-            let start = places.at_byte(offset);
-            found.push(Span { start, end: places.at_byte(offset + word.len()) });
+    for (offset, token) in words::tokens(text) {
+        let mut marked: Vec<Range<usize>> = Vec::new();
+        for part in parts(token) {
+            let mut is_match = false;
+            words::for_each_stem(&token[part.clone()], language, |stem| is_match |= asked.contains(stem));
+            match marked.last_mut().filter(|last| part.start <= last.end) {
+                _ if !is_match => {}
+                Some(last) => last.end = last.end.max(part.end),
+                None => marked.push(part),
+            }
+        }
+        for part in marked {
+            let start = places.at_byte(offset + part.start);
+            found.push(Span { start, end: places.at_byte(offset + part.end) });
         }
     }
     found
+}
+
+/// Returns the parts of a token that can match: each ideograph, alone and with the next one, and what is between them.
+fn parts(token: &str) -> Vec<Range<usize>> {
+    let letters: Vec<Range<usize>> =
+        words::ideographs(token).map(|(start, letter)| start..start + letter.len()).collect();
+    let mut parts = Vec::new();
+    let mut done = 0;
+    for (at, letter) in letters.iter().enumerate() {
+        parts.push(done..letter.start);
+        parts.push(letter.clone());
+        let next = letters.get(at + 1).filter(|next| next.start == letter.end);
+        parts.extend(next.map(|next| letter.start..next.end));
+        done = letter.end;
+    }
+    parts.push(done..token.len());
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 #[cfg(test)]
@@ -133,8 +164,12 @@ mod tests {
     #[test]
     fn words_match_in_all_their_forms() {
         let text = "😀 The Pumps pumped; a pömp, P-204 and 東京";
-        let question = words::stem_set("does the pump P-204 stop in 京?");
-        assert_eq!(slices(text, &matches(text, &question)), ["Pumps", "pumped", "P", "204", "東京"]);
-        assert!(matches(text, &HashSet::new()).is_empty());
+        let question = "does the pump P-204 stop in 京?";
+        assert_eq!(slices(text, &matches(text, question)), ["Pumps", "pumped", "P", "204", "京"]);
+        assert!(matches(text, "").is_empty());
+        let text = "Die Häuser stehen am Hafen und nicht im Tal.";
+        assert_eq!(slices(text, &matches(text, "Wo ist das Haus am Hafen?")), ["Häuser", "Hafen"]);
+        let text = "水泵P-204的密封圈每年更换一次。";
+        assert_eq!(slices(text, &matches(text, "密封圈多久更换？P")), ["P", "密封圈", "更换"]);
     }
 }

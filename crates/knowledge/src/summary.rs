@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use inference::{Engine, Priority};
 use llm::{Chat, Message, Model, Piece};
 use std::time::Duration;
-use words::stem_set;
+use words::{Language, stem_set};
 
 const PROMPT: &str = include_str!("../prompts/goals-summary.md");
 const SENTENCES: usize = 2;
@@ -66,7 +66,8 @@ async fn written(model: &Model, text: &str) -> Option<String> {
 }
 
 fn is_faithful(summary: &str, text: &str) -> bool {
-    let (said, known) = (stem_set(summary), stem_set(text));
+    let language = Language::of(text).unwrap_or_default();
+    let (said, known) = (stem_set(summary, language), stem_set(text, language));
     let shared = said.intersection(&known).count();
     shared > 0 && shared as f32 >= FAITHFUL * said.len() as f32
 }

@@ -12,7 +12,7 @@ use kit::escape_html;
 use lexicon::Term;
 use std::borrow::Cow;
 use std::fmt::Write;
-use words::{for_each_stem, is_within_one_edit, tokens};
+use words::{Language, for_each_stem, is_within_one_edit, tokens};
 
 const MOST_WORDS: usize = 12;
 const SHORTEST_PREFIX: usize = 2;
@@ -71,7 +71,9 @@ impl Word {
 
 /// Each text comes with its letters.
 fn is_misspelt(own: (&str, u32), other: (&str, u32), shortest: usize) -> bool {
-    own.0.len() >= shortest && (own.1 ^ other.1).count_ones() <= 2 && is_within_one_edit(own.0, other.0)
+    (own.1 ^ other.1).count_ones() <= 2
+        && own.0.chars().count() >= shortest
+        && is_within_one_edit(own.0, other.0)
 }
 
 pub struct Question {
@@ -82,7 +84,7 @@ impl Question {
     pub fn new(text: &str) -> Self {
         let mut words: Vec<Word> = Vec::new();
         for (_, typed) in tokens(&text.to_lowercase()) {
-            for_each_stem(typed, |stem| {
+            for_each_stem(typed, Language::English, |stem| {
                 if words.len() < MOST_WORDS && words.iter().all(|word| &*word.0.stem != stem) {
                     words.push(Word(Term::new(stem, typed)));
                 }
@@ -151,7 +153,7 @@ impl Question {
     fn matches(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         let mut matches = false;
-        for_each_stem(&word, |stem| {
+        for_each_stem(&word, Language::English, |stem| {
             let term = Term::new(stem, &word);
             matches |= self.words.iter().any(|own| own.alike(&term) > 0.0);
         });

@@ -11,6 +11,7 @@ mod file;
 pub use file::FileError;
 
 use crate::dense::Dense;
+use crate::languages::{Languages, language_of};
 use crate::lexical::Lexical;
 use crate::links::Links;
 use crate::numbering::Numbering;
@@ -18,12 +19,14 @@ use crate::passage::Passage;
 use inference::arrays::Array;
 use std::collections::HashMap;
 use std::ops::Range;
+use words::Language;
 
 /// An owner's passages, ready to be searched.
 pub struct Index {
     pub(crate) dense: Dense,
-    pub(crate) lexical: Lexical,
+    lexical: Lexical,
     pub(crate) links: Links,
+    languages: Languages,
     documents: HashMap<String, u32>,
     /// By the number in `owners`; none if the document was removed.
     entries: Vec<Option<DocumentEntry>>,
@@ -36,6 +39,7 @@ pub struct Index {
 /// What is stored of a document.
 struct DocumentEntry {
     document: String,
+    language: Language,
     passages: Range<u32>,
     /// Empty if the passages are in a file.
     terms: Box<[u32]>,
@@ -48,6 +52,7 @@ impl Index {
             dense: Dense::new(dimension),
             lexical: Lexical::default(),
             links: Links::default(),
+            languages: Languages::default(),
             documents: HashMap::new(),
             entries: Vec::new(),
             mapped_owners: Array::default(),
@@ -63,13 +68,15 @@ impl Index {
             return;
         }
         let start = self.numbers() as u32;
-        let terms = self.lexical.push(passages);
+        let language = language_of(passages);
+        let terms = self.lexical.push(passages, language);
         self.links.push(passages);
         passages.iter().for_each(|passage| self.dense.push(passage.vector));
         let number = self.entries.len() as u32;
         self.owners.resize(self.owners.len() + passages.len(), number);
         let passages = start..self.numbers() as u32;
-        self.entries.push(Some(DocumentEntry { document: document.to_owned(), passages, terms }));
+        self.languages.add(language);
+        self.entries.push(Some(DocumentEntry { document: document.to_owned(), language, passages, terms }));
         self.documents.insert(document.to_owned(), number);
     }
 
@@ -78,6 +85,7 @@ impl Index {
         let Some(number) = self.documents.remove(document) else { return };
         let Some(entry) = self.entries[number as usize].take() else { return };
         self.unused += entry.passages.len();
+        self.languages.remove(entry.language);
         self.lexical.remove(entry.passages.clone(), &entry.terms);
         self.links.remove(entry.passages);
         // The numbers of a file cannot be changed; the next file leaves out what is not used.
@@ -150,6 +158,11 @@ impl Index {
     pub(crate) fn accepted(&self, accept: Option<&dyn Fn(&str) -> bool>) -> Vec<bool> {
         let accept = |entry: &DocumentEntry| accept.is_none_or(|accept| accept(&entry.document));
         self.entries.iter().map(|entry| entry.as_ref().is_some_and(accept)).collect()
+    }
+
+    /// Returns for every passage the share of the query's words that it has.
+    pub(crate) fn word_scores(&self, query: &str) -> Vec<f32> {
+        self.lexical.scores(query, &self.languages.present())
     }
 
     pub(crate) fn owner(&self, passage: u32) -> u32 {

@@ -3,12 +3,13 @@
 use crate::keys::Keys;
 use crate::numbering::Numbering;
 use crate::passage::Passage;
+use crate::postings::Postings;
 use crate::strings::{Strings, part, write_ends};
 use inference::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
-use words::for_each_stem;
+use words::{Language, for_each_stem};
 
 /// BM25's usual parameters: saturation of repeated words, and the penalty for long passages.
 const K1: f32 = 1.2;
@@ -49,10 +50,10 @@ struct MappedLists {
 }
 
 /// Where the passages of a term are.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Term<'a> {
-    mapped: (&'a [u32], &'a [u8]),
-    added: (&'a [u32], &'a [u8]),
+    mapped: Postings<'a>,
+    added: Postings<'a>,
 }
 
 impl Lexical {
@@ -81,22 +82,22 @@ impl Lexical {
         let kept = |term: &Term<'_>| {
             term.postings().filter(|(passage, _)| numbering.keeps(*passage as usize)).count()
         };
-        let mut terms: Vec<(&str, Term<'_>, usize)> =
-            self.all_terms().map(|(key, term)| (key, term, kept(&term))).collect();
-        terms.retain(|(.., kept)| *kept > 0);
+        let mut terms: Vec<(&str, usize, Term<'_>)> =
+            self.all_terms().map(|(key, term)| (key, kept(&term), term)).collect();
+        terms.retain(|(_, kept, _)| *kept > 0);
         terms.sort_unstable_by_key(|(key, ..)| *key);
         Strings::write(to, terms.iter().map(|(key, ..)| *key))?;
-        write_ends(to, terms.iter().map(|(.., kept)| *kept))?;
-        let postings = terms.iter().map(|(.., kept)| kept).sum();
+        write_ends(to, terms.iter().map(|(_, kept, _)| *kept))?;
+        let postings = terms.iter().map(|(_, kept, _)| kept).sum();
         let new = |(old, _): (u32, u8)| numbering.new_number(old);
         to.put_parts(
             postings,
-            terms.iter().map(|(_, term, _)| term.postings().filter_map(new).collect::<Vec<u32>>()),
+            terms.iter().map(|(.., term)| term.postings().filter_map(new).collect::<Vec<u32>>()),
         )?;
         let count = |(old, count): (u32, u8)| numbering.keeps(old as usize).then_some(count);
         to.put_parts(
             postings,
-            terms.iter().map(|(_, term, _)| term.postings().filter_map(count).collect::<Vec<u8>>()),
+            terms.iter().map(|(.., term)| term.postings().filter_map(count).collect::<Vec<u8>>()),
         )?;
         let lengths: Vec<u32> = passages.iter().map(|passage| self.length(*passage)).collect();
         to.put(&lengths)
@@ -112,7 +113,7 @@ impl Lexical {
         let list = self.terms.get(key).map(|term| &self.lists[term as usize]);
         Term {
             mapped: self.mapped.terms.find(key).map(|term| self.mapped.list(term)).unwrap_or_default(),
-            added: list.map(|list| (&list.passages[..], &list.counts[..])).unwrap_or_default(),
+            added: list.map(|list| Postings::of(&list.passages, &list.counts)).unwrap_or_default(),
         }
     }
 
@@ -125,12 +126,11 @@ impl Lexical {
     }
 
     /// Adds the passages of a document after all others. Returns the document's terms, which `remove` needs.
-    pub fn push(&mut self, passages: &[Passage<'_>]) -> Box<[u32]> {
+    pub fn push(&mut self, passages: &[Passage<'_>], language: Language) -> Box<[u32]> {
         let mut document_terms = Vec::new();
         for passage in passages {
-            let counts = self.count_terms(passage);
+            let (counts, length) = self.count_terms(passage, language);
             let number = (self.mapped.lengths.len() + self.lengths.len()) as u32;
-            let length = counts.iter().map(|(_, count)| *count).sum();
             for (term, count) in counts {
                 let list = &mut self.lists[term as usize];
                 list.passages.push(number);
@@ -146,19 +146,25 @@ impl Lexical {
         document_terms.into()
     }
 
-    fn count_terms(&mut self, passage: &Passage<'_>) -> Vec<(u32, u32)> {
+    /// Returns the terms of a passage with their counts, and how many words it has.
+    fn count_terms(&mut self, passage: &Passage<'_>, language: Language) -> (Vec<(u32, u32)>, u32) {
+        let above = passage.headings.iter().map(String::as_str).chain([passage.title]);
         let mut terms = Vec::new();
-        for heading in passage.headings.iter().map(String::as_str).chain([passage.title]) {
-            for_each_stem(heading, |stem| terms.push((self.term(stem), TITLE_WEIGHT)));
+        for (text, weight) in above.map(|text| (text, TITLE_WEIGHT)).chain([(passage.text, 1)]) {
+            for_each_stem(text, language, |stem| terms.push((self.term(stem), weight)));
         }
-        for_each_stem(passage.text, |stem| terms.push((self.term(stem), 1)));
+        let length = terms.iter().map(|(_, weight)| *weight).sum();
+        // So that a question of one ideograph finds it. They are no further words of the passage.
+        for (_, letter) in words::ideographs(passage.title).chain(words::ideographs(passage.text)) {
+            terms.push((self.term(letter), 1));
+        }
         terms.sort_unstable();
         terms.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             kept.1 += if same { next.1 } else { 0 };
             same
         });
-        terms
+        (terms, length)
     }
 
     fn term(&mut self, stem: &str) -> u32 {
@@ -209,69 +215,73 @@ impl Lexical {
     }
 
     /// Returns for every passage the share of the query's words that it has. Rare words weigh more, and a word counts
-    /// more the more often a passage repeats it.
-    pub fn scores(&self, query: &str) -> Vec<f32> {
+    /// more the more often a passage repeats it. The languages are those of the passages.
+    pub fn scores(&self, query: &str, languages: &[Language]) -> Vec<f32> {
         let mut scores = vec![0.0; self.mapped.lengths.len() + self.lengths.len()];
         let (mapped, added) = scores.split_at_mut(self.mapped.lengths.len());
         let mean_length = self.total_length as f32 / self.passages.max(1) as f32;
         let (base, slope) = (K1 * (1.0 - B), K1 * B / mean_length.max(1.0));
-        let terms = self.query_terms(query);
+        let terms = self.query_terms(query, languages);
         let total: f32 = terms.iter().map(|(_, weight)| weight).sum();
         for (term, weight) in terms {
             let weight = weight / total;
-            let add =
-                |(passages, counts): (&[u32], &[u8]), first: u32, lengths: &[u32], scores: &mut [f32]| {
-                    for (passage, count) in passages.iter().zip(counts) {
-                        let passage = passage.wrapping_sub(first) as usize;
-                        // A damaged file may name passages that it does not have.
-                        if let (Some(score), Some(length)) = (scores.get_mut(passage), lengths.get(passage)) {
-                            let count = f32::from(*count);
-                            *score += weight * count / (count + base + slope * *length as f32);
-                        }
+            let add = |postings: &Postings<'_>, first: u32, lengths: &[u32], scores: &mut [f32]| {
+                for (passage, count) in postings.iter() {
+                    let passage = passage.wrapping_sub(first) as usize;
+                    // A damaged file may name passages that it does not have.
+                    if let (Some(score), Some(length)) = (scores.get_mut(passage), lengths.get(passage)) {
+                        let count = f32::from(count);
+                        *score += weight * count / (count + base + slope * *length as f32);
                     }
-                };
-            add(term.mapped, 0, &self.mapped.lengths, mapped);
-            add(term.added, mapped.len() as u32, &self.lengths, added);
+                }
+            };
+            add(&term.mapped, 0, &self.mapped.lengths, mapped);
+            add(&term.added, mapped.len() as u32, &self.lengths, added);
         }
         scores
     }
 
-    /// Returns the query's terms with their weights, in the order of the query, so that the sums do not depend on the order
-    /// in which documents were stored.
-    fn query_terms(&self, query: &str) -> Vec<(Term<'_>, f32)> {
+    /// Returns the query's words with their weights, in the order of the query, so that the sums do not depend on the order
+    /// in which documents were stored. A word counts once, in whatever language a passage has it.
+    fn query_terms(&self, query: &str, languages: &[Language]) -> Vec<(Term<'_>, f32)> {
         let mut terms: Vec<(Term<'_>, f32)> = Vec::new();
         let mut positions = HashMap::new();
-        for_each_stem(query, |stem| {
-            let term = self.find(stem);
+        for word in words::terms(query, Language::of(query), languages) {
+            let term = word.stems().iter().map(|stem| self.find(stem)).reduce(Term::or).unwrap_or_default();
             let rarity = self.rarity(&term);
-            let position = *positions.entry(stem.to_owned()).or_insert(terms.len());
+            let position = *positions.entry(word).or_insert(terms.len());
             match terms.get_mut(position) {
                 Some((_, weight)) => *weight += rarity,
                 None => terms.push((term, rarity)),
             }
-        });
+        }
         terms
     }
 
     fn rarity(&self, term: &Term<'_>) -> f32 {
-        let removed: usize = self.removed.iter().map(|removed| within(term.mapped.0, removed).len()).sum();
-        let having = (term.mapped.0.len().saturating_sub(removed) + term.added.0.len()) as f32;
+        let removed: usize =
+            self.removed.iter().map(|removed| within(&term.mapped.passages, removed).len()).sum();
+        let mapped = term.mapped.passages.len().saturating_sub(removed);
+        let having = (mapped + term.added.passages.len()) as f32;
         (1.0 + (self.passages as f32 - having + 0.5) / (having + 0.5)).ln()
     }
 }
 
 impl MappedLists {
-    fn list(&self, term: u32) -> (&[u32], &[u8]) {
+    fn list(&self, term: u32) -> Postings<'_> {
         let term = term as usize;
-        (part(&self.ends, &self.passages, term), part(&self.ends, &self.counts, term))
+        Postings::of(part(&self.ends, &self.passages, term), part(&self.ends, &self.counts, term))
     }
 }
 
-impl<'a> Term<'a> {
-    fn postings(&self) -> impl Iterator<Item = (u32, u8)> + 'a {
-        let (mapped, added) = (self.mapped, self.added);
-        let mapped = mapped.0.iter().copied().zip(mapped.1.iter().copied());
-        mapped.chain(added.0.iter().copied().zip(added.1.iter().copied()))
+impl Term<'_> {
+    fn postings(&self) -> impl Iterator<Item = (u32, u8)> {
+        self.mapped.iter().chain(self.added.iter())
+    }
+
+    /// Returns where the passages are that have one of two terms.
+    fn or(self, other: Self) -> Self {
+        Self { mapped: self.mapped.or(other.mapped), added: self.added.or(other.added) }
     }
 }
 

@@ -5,17 +5,20 @@
 //!
 //! `index` holds the passages in three parts: `dense` (vectors), `lexical` (words) and `links` (names). `search` combines
 //! their answers: `scorer` scores passages by vectors and words, `support` by their neighbours, and `hop` follows names.
-//! `top_k` selects the highest scores, `keys` numbers strings, `strings` has those of a file, `numbering` closes the gaps
-//! that removed passages leave.
+//! `languages` finds the language of a document, by which its words are stemmed. `top_k` selects the highest scores, `keys`
+//! numbers strings, `strings` has those of a file, `postings` are the passages of a term, `numbering` closes the gaps that
+//! removed passages leave.
 
 mod dense;
 mod hop;
 mod index;
 mod keys;
+mod languages;
 mod lexical;
 mod links;
 mod numbering;
 mod passage;
+mod postings;
 mod query;
 mod scorer;
 mod search;

@@ -22,7 +22,7 @@ impl<'a> Scorer<'a> {
     pub fn new(index: &'a Index, query: &Query<'a>) -> Self {
         let vector =
             query.vector.filter(|vector| query.mode != Mode::Lexical && index.dense.is_usable(vector));
-        let words = (query.mode != Mode::Dense).then(|| index.lexical.scores(query.text));
+        let words = (query.mode != Mode::Dense).then(|| index.word_scores(query.text));
         Self { index, vector, words, accepted: index.accepted(query.accept) }
     }
 

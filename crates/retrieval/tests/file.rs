@@ -130,6 +130,20 @@ fn a_file_that_is_cut_or_of_another_version_is_refused() {
 }
 
 #[test]
+fn a_file_from_before_words_were_stemmed_by_language_is_refused() {
+    let folder = Folder::new("version");
+    let path = folder.0.join("index");
+    let mut index = Index::new(DIMENSION);
+    put_generated(&mut index, 1, 0);
+    let mut whole = Vec::new();
+    index.write(b"", &mut whole).unwrap();
+    let stamp = whole.windows(11).position(|bytes| bytes == b"stoa index ").unwrap();
+    whole[stamp + 11] = b'1';
+    fs::write(&path, &whole).unwrap();
+    assert!(matches!(open(&path), Err(FileError::OtherVersion)));
+}
+
+#[test]
 fn a_damaged_file_gives_wrong_answers_at_worst() {
     let folder = Folder::new("mutated");
     let path = folder.0.join("index");

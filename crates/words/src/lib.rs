@@ -3,13 +3,17 @@
 //! Search, chat and the supervisor's worksheets share these rules, so that a word matches the same words everywhere.
 
 mod edit_distance;
+mod language;
 mod sentences;
+mod split;
 mod stems;
+mod stop_words;
 mod support;
 mod tokens;
 
 pub use edit_distance::{edit_distance, is_within_one_edit};
+pub use language::{Evidence, Language};
 pub use sentences::sentences;
-pub use stems::{for_each_stem, stem_set, stems};
+pub use stems::{Term, for_each_stem, ideographs, stem_set, stems, terms};
 pub use support::is_supported;
 pub use tokens::tokens;

@@ -21,12 +21,12 @@ fn is_number(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{stem_set, stems};
+    use crate::{Language, stem_set, stems};
 
     #[test]
     fn every_word_needs_evidence_and_a_number_the_same_word_after_it() {
-        let evidence = stems("It remembers 4,096 tokens (1 KiB each) until they expire.");
-        let assumed = stem_set("How many tokens does the gateway remember?");
+        let evidence = stems("It remembers 4,096 tokens (1 KiB each) until they expire.", Language::English);
+        let assumed = stem_set("How many tokens does the gateway remember?", Language::English);
         for (sentence, supported) in [
             ("The gateway remembers 4,096 tokens.", true),
             ("Tokens expire.", true),
@@ -34,7 +34,11 @@ mod tests {
             ("The gateway remembers 5,000 tokens.", false),
             ("The gateway forgets tokens.", false),
         ] {
-            assert_eq!(is_supported(&stems(sentence), &evidence, &assumed), supported, "{sentence}");
+            assert_eq!(
+                is_supported(&stems(sentence, Language::English), &evidence, &assumed),
+                supported,
+                "{sentence}"
+            );
         }
     }
 }

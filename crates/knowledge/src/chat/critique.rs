@@ -6,7 +6,7 @@ use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
 use std::collections::HashSet;
-use words::{stem_set, stems};
+use words::stem_set;
 
 /// How many of the best parts are compared with each other.
 const COMPARED: usize = 12;
@@ -70,7 +70,7 @@ pub fn write(asked: &Asked, sources: &[Source], sentences: &[Sentence]) -> Strin
 /// Returns the words and the numbers of a sentence that has a number.
 fn statement(sources: &[Source], sentence: &Sentence) -> Option<(HashSet<String>, HashSet<String>)> {
     matches!(sentence.unit.form, Form::Sentence | Form::Titled).then_some(())?;
-    let all = stem_set(sentence.text(sources));
+    let all = stem_set(sentence.text(sources), sources[sentence.source].language());
     let is_number = |word: &String| word.starts_with(|c: char| c.is_ascii_digit());
     let (numbers, words): (HashSet<String>, HashSet<String>) = all.into_iter().partition(is_number);
     (!numbers.is_empty() && !words.is_empty()).then_some((words, numbers))
@@ -83,10 +83,11 @@ fn is_reserved(text: &str) -> bool {
 
 /// Returns what of the question no source has.
 fn missing(asked: &Asked, sources: &[Source], sentences: &[Sentence]) -> Vec<String> {
-    let texts: Vec<String> =
-        sources.iter().map(|source| format!("{} {}", source.above().join(" "), source.text)).collect();
-    let known = stem_set(&texts.join(" "));
-    let is_new = |word: &&str| stems(word).iter().any(|stem| !known.contains(stem));
+    let text = |source: &Source| format!("{} {}", source.above().join(" "), source.text);
+    let known: HashSet<String> =
+        sources.iter().flat_map(|source| stem_set(&text(source), source.language())).collect();
+    let languages = Source::languages(sources);
+    let is_new = |word: &&str| asked.terms(word, &languages).iter().any(|term| !term.is_in(&known));
     let words = asked.text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.'));
     let words =
         words.map(|word| word.trim_matches(['.', '-'])).filter(is_new).filter(|word| !ASKING.contains(word));

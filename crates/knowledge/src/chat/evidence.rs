@@ -7,8 +7,8 @@ use super::question::Asked;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::{Form, Unit, is_drawing, is_title, units};
-use std::collections::{HashMap, HashSet};
-use words::stem_set;
+use std::collections::HashSet;
+use words::{Term, stem_set};
 
 /// The weight of a word of the question that only the headings or the parts beside it have.
 const BESIDE: f32 = 0.5;
@@ -52,19 +52,24 @@ pub fn largest_share(question: &str, sources: &[Source]) -> f32 {
 
 /// Scores all parts of all sources by words, in their order, each once.
 fn by_words(asked: &Asked, sources: &[Source]) -> Vec<Sentence> {
-    let stems: Vec<String> = stem_set(&asked.own_words()).into_iter().take(MOST_ASKED).collect();
+    let terms = asked_terms(asked, sources);
     let parts: Vec<Vec<Unit>> = sources.iter().map(|source| parts(asked, &source.text)).collect();
     let words: Vec<Vec<HashSet<String>>> = sources
         .iter()
         .zip(&parts)
-        .map(|(source, parts)| parts.iter().map(|unit| stem_set(&source.text[unit.range.clone()])).collect())
+        .map(|(source, parts)| {
+            let language = source.language();
+            parts.iter().map(|unit| stem_set(&source.text[unit.range.clone()], language)).collect()
+        })
         .collect();
-    let weights = weights(&stems, &words);
-    let total: f32 = weights.values().sum::<f32>().max(f32::EPSILON);
+    let weights = weights(&terms, &words);
+    let total: f32 = weights.iter().sum::<f32>().max(f32::EPSILON);
+    let is_new = |stem: &String| !terms.iter().any(|term| term.stems().contains(stem));
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for (place, (source, parts)) in sources.iter().zip(parts).enumerate() {
-        let above = stem_set(&format!("{} {}", source.title, source.headings.join(" ")));
+        let language = source.language();
+        let above = stem_set(&format!("{} {}", source.title, source.headings.join(" ")), language);
         for (index, unit) in parts.into_iter().enumerate() {
             let text = &source.text[unit.range.clone()];
             // The same document may be there twice.
@@ -72,19 +77,19 @@ fn by_words(asked: &Asked, sources: &[Source]) -> Vec<Sentence> {
                 continue;
             }
             let own = &words[place][index];
-            let near = |word: &String| {
+            let near = |term: &Term| {
                 let around = index.saturating_sub(1)..(index + 2).min(words[place].len());
-                words[place][around].iter().any(|words| words.contains(word))
+                words[place][around].iter().any(|words| term.is_in(words))
             };
-            let part = |word: &String| {
-                let beside = if above.contains(word) || near(word) { BESIDE } else { 0.0 };
-                if own.contains(word) { 1.0 } else { beside }
+            let part = |term: &Term| {
+                let beside = if term.is_in(&above) || near(term) { BESIDE } else { 0.0 };
+                if term.is_in(own) { 1.0 } else { beside }
             };
-            let relevance = stems.iter().map(|word| weights[word] * part(word)).sum::<f32>() / total;
+            let weighed = terms.iter().zip(&weights).map(|(term, weight)| weight * part(term));
+            let relevance = weighed.sum::<f32>() / total;
             let fits = if asked.finds_wanted(text) { ASKED_FOR } else { 0.0 };
             let leads: Vec<&str> = unit.leads.iter().map(|lead| &source.text[lead.clone()]).collect();
-            let is_new = |word: &String| !stems.contains(word);
-            if own.iter().any(is_new) || stem_set(&leads.join(" ")).iter().any(is_new) {
+            if own.iter().any(is_new) || stem_set(&leads.join(" "), language).iter().any(is_new) {
                 let score = relevance + fits - place as f32 * PER_PLACE;
                 found.push(Sentence { source: place, unit, score, relevance });
             }
@@ -106,14 +111,23 @@ fn parts(asked: &Asked, text: &str) -> Vec<Unit> {
     parts
 }
 
+/// Returns the words of the question, each once.
+fn asked_terms(asked: &Asked, sources: &[Source]) -> Vec<Term> {
+    let mut seen = HashSet::new();
+    let mut terms = asked.terms(&asked.text, &Source::languages(sources));
+    terms.retain(|term| seen.insert(term.clone()));
+    terms.truncate(MOST_ASKED);
+    terms
+}
+
 /// Weighs the words of the question: those that few parts have weigh more.
-fn weights<'a>(stems: &'a [String], words: &[Vec<HashSet<String>>]) -> HashMap<&'a String, f32> {
+fn weights(terms: &[Term], words: &[Vec<HashSet<String>>]) -> Vec<f32> {
     let all = words.iter().map(Vec::len).sum::<usize>() as f32;
-    let weight = |word: &String| {
-        let having = words.iter().flatten().filter(|words| words.contains(word)).count() as f32;
+    let weight = |term: &Term| {
+        let having = words.iter().flatten().filter(|words| term.is_in(words)).count() as f32;
         (1.0 + all / (having + 0.5)).ln()
     };
-    stems.iter().map(|word| (word, weight(word))).collect()
+    terms.iter().map(weight).collect()
 }
 
 #[cfg(test)]
@@ -131,6 +145,18 @@ mod tests {
         let texts = ["Bees fly. The seal is replaced every year.", "The pump is blue. Seals are grey."];
         assert_eq!(best("How often is the seal replaced?", &texts), "The seal is replaced every year.");
         assert_eq!(best("Which colour has the pump?", &texts), "The pump is blue.");
+    }
+
+    #[test]
+    fn other_forms_of_the_questions_words_are_known_in_its_language() {
+        let texts = [
+            "Die Pumpe ist blau und steht im Keller.",
+            "Der Ofen ist rot. Er wird in den Häusern am Fluss gebaut.",
+            "水泵的密封圈每年更换一次。电机每月检查。",
+        ];
+        assert_eq!(best("Welche Farbe haben die Pumpen?", &texts), texts[0]);
+        assert_eq!(best("Haus", &texts), "Er wird in den Häusern am Fluss gebaut.");
+        assert_eq!(best("电机多久检查？", &texts), "电机每月检查。");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Turns a question into what is searched for: completed from the conversation, and split if it asks for two things.
 
-use words::stem_set;
+use words::{Language, stem_set};
 
 /// Words that stand for something that was said before.
 #[rustfmt::skip]
@@ -67,7 +67,7 @@ fn split(question: &str) -> Option<(&str, &str)> {
         let (first, second) = question.split_once(and)?;
         let mut words = second.split(' ').take(2).map(str::to_lowercase);
         let asks = words.any(|word| ASKING.contains(&word.as_str()));
-        (asks && stem_set(first).len() >= FEW_WORDS).then_some((first, second))
+        (asks && own_words(first) >= FEW_WORDS).then_some((first, second))
     })
 }
 
@@ -86,7 +86,12 @@ fn refers_back(question: &str) -> bool {
     let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let continues =
         ["and ", "but ", "what about", "how about", "und "].iter().any(|start| lower.starts_with(start));
-    continues || words.any(|word| REFERRING.contains(&word)) || stem_set(question).len() < FEW_WORDS
+    continues || words.any(|word| REFERRING.contains(&word)) || own_words(question) < FEW_WORDS
+}
+
+/// Counts the words that are not among the commonest of the question's language.
+fn own_words(question: &str) -> usize {
+    stem_set(question, Language::of(question).unwrap_or_default()).len()
 }
 
 #[cfg(test)]

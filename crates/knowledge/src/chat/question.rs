@@ -1,8 +1,7 @@
 //! What a question asks for: the names that an answer has to be about, and the kind of thing that it has to have.
 
-use super::language;
 use super::source::Source;
-use words::{stem_set, stems, tokens};
+use words::{Language, Term, stem_set, stems, terms, tokens};
 
 /// What a question asks for, by its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +27,13 @@ pub struct Asked {
     /// Whether it asks how something is done, or for all of several things.
     pub wants_list: bool,
     pub is_english: bool,
-    language: Option<&'static str>,
+    language: Option<Language>,
 }
 
 impl Asked {
     pub fn new(question: &str) -> Self {
-        let language = language::of(question);
-        let is_english = language.is_none_or(|language| language == "English");
+        let language = Language::of(question);
+        let is_english = language.is_none_or(|language| language == Language::English);
         let (names, numbers) = names(question, is_english);
         let lower = format!(" {} ", question.to_lowercase());
         Self {
@@ -49,12 +48,9 @@ impl Asked {
         }
     }
 
-    /// Returns its words without the commonest of its language. Those of English are left out anyway.
-    pub fn own_words(&self) -> String {
-        let Some(language) = self.language.filter(|_| !self.is_english) else { return self.text.clone() };
-        let words = self.text.split(|c: char| !c.is_alphanumeric());
-        let own = words.filter(|word| !language::is_common(language, &word.to_lowercase()));
-        own.collect::<Vec<&str>>().join(" ")
+    /// Returns the words of a part of it, to be compared with texts in these languages.
+    pub fn terms(&self, part: &str, languages: &[Language]) -> Vec<Term> {
+        terms(part, self.language, languages)
     }
 
     /// Weighs the question's names that neither a text nor what stands above it has. One with a number ("P-377") has no
@@ -75,7 +71,10 @@ impl Asked {
     /// Returns whether a passage has what the question wants counted: "how many cores".
     pub fn counts(&self, source: &Source) -> bool {
         self.counted.is_empty() || {
-            let words = stem_set(&format!("{} {} {}", source.title, source.headings.join(" "), source.text));
+            let words = stem_set(
+                &format!("{} {} {}", source.title, source.headings.join(" "), source.text),
+                Language::English,
+            );
             self.counted.iter().any(|stem| words.contains(stem))
         }
     }
@@ -169,7 +168,7 @@ fn counted(lower: &str) -> Vec<String> {
     if things.iter().any(|thing| ["people", "persons", "times"].contains(thing)) {
         return Vec::new();
     }
-    stems(&things.join(" "))
+    stems(&things.join(" "), Language::English)
 }
 
 /// Words before which the thing that is counted has been said.

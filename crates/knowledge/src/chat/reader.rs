@@ -11,11 +11,11 @@ use super::question::{Asked, Wanted};
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
-use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, critique, follow_up, language, summary};
+use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, critique, follow_up, summary};
 use crate::records::Scope;
 use std::collections::HashSet;
 use store::StoreError;
-use words::stem_set;
+use words::{Language, stem_set};
 
 /// How many passages are searched for.
 pub const POOL: usize = 16;
@@ -171,7 +171,7 @@ impl Chats {
             false => None,
         };
         // A question that continues a conversation asks for more than the one before it.
-        let said = follow_up::last_answer(&ask.history).filter(|_| topic != ask.query).map(stem_set);
+        let said = follow_up::last_answer(&ask.history).filter(|_| topic != ask.query).map(Said::new);
         if let (Some(judged), Some(_)) = (&mut judged, &said) {
             let alone = self.search.score_all(&ask.query, texts).await?.unwrap_or_default();
             judged.iter_mut().zip(alone).for_each(|(score, alone)| *score = (*score + alone) / 2.0);
@@ -195,7 +195,7 @@ impl Chats {
                 } else {
                     0.0
                 }
-                - if said.as_ref().is_some_and(|said| repeats(&text, said)) { REPEATED } else { 0.0 };
+                - if said.as_ref().is_some_and(|said| said.repeats(&text)) { REPEATED } else { 0.0 };
         }
         sentences.sort_by(|one, other| other.score.total_cmp(&one.score));
         let confidence =
@@ -258,11 +258,24 @@ fn is_sentence(entry: &str) -> bool {
     entry.len() > LONGEST_ROW || entry.ends_with('.') && !(entry.contains(": ") && entry.contains("; "))
 }
 
-/// Returns whether most words of a text were said.
-fn repeats(text: &str, said: &HashSet<String>) -> bool {
-    let words = stem_set(text);
-    let known = words.iter().filter(|word| said.contains(*word)).count();
-    known as f32 >= REPEATED_SHARE * words.len() as f32
+/// The words of an answer.
+struct Said {
+    language: Language,
+    words: HashSet<String>,
+}
+
+impl Said {
+    fn new(answer: &str) -> Self {
+        let language = Language::of(answer).unwrap_or_default();
+        Self { language, words: stem_set(answer, language) }
+    }
+
+    /// Returns whether it has most words of a text.
+    fn repeats(&self, text: &str) -> bool {
+        let words = stem_set(text, self.language);
+        let known = words.intersection(&self.words).count();
+        known as f32 >= REPEATED_SHARE * words.len() as f32
+    }
 }
 
 fn by_words(share: f32) -> f32 {
@@ -306,8 +319,9 @@ fn add_new(sources: &mut Vec<Source>, more: Vec<Source>) {
 
 /// Returns the language of the sources if it is not that of the question.
 fn other_language(question: &str, sources: &[Source]) -> Option<&'static str> {
-    let asked = language::of(question)?;
-    sources.first().and_then(|source| language::of(&source.text)).filter(|found| *found != asked)
+    let asked = Language::of(question)?;
+    let found = sources.first().and_then(|source| Language::of(&source.text));
+    found.filter(|found| *found != asked).map(Language::name)
 }
 
 /// Returns a passage below its title and headings.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use utoipa::openapi::schema::AnyOfBuilder;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+use words::Language;
 
 /// More would not fit into any model's window.
 const MOST_SOURCES: usize = 100;
@@ -111,6 +112,22 @@ impl Source {
             ShownSource::Found(result) => &result.metadata.filename,
             ShownSource::Given(_) => "",
         }
+    }
+
+    /// Returns its language; English if its words do not tell.
+    pub fn language(&self) -> Language {
+        Language::of(&self.text).unwrap_or_default()
+    }
+
+    /// Returns the languages of several sources, each once.
+    pub fn languages(sources: &[Self]) -> Vec<Language> {
+        let mut languages = Vec::new();
+        for language in sources.iter().map(Self::language) {
+            if !languages.contains(&language) {
+                languages.push(language);
+            }
+        }
+        languages
     }
 
     /// Returns its title and its headings, the title once.

@@ -51,14 +51,15 @@ impl Chats {
     /// Finds the document that a question is about.
     async fn meant(&self, scope: &Scope, ask: &Ask, question: &str) -> Result<Option<String>, ChatFailure> {
         let found = self.find(scope, question, ask, PASSAGES).await?;
-        let asked = stem_set(question);
         let mut documents: Vec<(f64, String)> = Vec::new();
         for source in &found {
             let Some(id) = source.document_id() else { continue };
             match documents.iter_mut().find(|(_, known)| known == id) {
                 Some((score, _)) => *score += source.score,
                 None => {
-                    let title = stem_set(&source.title).intersection(&asked).count() as f64;
+                    let language = source.language();
+                    let asked = stem_set(question, language);
+                    let title = stem_set(&source.title, language).intersection(&asked).count() as f64;
                     documents.push((source.score + TITLE * title, id.to_owned()));
                 }
             }

@@ -1,10 +1,9 @@
 //! Marks the sentences of a written answer that no source bears out: those with a number or a name that no source has,
 //! or of which most words are in none.
 
-use super::language;
 use super::source::Source;
 use std::collections::HashSet;
-use words::{stem_set, stems};
+use words::{Language, stem_set, stems};
 
 const MARK: &str = " (no source says this)";
 /// A shorter sentence says too little to be judged.
@@ -23,7 +22,7 @@ pub struct Support {
     /// The words of each source, as stems.
     sources: Vec<HashSet<String>>,
     /// The language of the first source.
-    language: Option<&'static str>,
+    language: Option<Language>,
     /// What was passed on of the sentence, and of the line.
     sentence: String,
     line: String,
@@ -35,10 +34,13 @@ pub struct Support {
 
 impl Support {
     pub fn new(sources: &[Source]) -> Self {
-        let words = |source: &Source| stem_set(&format!("{} {}", source.above().join(" "), source.text));
+        let language = sources.first().and_then(|source| Language::of(&source.text));
+        let words = |source: &Source| {
+            stem_set(&format!("{} {}", source.above().join(" "), source.text), language.unwrap_or_default())
+        };
         Self {
             sources: sources.iter().map(words).collect(),
-            language: sources.first().and_then(|source| language::of(&source.text)),
+            language,
             sentence: String::new(),
             line: String::new(),
             held: None,
@@ -108,7 +110,8 @@ impl Support {
     fn is_supported(&self) -> bool {
         let text = super::citations::uncited(&self.sentence);
         let text = text.trim();
-        let words: HashSet<String> = stem_set(text);
+        let language = self.language.unwrap_or_default();
+        let words: HashSet<String> = stem_set(text, language);
         let is_statement = !text.starts_with(['#', '|', '`']) && !text.ends_with(['?', ':']);
         let lower = text.to_lowercase();
         let is_about_sources =
@@ -118,29 +121,30 @@ impl Support {
         }
         let is_known = |word: &String| self.sources.iter().any(|source| source.contains(word));
         // A translation has none of the words, but the numbers.
-        if let (Some(own), Some(theirs)) = (language::of(text), self.language)
+        if let (Some(own), Some(theirs)) = (Language::of(text), self.language)
             && own != theirs
         {
-            return numbers(text).iter().all(is_known);
+            return numbers(text, language).iter().all(is_known);
         }
         let share = |source: &HashSet<String>| words.intersection(source).count() as f32 / words.len() as f32;
         let best = self.sources.iter().map(share).fold(0.0, f32::max);
         // In German all nouns have a capital.
-        let names =
-            if self.language.is_none_or(|language| language == "English") { names(text) } else { Vec::new() };
-        best >= LEAST_SHARE && numbers(text).iter().chain(&names).all(is_known)
+        let names = if language == Language::English { names(text) } else { Vec::new() };
+        best >= LEAST_SHARE && numbers(text, language).iter().chain(&names).all(is_known)
     }
 }
 
-fn numbers(text: &str) -> Vec<String> {
+fn numbers(text: &str, language: Language) -> Vec<String> {
     let has_digit = |word: &&str| word.contains(|c: char| c.is_ascii_digit());
-    text.split_whitespace().filter(has_digit).flat_map(stems).collect()
+    // In Chinese, what stands beside a number is not separated by spaces.
+    let is_word = |stem: &String| words::ideographs(stem).next().is_none();
+    text.split_whitespace().filter(has_digit).flat_map(|word| stems(word, language)).filter(is_word).collect()
 }
 
-/// Returns the words in a sentence that have a capital, as stems. The first has one anyway.
+/// Returns the words in an English sentence that have a capital, as stems. The first has one anyway.
 fn names(text: &str) -> Vec<String> {
     let is_name = |word: &&str| word.starts_with(char::is_uppercase);
-    text.split_whitespace().skip(1).filter(is_name).flat_map(stems).collect()
+    text.split_whitespace().skip(1).filter(is_name).flat_map(|word| stems(word, Language::English)).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::FIELDS;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
-use words::{for_each_stem, tokens};
+use words::{Language, for_each_stem, ideographs, tokens};
 
 /// A word keeps its number, also if no entry has it any more, until the process ends.
 #[derive(Default)]
@@ -60,7 +60,8 @@ impl Lexicon {
             return numbers.clone();
         }
         let first = self.terms.len() as u32;
-        for_each_stem(word, |stem| self.terms.push(Term::new(stem, word)));
+        for_each_stem(word, Language::English, |stem| self.terms.push(Term::new(stem, word)));
+        self.terms.extend(ideographs(word).map(|(_, letter)| Term::new(letter, word)));
         let numbers = first..self.terms.len() as u32;
         self.known.insert(word.into(), numbers.clone());
         numbers

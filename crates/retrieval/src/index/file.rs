@@ -9,9 +9,10 @@ use crate::strings::Strings;
 use inference::arrays::{ArrayReader, ArrayWriter, Damaged};
 use std::fs::File;
 use std::io::{self, Write};
+use words::Language;
 
 /// Changes with the layout of the file, and with how words are taken from texts.
-const STAMP: &[u8] = b"stoa index 1";
+const STAMP: &[u8] = b"stoa index 2";
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -48,6 +49,7 @@ impl Index {
         to.put(&[self.dense.dimension() as u32, passages.len() as u32])?;
         Strings::write(to, entries().map(|entry| entry.document.as_str()))?;
         to.put(&entries().map(|entry| entry.passages.len() as u32).collect::<Vec<u32>>())?;
+        to.put(&entries().map(|entry| entry.language as u8).collect::<Vec<u8>>())?;
         let owners = (0..).zip(entries()).map(|(number, entry)| vec![number; entry.passages.len()]);
         to.put_parts(passages.len(), owners)?;
         self.dense.write(to, &passages)?;
@@ -66,6 +68,7 @@ impl Index {
         let (dimension, passages) = (dimension as usize, passages as usize);
         let documents = Strings::read(from)?;
         let lengths = from.take_exactly::<u32>(documents.len())?;
+        let languages = from.take_exactly::<u8>(documents.len())?;
         let mapped_owners = from.take_exactly(passages)?;
         let mut index = Self {
             mapped_owners,
@@ -75,12 +78,17 @@ impl Index {
             ..Self::new(dimension)
         };
         let mut start = 0u32;
-        for (number, (document, length)) in (0..).zip(documents.iter().zip(lengths.iter())) {
-            let end = start.checked_add(*length).ok_or(FileError::Damaged)?;
-            let entry =
-                DocumentEntry { document: document.to_owned(), passages: start..end, terms: Box::default() };
-            index.entries.push(Some(entry));
-            index.documents.insert(document.to_owned(), number);
+        for (number, document) in documents.iter().enumerate() {
+            let end = start.checked_add(lengths[number]).ok_or(FileError::Damaged)?;
+            let language = Language::from_repr(languages[number]).ok_or(FileError::Damaged)?;
+            index.languages.add(language);
+            index.entries.push(Some(DocumentEntry {
+                document: document.to_owned(),
+                language,
+                passages: start..end,
+                terms: Box::default(),
+            }));
+            index.documents.insert(document.to_owned(), number as u32);
             start = end;
         }
         if start as usize != passages {
