@@ -96,6 +96,37 @@ async fn a_snapshot_that_is_gone_or_damaged_costs_time_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_snapshot_of_another_version_is_written_again() {
+    let mut stoa = Stoa::start_knowledge().serve();
+    let data = stoa.data.clone();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    admin.ingest_text("first.txt", "The word of this file is firstword.").await;
+    let ids = add_documents(&database_of(&stoa), &admin.id, 2, PASSAGES).await;
+    make_due(&stoa, &admin, "second").await;
+    taken(&stoa).await;
+    let folder = stoa.data.path().join("objects/users").join(&admin.id).join("indexes");
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(stamp) = bytes.windows(11).position(|bytes| bytes == b"stoa index ") {
+            bytes[stamp + 11] = b'1';
+            std::fs::write(path.with_extension("new"), &bytes).unwrap();
+            std::fs::rename(path.with_extension("new"), &path).unwrap();
+        }
+    }
+    execute(&database_of(&stoa), "UPDATE index_snapshots SET changed = 0").await;
+    stoa = restarted(stoa, &data);
+    let admin = KnowledgeClient::admin(&stoa).await;
+    assert!(admin.find("passage 1499 of document 2").await.contains(&ids[1]));
+    // The old objects stay a minute for processes that are about to read them.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while objects(&stoa, &admin) < 4 {
+        assert!(Instant::now() < deadline, "no further snapshot: {}", stoa.log());
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_snapshots_of_a_removed_user_are_removed() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;

@@ -57,12 +57,16 @@ struct Note {
 pub async fn note_change(tx: &mut Tx, user_id: &str, passages: i64) -> Result<(), StoreError> {
     let unsaved = snapshots::add_changed(tx, user_id, passages).await?;
     if !unsaved.has_job && unsaved.changed >= LEAST_CHANGED.max(unsaved.passages / LEAST_SHARE) {
-        let mut job = retried_job(SNAPSHOT, SnapshotPayload { user_id: user_id.to_owned() });
-        job.run_at = Some(tx.db().clock().now_ms() + SETTLING.as_millis() as i64);
-        let job = jobs::enqueue(tx, job).await?;
-        snapshots::set_job(tx, user_id, Some(job)).await?;
+        enqueue(tx, user_id).await?;
     }
     Ok(())
+}
+
+async fn enqueue(tx: &mut Tx, user_id: &str) -> Result<(), StoreError> {
+    let mut job = retried_job(SNAPSHOT, SnapshotPayload { user_id: user_id.to_owned() });
+    job.run_at = Some(tx.db().clock().now_ms() + SETTLING.as_millis() as i64);
+    let job = jobs::enqueue(tx, job).await?;
+    snapshots::set_job(tx, user_id, Some(job)).await
 }
 
 /// Enqueues the removal of a user's snapshots.
@@ -117,12 +121,26 @@ impl Snapshots {
         if snapshot.revision <= had {
             return Ok(None);
         }
-        self.open(&snapshot, indexes).await
+        let opened = self.open(&snapshot, indexes).await?;
+        if opened.is_none() && snapshot.is_of(indexes.encoder.as_deref()) {
+            self.renew(&owner.user_id).await?;
+        }
+        Ok(opened)
+    }
+
+    /// Enqueues the job of a snapshot in place of one that cannot be used, such as that of another version of the program.
+    async fn renew(&self, user_id: &str) -> Result<(), StoreError> {
+        let mut tx = self.db.begin().await?;
+        let is_there = tables::users::lock(&mut tx, user_id).await?.is_some();
+        if is_there && !snapshots::add_changed(&mut tx, user_id, 0).await?.has_job {
+            enqueue(&mut tx, user_id).await?;
+        }
+        tx.commit().await
     }
 
     /// Opens a snapshot. Returns none if it cannot be used: then all is read from the database.
     async fn open(&self, snapshot: &Snapshot, indexes: &Indexes) -> Result<Option<State>, StoreError> {
-        if snapshot.object_key.is_empty() || Some(&snapshot.encoder) != indexes.encoder.as_ref() {
+        if !snapshot.is_of(indexes.encoder.as_deref()) {
             return Ok(None);
         }
         let file = match self.fetch(&snapshot.object_key).await {

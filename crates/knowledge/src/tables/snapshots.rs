@@ -17,6 +17,13 @@ pub struct Snapshot {
     pub graph_removal: i64,
 }
 
+impl Snapshot {
+    /// Returns whether there is an index with vectors of this encoder.
+    pub fn is_of(&self, encoder: Option<&str>) -> bool {
+        !self.object_key.is_empty() && Some(self.encoder.as_str()) == encoder
+    }
+}
+
 /// What has changed since the last snapshot.
 pub struct Unsaved {
     pub changed: i64,
