@@ -5,6 +5,7 @@ import House from '@lucide/svelte/icons/house';
 import MessageCircle from '@lucide/svelte/icons/message-circle';
 import Search from '@lucide/svelte/icons/search';
 import Settings from '@lucide/svelte/icons/settings';
+import UsersRound from '@lucide/svelte/icons/users-round';
 import Waypoints from '@lucide/svelte/icons/waypoints';
 import type { Component } from 'svelte';
 
@@ -68,6 +69,13 @@ export const screens: Screen[] = [
     icon: Waypoints,
     key: 'g',
     load: () => import('../screens/graph/Graph.svelte'),
+  },
+  {
+    id: 'spaces',
+    label: words.screens.spaces,
+    icon: UsersRound,
+    key: 'e',
+    load: () => import('../screens/spaces/Spaces.svelte'),
   },
   {
     id: 'admin',

@@ -6,6 +6,7 @@ export const words = {
     graph: 'Graph',
     chat: 'Ask',
     projects: 'Projects',
+    spaces: 'Spaces',
     admin: 'Administration',
     more: 'More',
   },
@@ -43,6 +44,7 @@ export const words = {
     groups: {
       screens: 'Screens',
       documents: 'Documents',
+      spaces: 'Spaces',
       projects: 'Projects',
       entries: 'Portal',
       conversations: 'Conversations',
