@@ -2,7 +2,7 @@ import { untrack } from 'svelte';
 import { knowledge, ok } from './api/client';
 import { followShared } from './api/shared-stream';
 import type { StreamEvent } from './api/stream';
-import type { Document, StatusCounts } from './api/types/knowledge';
+import type { Document, DocumentList, StatusCounts } from './api/types/knowledge';
 import { session } from './session.svelte';
 
 export type { Document };
@@ -22,7 +22,13 @@ export const STUCK_AFTER = 60_000;
 /** Counts that are older than this are replaced even by some that may be old as well, in milliseconds. */
 const PATIENCE = 2000;
 
-/** The live state of the user's documents: one stream of changes for all tabs of the browser. */
+type StorageUse = DocumentList['storage'];
+
+/**
+ * The live state of the documents of one owner, the user or a space: one stream of changes for all tabs of the browser.
+ * The user's own are followed as long as the user is signed in. A space is followed only by visible tabs that show it:
+ * browsers allow six connections per origin.
+ */
 class Documents {
   /** How many documents there are in each state, without those that are being deleted; null until the first answer. */
   readonly counts = $derived.by(() => {
@@ -30,6 +36,8 @@ class Documents {
     for (const id of counts ? this.hidden : []) this.#add(counts!, this.#statuses.get(id), -1);
     return counts;
   });
+  /** How much is stored, and may be; null until the first answer. */
+  storage = $state.raw<StorageUse | null>(null);
   /** Why changes do not arrive at present. */
   trouble = $state<string | null>(null);
   /** Documents that are deleted as soon as it can no longer be undone. */
@@ -45,8 +53,26 @@ class Documents {
   #lastProgress = Date.now();
   #started = false;
   #counting: ReturnType<typeof setTimeout> | null = null;
+  #followers = 0;
+  #stop = () => {};
 
-  /** Starts following, for as long as a user is signed in. May be called often. */
+  constructor(/** Empty for the user's own. */ readonly spaceId: string) {}
+
+  /** Follows until the returned function is called. Call it in `$effect`. */
+  follow(): () => void {
+    return untrack(() => {
+      if (!this.spaceId) {
+        this.start();
+        return () => {};
+      }
+      if (this.#followers++ === 0) this.#stop = this.#followVisibly();
+      return () => {
+        if (--this.#followers === 0) this.#stop();
+      };
+    });
+  }
+
+  /** Starts following the user's own, for as long as a user is signed in. May be called often. */
   start(): void {
     if (this.#started) return;
     this.#started = true;
@@ -93,9 +119,12 @@ class Documents {
    * Runs a request for a list of documents, and takes the counts that come with it: what is listed and what is counted
    * are of the same moment then. Counts from before a change are not taken, unless changes never pause: others follow.
    */
-  async counting<T extends { counts: StatusCounts }>(list: () => Promise<T>): Promise<T> {
+  async counting<T extends { counts: StatusCounts; storage: StorageUse }>(
+    list: () => Promise<T>,
+  ): Promise<T> {
     const before = this.#changes;
     const page = await list();
+    this.storage = page.storage;
     if (this.#changes === before || Date.now() - this.#countedAt > PATIENCE) {
       this.#counted = page.counts;
       this.#countedAt = Date.now();
@@ -115,11 +144,32 @@ class Documents {
     this.#countSoon();
   }
 
+  /** Follows a space while the tab is visible. */
+  #followVisibly(): () => void {
+    let stop: (() => void) | null = null;
+    const look = () => {
+      if (document.visibilityState === 'visible') stop ??= this.#follow(session.user?.id ?? '');
+      else {
+        stop?.();
+        stop = null;
+      }
+    };
+    look();
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      stop?.();
+    };
+  }
+
   #follow(user: string): () => void {
+    const spaceId = this.spaceId;
+    const query = (last: string | null) =>
+      new URLSearchParams({ ...(spaceId && { spaceId }), ...(last && { lastEventId: last }) }).toString();
     return followShared({
-      name: `stoa.documents.${user}`,
+      name: `stoa.documents.${user}${spaceId && `.${spaceId}`}`,
       service: 'core',
-      path: (last) => `/api/documents/events${last ? `?lastEventId=${encodeURIComponent(last)}` : ''}`,
+      path: (last) => `/api/documents/events${query(last) && `?${query(last)}`}`,
       onEvent: (event) => this.#take(event),
       onRestart: () => this.tell({ type: 'restart' }),
       onState: (trouble) => (this.trouble = trouble),
@@ -157,10 +207,22 @@ class Documents {
     if (this.#counting) return;
     this.#counting = setTimeout(async () => {
       this.#counting = null;
-      const query = { limit: 1 };
+      const query = { limit: 1, spaceId: this.spaceId || undefined };
       await this.counting(() => ok(knowledge.GET('/api/documents', { params: { query } }))).catch(() => null);
     }, 500);
   }
 }
 
-export const documents = new Documents();
+const known = new Map<string, Documents>();
+
+/** Returns the documents of a space; without an id, the user's own. */
+export function documentsIn(spaceId: string | null | undefined): Documents {
+  if (!spaceId) return documents;
+  const key = `${session.user?.id} ${spaceId}`;
+  const found = known.get(key) ?? new Documents(spaceId);
+  known.set(key, found);
+  return found;
+}
+
+/** The user's own documents. */
+export const documents = new Documents('');

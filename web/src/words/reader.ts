@@ -30,6 +30,10 @@ export const words = {
   failed: 'This document could not be indexed, so it has no text.',
   cancelled: 'Indexing was cancelled, so this document has no text.',
   about: {
+    space: 'Space',
+    source: 'Source',
+    version: 'Version',
+    expires: 'Deleted on',
     file: 'File',
     folder: 'Folder',
     type: 'Type',

@@ -1,11 +1,14 @@
 import { address } from '$lib/address';
 import { fetchOk } from '$lib/api/client';
-import { type Document, documents } from '$lib/documents.svelte';
-import { href } from '$lib/router.svelte';
+import { type Document, documentsIn } from '$lib/documents.svelte';
+import { href, router } from '$lib/router.svelte';
+import { spaces } from '$lib/spaces/spaces.svelte';
 import { toasts } from '$lib/toasts.svelte';
 import type { Action } from '$lib/ui/Menu.svelte';
 import { words } from '$words/documents';
+import CalendarClock from '@lucide/svelte/icons/calendar-clock';
 import ExternalLink from '@lucide/svelte/icons/external-link';
+import History from '@lucide/svelte/icons/history';
 import MessageCircle from '@lucide/svelte/icons/message-circle';
 import RotateCw from '@lucide/svelte/icons/rotate-cw';
 import CircleX from '@lucide/svelte/icons/circle-x';
@@ -25,27 +28,38 @@ class DocumentActions {
     return this.#run(() => this.#post(document.id, 'reindex'));
   }
 
-  reindexAll(): Promise<void> {
+  /** Indexes all documents of a space again, or of the user without an id. */
+  reindexAll(spaceId: string): Promise<void> {
     const init = { method: 'POST', headers: { Prefer: 'respond-async' } };
-    return this.#run(() => fetchOk('core', '/api/documents/reindex', init));
+    return this.#run(() => fetchOk('core', `/api/documents/reindex${of(spaceId)}`, init));
   }
 
   /** Deletes a document, unless that is undone within some seconds. */
-  delete({ id, title }: Document): void {
-    this.#undoable([id], words.deleted(title), path(id), () => documents.tell({ type: 'removed', id }));
+  delete({ id, title, spaceId }: Document): void {
+    const documents = documentsIn(spaceId);
+    this.#undoable(documents, [id], words.deleted(title), path(id), () =>
+      documents.tell({ type: 'removed', id }),
+    );
   }
 
-  /** Removes the documents that failed. `shown` are those that the user sees at that moment. */
-  purge(shown: Document[]): void {
+  /** Removes the documents of a place that failed. `shown` are those that the user sees at that moment. */
+  purge(spaceId: string, shown: Document[]): void {
+    const documents = documentsIn(spaceId);
     const ids = shown.filter(({ status }) => status === 'error').map(({ id }) => id);
     const text = words.purged(documents.counts?.error ?? ids.length);
-    this.#undoable(ids, text, '/api/documents/purge-errors', () => {
+    this.#undoable(documents, ids, text, `/api/documents/purge-errors${of(spaceId)}`, () => {
       for (const id of ids) documents.tell({ type: 'removed', id });
       documents.tell({ type: 'restart' });
     });
   }
 
-  #undoable(ids: string[], text: string, path: string, done: () => void): void {
+  #undoable(
+    documents: ReturnType<typeof documentsIn>,
+    ids: string[],
+    text: string,
+    path: string,
+    done: () => void,
+  ): void {
     this.failed = null;
     documents.hide(ids);
     const commit = async () => {
@@ -56,14 +70,17 @@ class DocumentActions {
     toasts.undoable(text, commit, (failed) => {
       documents.show(ids);
       if (failed)
-        this.failed = { error: new Error(failed), again: () => this.#undoable(ids, text, path, done) };
+        this.failed = {
+          error: new Error(failed),
+          again: () => this.#undoable(documents, ids, text, path, done),
+        };
     });
   }
 
   async #post(id: string, what: 'cancel' | 'reindex'): Promise<void> {
     const response = await fetchOk('core', `${path(id)}/${what}`, { method: 'POST' });
     const { document } = await response.json();
-    if (document) documents.tell({ type: 'document', document });
+    if (document) documentsIn(document.spaceId).tell({ type: 'document', document });
   }
 
   async #run(work: () => Promise<unknown>): Promise<void> {
@@ -79,16 +96,16 @@ class DocumentActions {
 export const actions = new DocumentActions();
 
 /** What cannot be read, however often it is tried. */
-const UNREADABLE = /^(audio|image|video)\/|^application\/(octet-stream|zip)$/;
+const UNREADABLE = /^(audio|video)\/|^application\/octet-stream$/;
 
 /** Returns whether a document that failed may succeed another time, as far as its size and type tell. */
 export function canRetry({ size, mediaType }: Document): boolean {
   return size > 0 && !UNREADABLE.test(mediaType);
 }
 
-/** Returns the menu of a document. */
+/** Returns the menu of a document. Readers of a space do not see what only its editors may do. */
 export function menuOf(document: Document): Action[] {
-  const again = document.status === 'error' ? words.actions.retry : words.actions.reindex;
+  const mayEdit = spaces.mayEdit(document.spaceId);
   return [
     {
       label: words.actions.open,
@@ -106,6 +123,23 @@ export function menuOf(document: Document): Action[] {
           { label: words.actions.graph, icon: Waypoints, href: href('/graph', { document: document.id }) },
         ]
       : []),
+    {
+      label: words.actions.versions,
+      icon: History,
+      run: () => router.setQuery({ versions: document.id }, { replace: false }),
+    },
+    ...(mayEdit ? changesOf(document) : []),
+  ];
+}
+
+function changesOf(document: Document): Action[] {
+  const again = document.status === 'error' ? words.actions.retry : words.actions.reindex;
+  return [
+    {
+      label: words.actions.expiry,
+      icon: CalendarClock,
+      run: () => router.setQuery({ expiry: document.id }, { replace: false }),
+    },
     ...(document.status === 'processing'
       ? [{ label: words.actions.cancel, icon: CircleX, run: () => void actions.cancel(document) }]
       : document.status === 'indexed' || canRetry(document)
@@ -115,4 +149,5 @@ export function menuOf(document: Document): Action[] {
   ];
 }
 
+const of = (spaceId: string) => (spaceId ? `?spaceId=${encodeURIComponent(spaceId)}` : '');
 const path = (id: string) => `/api/documents/${encodeURIComponent(id)}`;

@@ -1,6 +1,6 @@
 import type { Document } from '$lib/documents.svelte';
 import { expect, test } from 'vitest';
-import { compare, type Filter, fits, parameters, readFilter } from './filter';
+import { compare, type Filter, fits, isFiltered, parameters, readFilter } from './filter';
 
 const document = (changes: Partial<Document>): Document => ({
   id: 'a',
@@ -15,15 +15,17 @@ const document = (changes: Partial<Document>): Document => ({
   progress: 100,
   chunkCount: 1,
   graphNodes: 1,
+  version: 1,
   metadata: { category: 'Manuals', tags: 'pump, coolant' },
   ...changes,
 });
 const filter = (query: string): Filter => readFilter(new URLSearchParams(query));
 
 test('a filter is read from the address as it was written', () => {
-  const query = 'status=error&title=a%26b&category=c&tags=x%2Cy&sort=size';
+  const query = 'spaceId=s1&status=error&title=a%26b&category=c&tags=x%2Cy&sort=size';
   expect(new URLSearchParams(parameters(filter(query))).toString()).toBe(query);
   expect(parameters(filter('status=nonsense&sort=newest'))).toEqual({});
+  expect([isFiltered(filter('spaceId=s1')), isFiltered(filter('tags=x'))]).toEqual([false, true]);
 });
 
 test('a live document is judged as the server judges it', () => {

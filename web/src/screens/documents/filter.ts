@@ -6,10 +6,19 @@ export type Sort = (typeof SORTS)[number];
 export type Status = (typeof STATUSES)[number];
 
 /** Which documents are listed, and in what order. */
-export type Filter = { status: Status | null; title: string; category: string; tags: string; sort: Sort };
+export type Filter = {
+  /** Whose documents: those of a space, or the user's own if it is empty. */
+  spaceId: string;
+  status: Status | null;
+  title: string;
+  category: string;
+  tags: string;
+  sort: Sort;
+};
 
 export function readFilter(query: URLSearchParams): Filter {
   return {
+    spaceId: query.get('spaceId') ?? '',
     status: STATUSES.find((status) => status === query.get('status')) ?? null,
     title: query.get('title') ?? '',
     category: query.get('category') ?? '',
@@ -26,6 +35,7 @@ export function isFiltered({ status, title, category, tags }: Filter): boolean {
 export function parameters(filter: Filter): Record<string, string> {
   const sort = filter.sort === 'newest' ? '' : filter.sort;
   const all = {
+    spaceId: filter.spaceId,
     status: filter.status ?? '',
     title: filter.title,
     category: filter.category,

@@ -1,6 +1,6 @@
 import { fetchOk } from '$lib/api/client';
-import type { StatusCounts } from '$lib/api/types/knowledge';
-import { type Document, type DocumentChange, documents } from '$lib/documents.svelte';
+import type { DocumentList as Answer } from '$lib/api/types/knowledge';
+import { type Document, type DocumentChange, documentsIn } from '$lib/documents.svelte';
 import { session } from '$lib/session.svelte';
 import { compare, type Filter, fits, parameters } from './filter';
 
@@ -25,10 +25,12 @@ export class DocumentList {
   /** Changes that came while a page was loaded, which may be from before them. */
   #meanwhile: DocumentChange[] = [];
   #deaf: () => void;
+  readonly #live: ReturnType<typeof documentsIn>;
 
   constructor(filter: Filter) {
     this.filter = filter;
-    this.#deaf = documents.listen((change) => this.#take(change));
+    this.#live = documentsIn(filter.spaceId);
+    this.#deaf = this.#live.listen((change) => this.#take(change));
     void this.more();
   }
 
@@ -97,13 +99,13 @@ export class DocumentList {
     do {
       const query = new URLSearchParams({ ...parameters(this.filter), limit: String(limit) });
       if (page.next) query.set('after', page.next);
-      page = await documents.counting(() => this.#get(query));
+      page = await this.#live.counting(() => this.#get(query));
     } while (page.documents.length === 0 && page.next !== null);
-    page.documents.forEach((document) => documents.note(document));
+    page.documents.forEach((document) => this.#live.note(document));
     return page;
   }
 
-  async #get(query: URLSearchParams): Promise<Page & { counts: StatusCounts }> {
+  async #get(query: URLSearchParams): Promise<Answer & Page> {
     return (await fetchOk('core', `/api/documents?${query}`)).json();
   }
 
@@ -144,7 +146,6 @@ const MOST_KEPT = 4;
 const kept = new Map<string, DocumentList>();
 
 export function documentList(filter: Filter): DocumentList {
-  documents.start();
   const key = `${session.user?.id} ${new URLSearchParams(parameters(filter))}`;
   const list = kept.get(key) ?? new DocumentList(filter);
   kept.delete(key);

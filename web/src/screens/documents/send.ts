@@ -8,8 +8,7 @@ export type Answer =
 
 /** Sends a file, and tells how many of its bytes are sent: `fetch` cannot, so this is an `XMLHttpRequest`. */
 export function sendFile(
-  file: File,
-  folder: string,
+  { file, folder, spaceId }: { file: File; folder: string; spaceId: string },
   onSent: (bytes: number) => void,
 ): { answer: Promise<Answer>; stop: () => void } {
   const request = new XMLHttpRequest();
@@ -31,6 +30,7 @@ export function sendFile(
   });
   const form = new FormData();
   if (folder) form.set('metadata', JSON.stringify({ folder }));
+  if (spaceId) form.set('spaceId', spaceId);
   form.set('file', file, file.name);
   request.open('POST', address('core', '/api/ingest'));
   request.setRequestHeader('Prefer', 'respond-async');

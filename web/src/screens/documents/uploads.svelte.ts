@@ -1,12 +1,12 @@
 import { untrack } from 'svelte';
 import { failure, failureFrom, type Failure } from '$lib/api/failure';
 import { fetchOk } from '$lib/api/client';
-import { documents } from '$lib/documents.svelte';
+import { documentsIn } from '$lib/documents.svelte';
 import { session } from '$lib/session.svelte';
 import { chooseFiles, type Found } from './dropped';
 import { type Answer, sendFile } from './send';
 
-export type UploadState = 'waiting' | 'sending' | 'paused' | 'duplicate' | 'failed';
+export type UploadState = 'waiting' | 'sending' | 'paused' | 'duplicate' | 'replaced' | 'failed';
 
 /** A file on its way to the server. Once the server has it, it is a document in the list. */
 export class Upload {
@@ -18,6 +18,8 @@ export class Upload {
   /** When a file is sent again after a lost connection. */
   againAt = $state(0);
   documentId = $state<string | null>(null);
+  /** The version that the file becomes, if it takes the place of another. */
+  version = $state(1);
   attempts = 0;
   stop: () => void = () => {};
 
@@ -25,9 +27,13 @@ export class Upload {
     readonly id: number,
     readonly file: File,
     readonly folder: string,
+    /** Empty for the user's own documents. */
+    readonly spaceId: string,
   ) {}
 }
 
+/** Those that are in the list until the user takes them out. */
+const ENDED: UploadState[] = ['failed', 'duplicate', 'replaced'];
 /** More connections would leave none for the rest of the page. */
 const AT_ONCE = 3;
 const MOST_ATTEMPTS = 6;
@@ -60,15 +66,16 @@ class Uploads {
     });
   }
 
-  async choose(what: { folder?: boolean } = {}): Promise<void> {
-    this.add(await chooseFiles(what));
+  async choose({ spaceId = '', ...what }: { folder?: boolean; spaceId?: string } = {}): Promise<void> {
+    this.add(await chooseFiles(what), spaceId);
   }
 
-  add(found: Found[]): void {
+  add(found: Found[], spaceId = ''): void {
     if (found.length === 0) return;
     if (this.pending.length === 0) this.clear();
     this.lost = [];
-    this.list = [...this.list, ...found.map(({ file, folder }) => new Upload(this.#next++, file, folder))];
+    const added = found.map(({ file, folder }) => new Upload(this.#next++, file, folder, spaceId));
+    this.list = [...this.list, ...added];
     this.#pump();
   }
 
@@ -80,7 +87,7 @@ class Uploads {
 
   cancelAll(): void {
     for (const upload of this.pending) upload.stop();
-    this.list = this.list.filter(({ state }) => state === 'failed' || state === 'duplicate');
+    this.list = this.list.filter(({ state }) => ENDED.includes(state));
     this.#keepNames();
   }
 
@@ -117,9 +124,7 @@ class Uploads {
       error: null,
       attempts: upload.attempts + 1,
     });
-    const sending = sendFile(upload.file, upload.folder, (sent) =>
-      Object.assign(upload, { sent, movedAt: Date.now() }),
-    );
+    const sending = sendFile(upload, (sent) => Object.assign(upload, { sent, movedAt: Date.now() }));
     upload.stop = sending.stop;
     const answer = await sending.answer;
     if (answer.kind === 'answered') this.#answered(upload, answer);
@@ -129,13 +134,18 @@ class Uploads {
 
   #answered(upload: Upload, { response, body }: Extract<Answer, { kind: 'answered' }>): void {
     if (!response.ok) return this.#refused(upload, failureFrom(response, body));
-    const { documentId, duplicateOf } = JSON.parse(body);
-    if (duplicateOf) Object.assign(upload, { state: 'duplicate', documentId });
+    const { documentId, duplicateOf, version } = JSON.parse(body);
+    Object.assign(upload, { documentId, version });
+    if (duplicateOf) {
+      upload.state = 'duplicate';
+      return;
+    }
+    if (version > 1) upload.state = 'replaced';
     else {
       this.done++;
       this.#remove(upload);
-      void announce(documentId);
     }
+    void announce(documentId, upload.spaceId);
   }
 
   #refused(upload: Upload, error: Failure): void {
@@ -180,7 +190,8 @@ class Uploads {
 }
 
 /** Shows a new document while the stream of changes is interrupted. */
-async function announce(id: string): Promise<void> {
+async function announce(id: string, spaceId: string): Promise<void> {
+  const documents = documentsIn(spaceId);
   if (!documents.trouble) return;
   const response = await fetchOk('core', `/api/documents/${encodeURIComponent(id)}`).catch(() => null);
   if (response) documents.tell({ type: 'document', document: await response.json() });

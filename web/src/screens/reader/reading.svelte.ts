@@ -1,5 +1,5 @@
 import { knowledge, ok } from '$lib/api/client';
-import { type Document, documents } from '$lib/documents.svelte';
+import { type Document, type DocumentChange, documents, documentsIn } from '$lib/documents.svelte';
 import type { DocumentText } from './sections';
 
 /** A document that is being read: what is known of it, and its text as soon as there is one. */
@@ -10,6 +10,8 @@ export class Reading {
   loading = $state(true);
   readonly id: string;
   #asked = new AbortController();
+  #place = documents;
+  #leave = () => {};
 
   constructor(id: string) {
     this.id = id;
@@ -18,12 +20,10 @@ export class Reading {
   /** Loads the document and follows its changes, until the returned function is called. */
   open(): () => void {
     documents.start();
-    const deaf = documents.listen((change) => {
-      if (change.type === 'document' && change.document.id === this.id) this.#changed(change.document);
-    });
+    this.#leave = documents.listen((change) => this.#take(change));
     void this.load();
     return () => {
-      deaf();
+      this.#leave();
       this.#asked.abort();
     };
   }
@@ -36,7 +36,7 @@ export class Reading {
     try {
       const call = { params: { path: { id: this.id } }, signal };
       this.document = await ok(knowledge.GET('/api/documents/{id}', call));
-      documents.note(this.document);
+      this.#followPlace(this.document);
       // One that is indexed again keeps its text meanwhile; a new one has none yet.
       if (this.document.chunkCount > 0 || this.document.status === 'indexed') {
         this.text = await ok(knowledge.GET('/api/documents/{id}/text', call));
@@ -48,8 +48,27 @@ export class Reading {
     }
   }
 
+  /** Follows the space that the document is in, from the first answer on. */
+  #followPlace(document: Document): void {
+    const place = documentsIn(document.spaceId);
+    place.note(document);
+    if (this.#place === place) return;
+    this.#leave();
+    this.#place = place;
+    const [deaf, stop] = [place.listen((change) => this.#take(change)), place.follow()];
+    this.#leave = () => {
+      deaf();
+      stop();
+    };
+  }
+
+  #take(change: DocumentChange): void {
+    if (change.type === 'document' && change.document.id === this.id) this.#changed(change.document);
+  }
+
   #changed(document: Document): void {
-    const wasIndexed = this.document?.status === 'indexed';
+    const isNewFile = this.document !== null && document.version !== this.document.version;
+    const wasIndexed = this.document?.status === 'indexed' && !isNewFile;
     this.document = document;
     if (document.status === 'indexed' && !wasIndexed) void this.load();
   }
