@@ -1,6 +1,7 @@
 import { fetchOk } from '$lib/api/client';
 import { failure } from '$lib/api/failure';
 import type { SearchAnswer as Answer, SearchResult as Result } from '$lib/api/types/knowledge';
+import { readScope, requested } from '$lib/spaces/scope';
 import { untrack } from 'svelte';
 
 export type { Answer, Result };
@@ -17,13 +18,14 @@ const PAUSE = 180;
 const MOST_KEPT = 30;
 const kept = new Map<string, Answer>();
 
-/** Returns the request for an address of the search screen; empty if nothing is searched for. */
-export function requestOf(query: URLSearchParams): string {
+/** Returns the request of a user for an address of the search screen; empty if nothing is searched for. */
+export function requestOf(query: URLSearchParams, userId: string | undefined): string {
   const text = query.get('q')?.trim();
   if (!text) return '';
   const count = COUNTS.find((count) => String(count) === query.get('top')) ?? COUNTS[0];
   const request = new URLSearchParams({ query: text, topK: String(count) });
   for (const name of FILTERS) if (query.get(name)) request.set(name, query.get(name)!);
+  for (const id of requested(readScope(query.get('in')), userId)) request.append('spaceId', id);
   return request.toString();
 }
 
