@@ -1,6 +1,14 @@
 import { formatNumber } from '$lib/format';
 import { words as common } from './common';
 
+const documents = (n: number) => (n === 1 ? '1 document' : `${formatNumber(n)} documents`);
+const sums = (own: number, shared: number) =>
+  shared === 0
+    ? `your ${documents(own)}`
+    : own === 0
+      ? `the ${documents(shared)} of your spaces`
+      : `your ${documents(own)} and the ${documents(shared)} of your spaces`;
+
 export const words = {
   title: 'Ask',
   newConversation: 'New conversation',
@@ -70,6 +78,7 @@ export const words = {
     only: 'Only in',
     one: 'Only in this document',
     several: 'Only in these documents',
+    places: 'Only there',
     gone: 'A document that was deleted',
     remove: (title: string) => `Ask about more than “${title}”`,
   },
@@ -95,10 +104,10 @@ export const words = {
     ask: 'Ask about your documents',
     askOne: 'Ask about this document',
     askOneText: 'Answers are made from this document only, and cite the passages they use.',
-    askText: (n: number) =>
-      n === 1
+    askText: (own: number, shared: number) =>
+      own === 1 && shared === 0
         ? 'The answer is made from your document, and cites the passages it uses.'
-        : `Answers are made from your ${formatNumber(n)} documents, and cite the passages they use.`,
+        : `Answers are made from ${sums(own, shared)}, and cite the passages they use.`,
     points: {
       label: 'The main points',
       question: (title: string) => `What are the main points of “${title}”?`,

@@ -2,6 +2,7 @@ import { knowledge, ok } from '$lib/api/client';
 import { Failure, failure } from '$lib/api/failure';
 import { follow, type StreamEvent } from '$lib/api/stream';
 import type { ConversationEvent, ConversationMessage } from '$lib/api/types/knowledge';
+import { type About, EVERYTHING, namedBy } from './about';
 import { merged, ShownMessage } from './message.svelte';
 import { Writing } from './writing';
 
@@ -27,7 +28,7 @@ export class Conversation {
   title = $state('');
   messages = $state.raw<ShownMessage[]>([]);
   /** A question that the server has not accepted yet. */
-  asking = $state.raw<{ query: string; documentIds: string[]; replaced: Replaced } | null>(null);
+  asking = $state.raw<{ query: string; about: About; replaced: Replaced } | null>(null);
   /** Why the last question was not accepted, or the conversation could not be read. */
   problem = $state.raw<Failure | null>(null);
   /** Why the answer cannot be followed at the moment. */
@@ -88,21 +89,21 @@ export class Conversation {
     this.earlier = content.earlier ?? null;
   }
 
-  /** Asks about some documents, or about all; or an old question again. Returns whether the server has accepted it. */
+  /** Asks about something, or an old question again. Returns whether the server has accepted it. */
   async ask(
     query: string,
     style: Style,
-    documentIds: string[] = [],
+    about: About = EVERYTHING,
     replaced: Replaced = {},
   ): Promise<boolean> {
     if (this.writing) return false;
-    this.asking = { query, documentIds, replaced };
+    this.asking = { query, about, replaced };
     this.problem = null;
     this.revision++;
     try {
       if (await this.#arrivedBefore(query)) return true;
       const id = this.id ?? (await this.#create());
-      const asked = query ? { query, documentIds: documentIds.length > 0 ? documentIds : undefined } : {};
+      const asked = query ? { query, ...namedBy(about) } : {};
       await this.#post(id, { ...style, ...replaced, ...asked });
       return true;
     } catch (thrown) {

@@ -9,6 +9,8 @@ export class ShownMessage {
   readonly createdAt: number;
   /** The documents that a question is about; none for all. */
   readonly documentIds: string[];
+  /** The spaces that a question is about; none for all. The user's own id stands for their own documents. */
+  readonly spaceIds: string[];
   content = $state('');
   status = $state<ConversationMessage['status']>('complete');
   error = $state<string | null>(null);
@@ -20,6 +22,7 @@ export class ShownMessage {
     this.role = message.role;
     this.createdAt = message.createdAt;
     this.documentIds = message.documentIds;
+    this.spaceIds = message.spaceIds;
     this.update(message);
   }
 

@@ -9,6 +9,7 @@ test('a source says where it stands, as far as it knows', () => {
     headings: ['Pump manual', 'Seals'],
     offset: 0,
     page: 3,
+    spaceName: 'Maintenance',
   };
   const full = { id: 'c1', documentId: 'd1', text: '', score: 1, metadata } as Source;
   expect(placeOf(full)).toEqual({
@@ -17,9 +18,17 @@ test('a source says where it stands, as far as it knows', () => {
     headings: 'Pump manual › Seals',
     section: 'Seals',
     page: 3,
+    space: 'Maintenance',
   });
   const bare = { id: '7', text: '', metadata: { headings: 'x', page: '3' } } as unknown as Source;
-  expect(placeOf(bare)).toEqual({ documentId: null, title: '7', headings: '', section: null, page: null });
+  expect(placeOf(bare)).toEqual({
+    documentId: null,
+    title: '7',
+    headings: '',
+    section: null,
+    page: null,
+    space: null,
+  });
 });
 
 test('the graph of an answer is named by all its sources', () => {

@@ -8,6 +8,8 @@ export type Place = {
   /** The innermost heading, if it says more than the title. */
   section: string | null;
   page: number | null;
+  /** The name of the space that it is from; null for the user's own documents. */
+  space: string | null;
 };
 
 /** Returns where a source stands. Sources that were given with a question need not say it. */
@@ -24,6 +26,7 @@ export function placeOf(source: Source): Place {
     headings: headings.join(' › '),
     section: section === title ? null : section,
     page: typeof metadata.page === 'number' ? metadata.page : null,
+    space: typeof metadata.spaceName === 'string' ? metadata.spaceName : null,
   };
 }
 

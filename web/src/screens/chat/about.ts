@@ -1,0 +1,16 @@
+/** What a question is about: some documents, or some spaces; everything if both are empty. */
+export type About = {
+  documentIds: string[];
+  /** The user's own id stands for their own documents. */
+  spaceIds: string[];
+};
+
+export const EVERYTHING: About = { documentIds: [], spaceIds: [] };
+
+/** Returns what of it is sent with a question: the service takes no empty lists. */
+export function namedBy({ documentIds, spaceIds }: About): Partial<About> {
+  return {
+    ...(documentIds.length > 0 && { documentIds }),
+    ...(spaceIds.length > 0 && { spaceIds }),
+  };
+}
