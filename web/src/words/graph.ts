@@ -44,6 +44,11 @@ export const words = {
     text: 'It shows the names and concepts of your documents, and which of them are mentioned together.',
     add: 'Add a document',
   },
+  emptyPlaces: {
+    title: 'The graph is empty there',
+    text: 'The documents of these places mention no names or concepts, or there are none yet.',
+    action: 'Look everywhere',
+  },
   emptySources: {
     title: 'These sources name nothing that is in the graph',
     text: 'The passages of this answer mention no names or concepts, or their documents have changed since.',

@@ -9,10 +9,13 @@ export class NodeReading {
   problem = $state.raw<Failure | null>(null);
   loading = $state(false);
   #id: string;
+  #spaceId: string[] | undefined;
   #next: string | null = null;
 
-  constructor(id: string) {
+  /** `spaceId` names the places to look in; all if it is undefined. */
+  constructor(id: string, spaceId: string[] | undefined) {
     this.#id = id;
+    this.#spaceId = spaceId;
   }
 
   get hasMore(): boolean {
@@ -23,7 +26,8 @@ export class NodeReading {
   async load(): Promise<void> {
     this.loading = true;
     try {
-      const params = { path: { id: this.#id }, query: { limit: 20, after: this.#next ?? undefined } };
+      const query = { limit: 20, after: this.#next ?? undefined, spaceId: this.#spaceId };
+      const params = { path: { id: this.#id }, query };
       const page = await ok(knowledge.GET('/api/graph/nodes/{id}', { params }));
       this.#next = page.next ?? null;
       this.details = page;

@@ -2,6 +2,8 @@ import { knowledge, ok } from '$lib/api/client';
 import { type Failure, failure } from '$lib/api/failure';
 import type { Graph } from '$lib/api/types/knowledge';
 import { href, router } from '$lib/router.svelte';
+import { session } from '$lib/session.svelte';
+import { readScope, requested, writeScope } from '$lib/spaces/scope';
 import { combined, type Content, visible } from './content';
 
 export const DEFAULT_LIMIT = 500;
@@ -17,6 +19,9 @@ export class GraphView {
 
   readonly sources = $derived(router.query.getAll('sources'));
   readonly document = $derived(router.query.get('document'));
+  readonly places = $derived(readScope(router.query.get('in')));
+  /** The places, as requests name them; undefined for everything. */
+  readonly spaceId = $derived(this.places.length > 0 ? requested(this.places, session.user?.id) : undefined);
   readonly expanded = $derived(router.query.getAll('expand'));
   readonly limit = $derived(Number(router.query.get('limit')) || DEFAULT_LIMIT);
   readonly strength = $derived(Number(router.query.get('strength')) || 0);
@@ -34,15 +39,17 @@ export class GraphView {
   readonly total = $derived(Math.max(this.#graphs[0]?.totals?.nodes ?? 0, this.content.nodes.size));
   readonly notice = $derived(this.#graphs.find(({ notice }) => notice)?.notice ?? null);
   /** What has to be asked for again if it changes. */
-  readonly wanted = $derived(JSON.stringify([this.sources, this.document, this.limit, this.expanded]));
+  readonly wanted = $derived(
+    JSON.stringify([this.sources, this.document, this.limit, this.expanded, this.spaceId]),
+  );
 
   async load(): Promise<void> {
     this.#request?.abort();
     const { signal } = (this.#request = new AbortController());
     this.loading = true;
-    const { sources, document, limit, expanded } = this;
+    const { sources, document, limit, expanded, spaceId } = this;
     const get = (query: object) =>
-      ok(knowledge.GET('/api/graph', { params: { query: { limit, ...query } }, signal }));
+      ok(knowledge.GET('/api/graph', { params: { query: { limit, spaceId, ...query } }, signal }));
     try {
       const first = get({ sources: sources.length ? sources : undefined, documentId: document ?? undefined });
       // A node that is gone since then costs its own surroundings only.
@@ -64,6 +71,11 @@ export class GraphView {
   select(id: string | null): void {
     const replace = this.selected !== null && id !== null;
     router.setQuery({ node: id, read: null, passage: null }, { replace });
+  }
+
+  /** Looks in some places only; in everything if there are none. What was chosen before may not be there. */
+  look(places: string[]): void {
+    router.setQuery({ in: writeScope(places), node: null, expand: null, read: null, passage: null });
   }
 
   /** Adds the surroundings of a node, and selects it. */
