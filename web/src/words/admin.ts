@@ -26,6 +26,7 @@ export const words = {
       name: 'Name',
       rights: 'Rights',
       documents: 'Documents',
+      storage: 'Storage',
       lastLogin: 'Last sign-in',
       created: 'Created',
     },
@@ -43,11 +44,16 @@ export const words = {
     disable: 'Disable',
     enable: 'Enable',
     newPassword: 'New password',
+    quota: 'Quota',
     deleted: (name: string) => `Deleted ${name} and their documents`,
     notDeleted: (name: string, why: string) => `${name} was not deleted: ${why}`,
     failed: (name: string, why: string) => `${name} was not changed: ${why}`,
     needsPassword:
       'The knowledge service knows the new rights at once. The other services learn of them with a new password.',
+  },
+  quota: {
+    title: (name: string) => `Quota of ${name}`,
+    text: (bytes: string) => `Their files have ${bytes}, former versions included.`,
   },
   newUser: {
     title: 'New user',
