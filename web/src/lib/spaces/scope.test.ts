@@ -7,11 +7,10 @@ test('places are read from the address as they were written', () => {
   expect(readScope('a,,a, b')).toEqual(['a', 'b']);
 });
 
-test('all places together are everything', () => {
-  const all = [MINE, 'a', 'b'];
-  expect(toggled([], 'a', all)).toEqual(['a']);
-  expect(toggled(['a'], 'a', all)).toEqual([]);
-  expect(toggled(['a', MINE], 'b', all)).toEqual([]);
+test('a place is chosen and taken out again; without any it is everything', () => {
+  expect(toggled([MINE], 'a')).toEqual([MINE, 'a']);
+  expect(toggled([MINE, 'a'], MINE)).toEqual(['a']);
+  expect(writeScope(toggled(['a'], 'a'))).toBeNull();
 });
 
 test('the own documents are the user’s id in a request, and back', () => {

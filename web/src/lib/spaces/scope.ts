@@ -15,10 +15,9 @@ export function writeScope(places: string[]): string | null {
   return places.length > 0 ? places.join(',') : null;
 }
 
-/** Adds a place, or takes it out. If all are chosen then, that is everything. */
-export function toggled(places: string[], place: string, all: string[]): string[] {
-  const next = places.includes(place) ? places.filter((other) => other !== place) : [...places, place];
-  return all.every((known) => next.includes(known)) ? [] : next;
+/** Adds a place, or takes it out. */
+export function toggled(places: string[], place: string): string[] {
+  return places.includes(place) ? places.filter((other) => other !== place) : [...places, place];
 }
 
 /** Returns the ids for a request. */

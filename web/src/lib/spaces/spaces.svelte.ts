@@ -87,11 +87,11 @@ class Spaces {
     } else this.list = [...others, space].sort((a, b) => a.name.localeCompare(b.name));
   }
 
-  /** Forgets a space that was deleted or left. */
+  /** Notes that a space was deleted, or left: to the user there is none with this id any more. */
   forget(id: string): void {
+    this.#asked.add(id);
+    this.#others.set(id, null);
     this.list = this.list.filter((space) => space.id !== id);
-    this.#others.delete(id);
-    this.#asked.delete(id);
   }
 
   /** How many documents all spaces have together. */
