@@ -1,6 +1,6 @@
-import type { Source } from '$lib/api/types/knowledge';
 import { expect, test } from 'vitest';
 import { draftOf, isShown, KINDS, secretOf, settingsOf } from './form';
+import type { Source } from './source';
 
 test('a new source of each kind has what the service assumes', () => {
   const { texts, every } = draftOf('web');

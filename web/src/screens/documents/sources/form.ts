@@ -1,4 +1,4 @@
-import type { Settings, Source } from '$lib/api/types/knowledge';
+import type { Settings, Source } from './source';
 
 export const KINDS = ['web', 'git', 's3', 'imap', 'folder'] as const;
 export type Kind = (typeof KINDS)[number];

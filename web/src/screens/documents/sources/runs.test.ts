@@ -1,7 +1,7 @@
-import type { Source } from '$lib/api/types/knowledge';
 import { words } from '$words/sources';
 import { expect, test } from 'vitest';
 import { isActive, lastRunOf, nextLook, placeOf, POLL, resultOf, statusOf } from './runs';
+import type { Source } from './source';
 
 const run = {
   startedAt: 0,

@@ -1,7 +1,7 @@
-import type { Source } from '$lib/api/types/knowledge';
 import type { Status } from '$lib/ui/Badge.svelte';
 import { formatAgo } from '$lib/format';
 import { words } from '$words/sources';
+import type { Source } from './source';
 
 /** How often a run is looked at, in milliseconds. */
 export const POLL = 2000;

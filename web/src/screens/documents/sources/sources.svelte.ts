@@ -1,8 +1,9 @@
 import { knowledge, ok } from '$lib/api/client';
-import type { Source } from '$lib/api/types/knowledge';
+
 import { session } from '$lib/session.svelte';
 import { untrack } from 'svelte';
 import { isActive, nextLook } from './runs';
+import type { Source } from './source';
 
 export type { Source };
 
