@@ -78,7 +78,8 @@ export const words = {
     only: 'Only in',
     one: 'Only in this document',
     several: 'Only in these documents',
-    places: 'Only there',
+    place: 'Only in this place',
+    places: 'Only in these places',
     gone: 'A document that was deleted',
     remove: (title: string) => `Ask about more than “${title}”`,
   },
@@ -102,6 +103,8 @@ export const words = {
     add: 'Add a document',
     watch: 'Watch them being read',
     ask: 'Ask about your documents',
+    askThere: 'Ask about these places',
+    askThereText: 'Answers are made from the documents there, and cite the passages they use.',
     askOne: 'Ask about this document',
     askOneText: 'Answers are made from this document only, and cite the passages they use.',
     askText: (own: number, shared: number) =>
