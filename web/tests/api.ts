@@ -56,8 +56,13 @@ function connect({ gateway }: Program) {
       call(`/kv/api/portal/${kind}s/${id}`, { method: 'PATCH', body: JSON.stringify(patch) }),
     makeProject: (name: string): Promise<{ id: string }> =>
       post('/build/api/projects', { name, product_seed: name }),
-    async ingest(name: string, text: string): Promise<string> {
+    makeSpace: async (name: string, more: Json = {}): Promise<{ id: string }> =>
+      (await post('/core/api/spaces', { name, ...more })).space,
+    addMember: (spaceId: string, user: string, role: 'reader' | 'editor') =>
+      post(`/core/api/spaces/${spaceId}/members`, { user, role }),
+    async ingest(name: string, text: string, spaceId?: string): Promise<string> {
       const body = new FormData();
+      if (spaceId) body.append('spaceId', spaceId);
       body.append('file', new Blob([text], { type: 'text/plain' }), name);
       return (await (await call('/core/api/ingest', { method: 'POST', body })).json()).documentId;
     },
