@@ -91,7 +91,7 @@ export const words = {
     text: (documents: number, size: string) =>
       documents === 0
         ? 'The space has no documents. Its members and sources are removed with it.'
-        : `${plural(documents, 'document', 'documents')} (${size}) will be deleted, with their former versions and the sources of the space. Nobody can find them any more. This cannot be undone.`,
+        : `${plural(documents, 'document', 'documents')} (${size}) will be deleted, with their former versions and the sources of the space. Members can no longer find them. This cannot be undone.`,
     confirm: 'Delete the space and its documents',
     confirmEmpty: 'Delete the space',
   },
