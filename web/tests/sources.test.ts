@@ -16,7 +16,10 @@ let browser: Browser;
 const root = mkdtempSync(join(tmpdir(), 'stoa-root-'));
 
 beforeAll(async () => {
-  [program, browser] = await Promise.all([startProgram({ FOLDER_ROOTS: root }), startBrowser()]);
+  [program, browser] = await Promise.all([
+    startProgram({ FOLDER_ROOTS: root, MAX_UPLOAD_MIB: '1' }),
+    startBrowser(),
+  ]);
 });
 afterAll(async () => {
   await browser.close();
@@ -24,12 +27,12 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** Makes a folder of the server with a text, and a file that cannot be read as what its name says. */
+/** Makes a folder of the server with a text, and a file that is larger than the program reads. */
 function folder(name: string): string {
   const path = join(root, name);
   mkdirSync(path);
   writeFileSync(join(path, 'valve.md'), `# Valve\n\nThe valve of ${name} is in the north hall.`);
-  writeFileSync(join(path, 'broken.pdf'), '%PDF-1.4\nnothing that a reader understands');
+  writeFileSync(join(path, 'large.txt'), 'Too large. '.repeat(200_000));
   return path;
 }
 const open = (options = {}) => visit(browser, program.page, { hash: '#/documents/sources', ...options });
@@ -44,7 +47,7 @@ async function add(page: Page, name: string, path: string): Promise<void> {
   await page.getByRole('link', { name: words.add }).first().click();
   await page.getByRole('link', { name: words.kinds.folder }).click();
   const form = page.getByRole('dialog', { name: words.form.title(words.kinds.folder) });
-  await form.getByLabel(words.form.name, { exact: false }).first().fill(name);
+  await form.getByLabel(words.form.name, { exact: true }).fill(name);
   await form.getByLabel(words.form.folder.path).fill(path);
   await form.getByRole('button', { name: words.form.create }).click();
 }
@@ -58,7 +61,7 @@ describe('a source', () => {
     await add(page, 'Manuals', '/etc');
     const form = page.getByRole('dialog', { name: words.form.title(words.kinds.folder) });
     await form.getByRole('alert').waitFor();
-    expect(await form.getByLabel(words.form.name, { exact: false }).first().inputValue()).toBe('Manuals');
+    expect(await form.getByLabel(words.form.name, { exact: true }).inputValue()).toBe('Manuals');
     await form.getByLabel(words.form.folder.path).fill(path);
     await form.getByRole('button', { name: words.form.create }).click();
     await form.waitFor({ state: 'detached' });
@@ -69,7 +72,7 @@ describe('a source', () => {
       .getByRole('link', { name: words.errors(1) })
       .click();
     const items = page.getByRole('dialog', { name: words.items.title('Manuals') });
-    await items.getByRole('listitem').filter({ hasText: 'broken.pdf' }).waitFor();
+    await items.getByRole('listitem').filter({ hasText: 'large.txt' }).waitFor();
     expect(await items.getByRole('listitem').count()).toBe(1);
     await items.getByRole('tab', { name: words.items.statuses.stored }).click();
     await items.getByRole('link', { name: 'valve.md' }).click();
@@ -102,7 +105,7 @@ describe('a source', () => {
     await source(page, 'Reports').getByText(words.status.waiting).waitFor({ timeout: 30_000 });
     await act(page, 'Reports', words.actions.edit);
     const form = page.getByRole('dialog', { name: words.form.edit('Reports') });
-    await form.getByLabel(words.form.name, { exact: false }).first().fill('Yearly reports');
+    await form.getByLabel(words.form.name, { exact: true }).fill('Yearly reports');
     await form.getByLabel(words.form.every).selectOption({ label: words.form.schedule['']! });
     await form.getByRole('button', { name: words.form.save, exact: true }).click();
     await source(page, 'Yearly reports').getByText(words.nextByHand).waitFor({ timeout: 30_000 });
@@ -129,19 +132,21 @@ describe('a source', () => {
     await web.getByLabel(words.form.web.mode).selectOption('crawl');
     await web.getByLabel(words.form.web.depth).waitFor();
     await web.getByRole('button', { name: words.form.back }).click();
-    await page.getByRole('link', { name: words.kinds.imap }).click();
-    const mail = page.getByRole('dialog', { name: words.form.title(words.kinds.imap) });
-    expect(await mail.getByLabel(words.form.imap.secret).getAttribute('type')).toBe('password');
-    await mail.getByLabel(words.form.name, { exact: false }).first().fill('Mails');
-    await mail.getByLabel(words.form.imap.host).fill('imap.example.org');
-    await mail.getByLabel(words.form.imap.username).fill('ada@example.org');
-    await mail.getByLabel(words.form.imap.secret).fill('a secret for tests');
-    await mail.getByRole('button', { name: words.form.create }).click();
-    await source(page, 'Mails').waitFor();
-    await act(page, 'Mails', words.actions.edit);
-    const form = page.getByRole('dialog', { name: words.form.edit('Mails') });
+    await page.getByRole('link', { name: words.kinds.s3 }).click();
+    const bucket = page.getByRole('dialog', { name: words.form.title(words.kinds.s3) });
+    expect(await bucket.getByLabel(words.form.s3.secret).getAttribute('type')).toBe('password');
+    await bucket.getByLabel(words.form.name, { exact: true }).fill('Bucket');
+    await bucket.getByLabel(words.form.s3.bucket, { exact: true }).fill('manuals');
+    await bucket.getByLabel(words.form.s3.endpoint, { exact: true }).fill('https://s3.example.org');
+    await bucket.getByLabel(words.form.s3.accessKeyId).fill('a key');
+    await bucket.getByLabel(words.form.s3.secret).fill('a secret for tests');
+    await bucket.getByRole('button', { name: words.form.create }).click();
+    await source(page, 'Bucket').waitFor();
+    await act(page, 'Bucket', words.actions.edit);
+    const form = page.getByRole('dialog', { name: words.form.edit('Bucket') });
     await form.getByText(words.form.secretKept).waitFor();
-    expect(await form.getByLabel(words.form.imap.secret).inputValue()).toBe('');
+    expect(await form.getByLabel(words.form.s3.secret).inputValue()).toBe('');
+    expect(await form.getByLabel(words.form.s3.bucket, { exact: true }).inputValue()).toBe('manuals');
     await close();
   });
 
