@@ -3,6 +3,7 @@
 //! `submit` stores the file and, in one transaction, the document with its job. The job runs the `pipeline` and ends
 //! with one transaction that makes all of the document visible. If it is killed, it starts again from the stored file.
 
+mod archive;
 mod error;
 mod pipeline;
 mod progress;

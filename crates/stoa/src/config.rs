@@ -2,6 +2,7 @@
 
 mod crm;
 mod default_model;
+mod documents;
 mod layers;
 mod memory;
 mod parse;
@@ -11,6 +12,7 @@ mod sources;
 mod sso;
 mod typos;
 
+pub use documents::ExtractSettings;
 pub use layers::has_password;
 pub use secrets::Secrets;
 pub use settings::settings;
@@ -104,15 +106,6 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-/// The limits on reading an uploaded file.
-pub struct ExtractSettings {
-    /// Bytes of memory, for all reading processes together.
-    pub memory: u64,
-    pub characters: usize,
-    pub pages: usize,
-    pub cells: usize,
-}
-
 /// The targets of a route of the gateway.
 #[derive(Clone, Default)]
 pub enum Targets {
@@ -192,12 +185,7 @@ impl Config {
             cookie_secure,
             sso: sso::sso(&mut layers, cookie_secure, environment),
             max_upload_bytes: layers.read("max_upload_mib", mebibytes),
-            extract: ExtractSettings {
-                memory: layers.read("extract_memory_mib", extract_memory),
-                characters: layers.read("max_text_characters", limit),
-                pages: layers.read("max_pages", limit),
-                cells: layers.read("max_cells", limit),
-            },
+            extract: ExtractSettings::read(&mut layers),
             chat_requests_per_minute: layers.read("chat_requests_per_minute", requests),
             index: IndexSettings {
                 memory: layers.read("index_memory", memory::limit),
@@ -241,10 +229,7 @@ impl Config {
             sso_creates_users: layers.read("sso_create_users", true_or_false),
             users_create_spaces: layers.read("users_create_spaces", true_or_false),
             sources: SourcesConfig::read(&mut layers),
-            quotas: Quotas {
-                user: layers.read("user_quota_mib", quota),
-                space: layers.read("space_quota_mib", quota),
-            },
+            quotas: documents::quotas(&mut layers),
             access_log: layers.read("access_log", |text| one_of(text, &["on", "off"])) == "on",
             warnings: layers.take_warnings(),
             data_dir,
@@ -255,15 +240,6 @@ impl Config {
 
 fn true_or_false(text: &str) -> Result<bool, String> {
     one_of(text, &["true", "false"]).map(|text| text == "true")
-}
-
-/// Reads a number of mebibytes; none if it is empty.
-fn quota(text: &str) -> Result<Option<i64>, String> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let bytes = text.parse().ok().and_then(|mebibytes: i64| mebibytes.checked_mul(1 << 20));
-    bytes.filter(|bytes| *bytes >= 0).map(Some).ok_or_else(|| format!("`{text}` is not a number of MiB"))
 }
 
 fn optional_file(text: &str) -> Result<Option<PathBuf>, String> {
@@ -307,13 +283,6 @@ fn cookie_secure(text: &str) -> Result<CookieSecure, String> {
 fn mebibytes(text: &str) -> Result<u64, String> {
     let number = text.parse::<u64>().ok().filter(|number| (1..=100_000).contains(number));
     let wrong = || format!("`{text}` is not a size in MiB: expected 1 to 100000");
-    number.map(|number| number << 20).ok_or_else(wrong)
-}
-
-/// Parses the memory of the extractor. With less than 128 MiB, few files could be read.
-fn extract_memory(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is not a size in MiB: expected 128 to 1000000");
-    let number = text.parse::<u64>().ok().filter(|number| (128..=1_000_000).contains(number));
     number.map(|number| number << 20).ok_or_else(wrong)
 }
 

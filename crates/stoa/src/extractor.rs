@@ -10,7 +10,7 @@ pub fn extractor(settings: &ExtractSettings) -> Result<Extractor> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
     let (children, limits) = extract::Limits::within(settings.memory, cores);
-    let ExtractSettings { characters, pages, cells, .. } = *settings;
-    let limits = extract::Limits { characters, pages, cells, ..limits };
+    let ExtractSettings { characters, pages, cells, ref ocr, .. } = *settings;
+    let limits = extract::Limits { characters, pages, cells, ocr: ocr.clone(), ..limits };
     Ok(Extractor::new(program, vec![cli::EXTRACT.into()], children, limits))
 }

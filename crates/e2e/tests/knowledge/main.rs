@@ -4,6 +4,7 @@
 mod accounts;
 mod administrators;
 mod answers;
+mod archives;
 mod backends;
 mod chat;
 mod content;

@@ -103,6 +103,7 @@ pub async fn text(
         IndexingError::File(why) => ApiError::not_found(why),
         IndexingError::Outage(why) => ApiError::storage_unavailable(why),
         IndexingError::Ours(why) => ApiError::internal(why),
+        IndexingError::Archive => ApiError::conflict("the document is an archive: index it again first"),
         IndexingError::Stopped => ApiError::not_found("the document was deleted"),
     })?;
     // A long text takes too long for a thread that runs async tasks.

@@ -9,6 +9,8 @@ pub enum IndexingError {
     Ours(String),
     /// The storage is full or does not answer. Retried until it does.
     Outage(String),
+    /// The file holds other files, each of which becomes a document.
+    Archive,
     /// The document was deleted, or its job cancelled.
     Stopped,
 }

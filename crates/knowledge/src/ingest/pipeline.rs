@@ -1,8 +1,9 @@
 //! Indexes one document: reads its file, embeds its passages, finds what they name, and makes it visible.
 
+use super::archive;
 use super::error::IndexingError;
 use super::progress::{PAUSE, Progress};
-use super::reading::{MOST_TEXT, extracted};
+use super::reading::{MOST_TEXT, extracted_with_progress};
 use super::versions;
 use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::jobs::{self, Job};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 /// Passages of a document that the encoder gets at a time: few, so that the batches of documents interleave.
@@ -41,12 +43,16 @@ pub async fn index(
     let mut progress = Progress::new(&ingest.db, document, job.id);
 
     let reading = async {
-        let mut reading = std::pin::pin!(read(ingest, engine, document));
-        match tokio::time::timeout(PAUSE, &mut reading).await {
-            Ok(text) => text,
-            Err(_) => {
-                progress.at(Stage::Reading, 0.0).await?;
-                reading.await
+        let done = watch::Sender::new(0.0);
+        let mut pages = done.subscribe();
+        let mut reading = std::pin::pin!(read(ingest, engine, document, done));
+        loop {
+            tokio::select! {
+                text = &mut reading => return text,
+                () = tokio::time::sleep(PAUSE) => {
+                    let part = *pages.borrow_and_update();
+                    progress.at(Stage::Reading, part).await?;
+                }
             }
         }
     };
@@ -80,11 +86,36 @@ async fn timed<T>(
     done
 }
 
-/// Reads the file's text and splits it into passages that the encoder can read whole.
-async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Result<Text, IndexingError> {
-    let engine = engine.clone();
+/// Reads the file's text and splits it into passages that the encoder can read whole. The text of an archive is the list
+/// of its files.
+async fn read(
+    ingest: &Ingest,
+    engine: &Arc<Engine>,
+    document: &Document,
+    done: watch::Sender<f64>,
+) -> Result<Text, IndexingError> {
+    let split = splitter(engine.clone(), document);
+    match extracted_with_progress(ingest, document, done, split).await {
+        Err(IndexingError::Archive) => {
+            let listing = archive::unpack(ingest, document).await?;
+            let split = splitter(engine.clone(), document);
+            let splitting = tokio::task::spawn_blocking(move || {
+                let extracted = extract::extract("files.md", listing.as_bytes(), &extract::Limits::default());
+                split(extracted.map_err(|error| IndexingError::Ours(error.to_string()))?)
+            });
+            splitting.await.unwrap_or_else(|error| Err(IndexingError::Ours(error.to_string())))
+        }
+        read => read,
+    }
+}
+
+/// Returns what splits the text of a document into passages.
+fn splitter(
+    engine: Arc<Engine>,
+    document: &Document,
+) -> impl FnOnce(extract::Document) -> Result<Text, IndexingError> + Send + 'static {
     let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());
-    let split = move |extracted: extract::Document| {
+    move |extracted: extract::Document| {
         let own_title = extracted.title.as_ref().map(|title| title.chars().take(LONGEST_TITLE).collect());
         let is_there = |title: &String| !title.trim().is_empty();
         let title = given_title.filter(is_there).or_else(|| own_title.filter(is_there));
@@ -97,8 +128,7 @@ async fn read(ingest: &Ingest, engine: &Arc<Engine>, document: &Document) -> Res
             true => Err(IndexingError::File(ExtractError::NoText(extracted.kind).to_string())),
             false => Ok(Text { title, subject, outline: extracted.outline(MOST_TEXT), passages }),
         }
-    };
-    extracted(ingest, document, split).await
+    }
 }
 
 /// Returns the title in a file's name: `Silent_Harbour.txt` has one, `scan0017.pdf` has none.

@@ -4,7 +4,9 @@ use super::error::IndexingError;
 use super::{Ingest, MEMORY_FOR_FILES};
 use crate::records::Document;
 use crate::tables;
-use extract::{ExtractError, Outline};
+use bytes::Bytes;
+use extract::{ExtractError, Outline, Progress};
+use tokio::sync::watch;
 
 /// The most of a text that is kept for readers, in bytes.
 pub const MOST_TEXT: usize = 8 << 20;
@@ -14,6 +16,36 @@ pub async fn extracted<T: Send + 'static>(
     ingest: &Ingest,
     document: &Document,
     transform: impl FnOnce(extract::Document) -> Result<T, IndexingError> + Send + 'static,
+) -> Result<T, IndexingError> {
+    let pages = watch::Sender::new(0.0);
+    extracted_with_progress(ingest, document, pages, transform).await
+}
+
+/// Does the same, and tells how much of a file is done whose pages are recognised one after the other, from 0 to 1.
+pub async fn extracted_with_progress<T: Send + 'static>(
+    ingest: &Ingest,
+    document: &Document,
+    done: watch::Sender<f64>,
+    transform: impl FnOnce(extract::Document) -> Result<T, IndexingError> + Send + 'static,
+) -> Result<T, IndexingError> {
+    let extractor = ingest.extractor.clone();
+    let filename = document.filename.clone();
+    with_file(ingest, document, move |bytes| {
+        let mut page = |at: Progress| {
+            done.send_replace(at.done as f64 / at.of.max(1) as f64);
+        };
+        let extracted = extractor.extract_with_progress(&filename, &bytes, &mut page).map_err(error_of)?;
+        drop(bytes);
+        transform(extracted)
+    })
+    .await
+}
+
+/// Reads the stored file of a document, and does something with it in a thread that may block.
+pub async fn with_file<T: Send + 'static>(
+    ingest: &Ingest,
+    document: &Document,
+    read: impl FnOnce(Bytes) -> Result<T, IndexingError> + Send + 'static,
 ) -> Result<T, IndexingError> {
     let size = usize::try_from(document.size).unwrap_or(usize::MAX).clamp(1, MEMORY_FOR_FILES);
     let size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -25,20 +57,20 @@ pub async fn extracted<T: Send + 'static>(
         Ok(None) => return Err(IndexingError::File("the stored file is gone: upload it again".to_owned())),
         Err(error) => return Err(IndexingError::Outage(format!("the stored file cannot be read: {error}"))),
     };
-    let (extractor, filename) = (ingest.extractor.clone(), document.filename.clone());
     let reading = tokio::task::spawn_blocking(move || {
-        let extracted = extractor.extract(&filename, &bytes).map_err(error_of)?;
-        drop(bytes);
-        let transformed = transform(extracted);
+        let done = read(bytes);
         drop(room);
-        transformed
+        done
     });
     reading
         .await
         .unwrap_or_else(|error| Err(IndexingError::Ours(format!("reading the file stopped: {error}"))))
 }
 
-fn error_of(error: ExtractError) -> IndexingError {
+pub fn error_of(error: ExtractError) -> IndexingError {
+    if error == ExtractError::PackedFiles {
+        return IndexingError::Archive;
+    }
     match error.is_bad_input() {
         true => IndexingError::File(error.to_string()),
         false => IndexingError::Ours(error.to_string()),

@@ -74,6 +74,7 @@ impl Ingest {
                 1..MOST_FAILURES => Err(JobError::retry(why)),
                 _ => Err(JobError::never(why)),
             },
+            Err(IndexingError::Archive) => Err(JobError::never("an archive within an archive")),
             Err(IndexingError::Stopped) => Err(JobError::never("the document was deleted")),
         }
     }

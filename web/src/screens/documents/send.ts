@@ -31,6 +31,7 @@ export function sendFile(
   const form = new FormData();
   if (folder) form.set('metadata', JSON.stringify({ folder }));
   if (spaceId) form.set('spaceId', spaceId);
+  form.set('sameName', 'replace');
   form.set('file', file, file.name);
   request.open('POST', address('core', '/api/ingest'));
   request.setRequestHeader('Prefer', 'respond-async');
