@@ -64,6 +64,7 @@ test:
 	scripts/fetch-postgres
 	scripts/fetch-clients
 	scripts/fetch-browser
+	scripts/fetch-peers
 	scripts/test
 
 # How often processes are killed: KILLS=50.
