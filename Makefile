@@ -105,6 +105,7 @@ bench-ingest:
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-stores ingest
 	python3 bench/ingest/run.py
+	python3 bench/ingest/folder.py 10000
 
 # Chroma, LanceDB, sqlite-vec and usearch come from PyPI.
 bench-search:
