@@ -128,8 +128,7 @@ fn copy_folder(source_id: &str, environment: &Environment) -> Result<PathBuf, Co
 async fn fetch(git: &Git, remote: &Remote, branch: &str) -> Result<(), ConnectError> {
     let source = if branch.is_empty() { "HEAD".to_owned() } else { format!("refs/heads/{branch}") };
     let refspec = format!("+{source}:{TIP}");
-    let plain =
-        ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--force"];
+    let plain = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
     let shallow = [plain.as_slice(), &["--depth=1", "--", remote.url(), &refspec]].concat();
     match git.run(&shallow).await {
         // A repository that is served as plain files can only be copied as a whole.

@@ -47,6 +47,8 @@ impl Git {
         let mut git = Git { copy, variables: Vec::new(), configuration: Vec::new(), secret, key: None };
         let settings = [
             ("core.hooksPath", "/dev/null"),
+            // Each fetch becomes a pack, also a small one, so that they can be counted.
+            ("fetch.unpackLimit", "1"),
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
             ("protocol.version", "2"),

@@ -151,8 +151,10 @@ async fn a_later_fetch_brings_what_has_changed_and_another_branch() {
         repository.commit(&[("a.txt", number.to_string().as_bytes())]);
         repository.open("main", "").await;
     }
-    let packs = std::fs::read_dir(repository.copy().join("objects/pack")).unwrap();
-    assert!(packs.count() < 25, "old packs are dropped");
+    let files = std::fs::read_dir(repository.copy().join("objects/pack")).unwrap();
+    let packs =
+        files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "pack"));
+    assert!((1..=11).contains(&packs.count()), "old packs are dropped");
     assert_eq!(repository.open("main", "").await.paths().await, ["a.txt"]);
 }
 
@@ -240,7 +242,8 @@ async fn a_repository_of_plain_files_is_read_and_a_redirect_is_not_followed() {
     assert_eq!(opened.content(&items[0]).await.2, b"plain files");
 
     let site = crate::site::Site::start().await;
-    site.redirect("/x/info/refs?service=git-upload-pack", &format!("{}/info/refs", server.url()));
+    let refs = "info/refs?service=git-upload-pack";
+    site.redirect(&format!("/x/{refs}"), &format!("{}/{refs}", server.url()));
     let refused =
         open(&settings(&site.url("/x"), "main", ""), &repository.environment()).await.err().unwrap();
     assert!(refused.message.contains("redirect") || refused.message.contains("302"), "{refused}");
