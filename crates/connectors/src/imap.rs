@@ -1,11 +1,10 @@
 //! A folder of a mailbox: each mail is an item, and each document that is attached to one.
 
+mod answer;
 mod parts;
 mod session;
 mod wire;
 
-use async_imap::imap_proto::{MessageSection, SectionPath};
-use async_imap::types::Fetch;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::collections::VecDeque;
@@ -13,8 +12,10 @@ use std::collections::VecDeque;
 use crate::{
     ConnectError, Connector, Environment, Found, Item, ItemError, PAGE, Reading, Settings, Sink, network,
 };
+use answer::{Answer, Token};
 use parts::Mime;
-use session::{Account, Failure, Mailbox};
+use session::{Account, Mailbox, value};
+use wire::Failure;
 
 /// The bytes of a mail that are fetched at once.
 const PIECE: usize = 256 * 1024;
@@ -23,11 +24,9 @@ const BATCH: usize = 200;
 /// The numbers that are searched at once, at first and at most. Numbers of deleted mails are not used again, so there
 /// may be few mails among many numbers.
 const FIRST_WINDOW: u32 = 10_000;
-const LARGEST_WINDOW: u32 = 10_000_000;
+const LARGEST_WINDOW: u32 = 1_000_000;
 
 pub(crate) struct Imap {
-    account: Account,
-    environment: Environment,
     mailbox: Mailbox,
     /// Numbers of mails that were found and are not listed yet.
     found: VecDeque<u32>,
@@ -84,8 +83,6 @@ impl Imap {
         };
         Ok(Imap {
             mailbox: Mailbox::open(&account, environment).await?,
-            account,
-            environment: environment.clone(),
             found: VecDeque::new(),
             listed: VecDeque::new(),
             next_search: 1,
@@ -104,7 +101,7 @@ impl Imap {
             }
             let count = self.found.len().min(BATCH);
             let uids: Vec<u32> = self.found.drain(..count).collect();
-            self.list_mails(uids).await?;
+            self.list_mails(&uids).await?;
         }
     }
 
@@ -126,55 +123,23 @@ impl Imap {
         Ok(true)
     }
 
-    /// Lists mails with their attachments. Of a mail whose structure the parser does not understand, only the mail is
-    /// listed; it is found by halves, as each attempt costs a connection.
-    async fn list_mails(&mut self, uids: Vec<u32>) -> Result<(), ConnectError> {
-        let mut batches = vec![uids];
-        while let Some(mut uids) = batches.pop() {
-            match self.mailbox.fetch(&uids, "(UID BODYSTRUCTURE)").await {
-                Ok(mails) => {
-                    let mut mails: Vec<&Fetch> = mails.iter().filter(|mail| mail.uid.is_some()).collect();
-                    mails.sort_by_key(|mail| mail.uid);
-                    mails.dedup_by_key(|mail| mail.uid);
-                    mails.into_iter().for_each(|mail| self.list_mail(mail));
-                }
-                Err(Failure::Unreadable) => {
-                    self.connect_again().await?;
-                    if uids.len() > 1 {
-                        let half = uids.split_off(uids.len() / 2);
-                        batches.extend([half, uids]);
-                    } else {
-                        uids.iter().for_each(|uid| self.push(uid.to_string()));
-                    }
-                }
-                Err(failure) => return Err(ConnectError::new(failure.message())),
+    async fn list_mails(&mut self, uids: &[u32]) -> Result<(), ConnectError> {
+        let mails = self.mailbox.fetch(uids, "BODYSTRUCTURE").await;
+        let mut mails = mails.map_err(|failure| ConnectError::new(failure.message()))?;
+        mails.dedup_by_key(|(uid, _)| *uid);
+        for (uid, answer) in mails {
+            self.push(uid.to_string());
+            let structure = value(&answer, "BODYSTRUCTURE").unwrap_or_default();
+            for part in parts::attachments(structure) {
+                self.push(format!("{uid}/{part}"));
             }
         }
         Ok(())
     }
 
-    fn list_mail(&mut self, mail: &Fetch) {
-        let uid = mail.uid.unwrap_or_default();
-        self.push(uid.to_string());
-        for part in mail.bodystructure().map(parts::attachments).unwrap_or_default() {
-            self.push(format!("{uid}/{part}"));
-        }
-    }
-
     fn push(&mut self, name: String) {
         let path = format!("{}/{name}", self.mailbox.validity);
         self.listed.push_back(Item { version: path.clone(), path });
-    }
-
-    async fn connect_again(&mut self) -> Result<(), ConnectError> {
-        let validity = self.mailbox.validity;
-        self.mailbox = Mailbox::open(&self.account, &self.environment).await?;
-        if self.mailbox.validity != validity {
-            return Err(ConnectError::new(
-                "the mail server has numbered its mails anew: they are listed again",
-            ));
-        }
-        Ok(())
     }
 
     async fn read_item(
@@ -186,7 +151,6 @@ impl Imap {
         if known == item.version {
             return Ok(Reading::Unchanged);
         }
-        let gone = || ItemError::Item("it is gone".to_owned());
         let mut parts = item.path.splitn(3, '/');
         let (validity, uid, part) = (number(parts.next()), number(parts.next()), parts.next());
         if validity != Some(self.mailbox.validity) {
@@ -204,16 +168,13 @@ impl Imap {
         let mut filename = String::new();
         let mut offset = 0;
         loop {
-            let what = format!("(UID BODY.PEEK[]<{offset}.{PIECE}>)");
-            let answers = self.fetch(uid, &what).await?;
-            let piece = answers.iter().find_map(Fetch::body);
-            let piece = piece.ok_or_else(|| ItemError::Item("it is gone".to_owned()))?;
+            let piece = self.fetch(uid, "", offset).await?;
             if offset == 0 {
-                let subject = Mime::parse(piece).subject.unwrap_or_default();
+                let subject = Mime::parse(&piece).subject.unwrap_or_default();
                 let subject: String = subject.chars().take(100).collect();
                 filename = format!("{}.eml", safe_name(&subject, "mail"));
             }
-            sink.write(piece)?;
+            sink.write(&piece)?;
             if piece.len() < PIECE {
                 return Ok(filename);
             }
@@ -227,21 +188,16 @@ impl Imap {
         part: &str,
         sink: &mut dyn Sink,
     ) -> Result<String, ItemError> {
-        let numbers: Option<Vec<u32>> = part.split('.').map(|number| number.parse().ok()).collect();
-        let gone = || ItemError::Item("it is gone".to_owned());
-        let numbers = numbers.ok_or_else(gone)?;
-        let header = SectionPath::Part(numbers.clone(), Some(MessageSection::Mime));
-        let answers = self.fetch(uid, &format!("(UID BODY.PEEK[{part}.MIME])")).await?;
-        let mime = answers.iter().find_map(|answer| answer.section(&header));
-        let Mime { filename, mut transfer, .. } = Mime::parse(mime.ok_or_else(gone)?);
-        let content = SectionPath::Part(numbers, None);
+        if part.split('.').any(|number| number.parse::<u32>().is_err()) {
+            return Err(gone());
+        }
+        let header = self.fetch(uid, &format!("{part}.MIME"), 0).await?;
+        let Mime { filename, mut transfer, .. } = Mime::parse(&header);
         let mut offset = 0;
         loop {
-            let what = format!("(UID BODY.PEEK[{part}]<{offset}.{PIECE}>)");
-            let answers = self.fetch(uid, &what).await?;
-            let piece = answers.iter().find_map(|answer| answer.section(&content)).ok_or_else(gone)?;
+            let piece = self.fetch(uid, part, offset).await?;
             let is_last = piece.len() < PIECE;
-            sink.write(&transfer.unpack(piece, is_last).map_err(ItemError::Item)?)?;
+            sink.write(&transfer.unpack(&piece, is_last).map_err(ItemError::Item)?)?;
             if is_last {
                 return Ok(safe_name(&filename.unwrap_or_default(), "attachment"));
             }
@@ -249,22 +205,30 @@ impl Imap {
         }
     }
 
-    async fn fetch(&mut self, uid: u32, what: &str) -> Result<Vec<Fetch>, ItemError> {
-        let fetched = self.mailbox.fetch(&[uid], what).await;
-        let answers = match fetched {
+    /// Fetches a piece of a mail, or of a part of it, without marking the mail as seen.
+    async fn fetch(&mut self, uid: u32, section: &str, offset: usize) -> Result<Vec<u8>, ItemError> {
+        let what = format!("BODY.PEEK[{section}]<{offset}.{PIECE}>");
+        let answers = match self.mailbox.fetch(&[uid], &what).await {
             Ok(answers) => answers,
-            Err(Failure::Refused(reason)) => {
-                return Err(ItemError::Item(Failure::Refused(reason).message()));
-            }
-            Err(failure) => {
-                // Whatever is wrong with this connection, the next item gets another one.
-                let again = self.connect_again().await;
-                let message = again.err().map_or_else(|| failure.message(), |error| error.message);
-                return Err(ItemError::Place(message));
-            }
+            Err(Failure::Refused(reason)) => return Err(ItemError::Item(Failure::Refused(reason).message())),
+            Err(failure) => return Err(ItemError::Place(failure.message())),
         };
-        Ok(answers.into_iter().filter(|answer| answer.uid == Some(uid)).collect())
+        let name = format!("BODY[{section}]");
+        let mut pieces = answers.into_iter().filter_map(|(_, answer)| piece_of(&answer, &name));
+        pieces.next().ok_or_else(gone)
     }
+}
+
+/// Returns the text of a value; none if the server says `NIL`.
+fn piece_of(answer: &Answer, name: &str) -> Option<Vec<u8>> {
+    match value(answer, name)? {
+        [Token::Text(text)] => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn gone() -> ItemError {
+    ItemError::Item("it is gone".to_owned())
 }
 
 impl Connector for Imap {

@@ -1,13 +1,16 @@
 //! The attachments of a mail that are documents of their own, and how they are packed for the way.
 
-use async_imap::imap_proto::{BodyContentCommon, BodyParams, BodyStructure};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mail_parser::{MessageParser, MimeHeaders};
 
+use super::answer::{Token, value_at};
+
 /// The most attachments of one mail.
 const MOST_PARTS: usize = 50;
+/// How deep parts may be in others.
+const MOST_LEVELS: usize = 20;
 
 /// Files that are read as documents of their own. Plain texts are read with their mail.
 #[rustfmt::skip]
@@ -25,51 +28,70 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Returns the numbers of the attachments, such as `2` or `1.3`.
-pub(super) fn attachments(structure: &BodyStructure) -> Vec<String> {
+/// Returns the numbers of the attachments in a BODYSTRUCTURE, such as `2` or `1.3`.
+pub(super) fn attachments(structure: &[Token]) -> Vec<String> {
     let mut found = Vec::new();
-    if let BodyStructure::Multipart { bodies, .. } = structure {
-        collect(bodies, "", &mut found);
+    // A mail that is not made of parts is no attachment of itself.
+    if let [Token::Open, Token::Open, ..] = structure {
+        collect(structure, "", 0, &mut found);
     }
     found
 }
 
-fn collect(bodies: &[BodyStructure], prefix: &str, found: &mut Vec<String>) {
-    for (index, body) in bodies.iter().enumerate() {
-        let number = format!("{prefix}{}", index + 1);
-        match body {
-            BodyStructure::Multipart { bodies, .. } => collect(bodies, &format!("{number}."), found),
-            BodyStructure::Basic { common, .. }
-            | BodyStructure::Text { common, .. }
-            | BodyStructure::Message { common, .. }
-                if is_document(common) && found.len() < MOST_PARTS =>
-            {
-                found.push(number);
+/// Collects the attachments among the parts that a bracket holds.
+fn collect(parts: &[Token], prefix: &str, level: usize, found: &mut Vec<String>) {
+    let (mut at, mut number) = (1, 0);
+    while parts.get(at) == Some(&Token::Open) {
+        let range = value_at(parts, at);
+        at = range.end;
+        number += 1;
+        let (part, number) = (&parts[range], format!("{prefix}{number}"));
+        match part {
+            [Token::Open, Token::Open, ..] if level < MOST_LEVELS => {
+                collect(part, &format!("{number}."), level + 1, found);
             }
+            part if found.len() < MOST_PARTS && is_document(part) => found.push(number),
             _ => {}
         }
     }
 }
 
-fn is_document(common: &BodyContentCommon) -> bool {
-    let is_attached =
-        common.disposition.as_ref().is_some_and(|how| how.ty.eq_ignore_ascii_case("attachment"));
-    let disposition = common.disposition.as_ref().map(|how| &how.params);
-    let name = disposition.and_then(|params| name(params)).or_else(|| name(&common.ty.params));
+/// Returns whether a part such as `("application" "pdf" ("name" "a.pdf") … ("attachment" ("filename" "a.pdf")))` is a
+/// document by its name.
+fn is_document(part: &[Token]) -> bool {
+    let fields = fields(part);
+    // Of all that may follow the type and its parameters, only the disposition is a name and a list.
+    let disposition =
+        fields.iter().skip(3).find(|field| matches!(field, [Token::Open, Token::Text(_), Token::Open, ..]));
+    let disposition = disposition.map(|field| self::fields(field)).unwrap_or_default();
+    let how = disposition.first().and_then(|how| how.first()?.text()).unwrap_or_default();
+    let named = |list: Option<&&[Token]>| list.and_then(|list| name(list));
+    let name = named(disposition.get(1)).or_else(|| named(fields.get(2)));
     let name = name.unwrap_or_default().to_ascii_lowercase();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_attached = how.eq_ignore_ascii_case("attachment");
     DOCUMENTS.contains(&extension) || (is_attached && PICTURES.contains(&extension))
 }
 
+/// Returns the values that a bracket holds.
+fn fields(value: &[Token]) -> Vec<&[Token]> {
+    let (mut fields, mut at) = (Vec::new(), 1);
+    while at + 1 < value.len() {
+        let range = value_at(value, at);
+        at = range.end;
+        fields.push(&value[range]);
+    }
+    fields
+}
+
 /// Returns the name of a file, which may be encoded in several ways and split into several parameters.
-fn name(params: &BodyParams) -> Option<String> {
-    let params = params.as_ref()?.iter().filter(|(key, _)| {
-        let key = key.to_ascii_lowercase();
-        key.starts_with("filename") || key.starts_with("name")
-    });
-    let params: String = params
+fn name(params: &[Token]) -> Option<String> {
+    let texts: Vec<String> = params.iter().filter_map(Token::text).collect();
+    let params: String = texts
+        .chunks_exact(2)
+        .map(|pair| (pair[0].to_ascii_lowercase(), &pair[1]))
+        .filter(|(key, _)| key.starts_with("filename") || key.starts_with("name"))
         .map(|(key, value)| {
-            let key = key.to_ascii_lowercase();
             let key = if key.starts_with("name") { format!("file{key}") } else { key };
             let value: String = value.chars().filter(|c| !matches!(c, '"' | '\\' | '\r' | '\n')).collect();
             // An encoded value has no quotes.
@@ -188,8 +210,9 @@ mod tests {
 
     #[test]
     fn encoded_names_are_read() {
-        let name = |params: &[(&'static str, &'static str)]| {
-            name(&Some(params.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()))
+        let name = |params: &[(&str, &str)]| {
+            let texts = params.iter().flat_map(|(key, value)| [*key, *value]);
+            name(&texts.map(|text| Token::Text(text.into())).collect::<Vec<_>>())
         };
         assert_eq!(name(&[("FileName", "a b.pdf")]).as_deref(), Some("a b.pdf"));
         assert_eq!(name(&[("name", "=?utf-8?Q?=C3=BC.pdf?=")]).as_deref(), Some("ü.pdf"));
@@ -199,5 +222,32 @@ mod tests {
             Some("long name.pdf")
         );
         assert_eq!(name(&[("charset", "utf-8")]), None);
+    }
+
+    #[test]
+    fn documents_are_found_in_any_part() {
+        let attachments = |structure: &str| {
+            let mut answer = super::super::answer::Answer::default();
+            answer.add_line(structure.as_bytes()).unwrap();
+            attachments(&answer.tokens)
+        };
+        let text = r#"("text" "plain" ("charset" "utf-8") NIL NIL "7bit" 5 1 NIL NIL NIL NIL)"#;
+        let pdf =
+            r#"("application" "pdf" NIL NIL NIL "base64" 9 NIL ("attachment" ("filename" "a.PDF")) NIL NIL)"#;
+        let named = r#"("application" "octet-stream" ("name" "b.docx") NIL NIL "base64" 9)"#;
+        let picture = r#"("image" "png" ("name" "c.png") "<1>" NIL "base64" 9 NIL ("inline" NIL) NIL)"#;
+        let mail = format!(
+            r#"("message" "rfc822" NIL NIL NIL "7bit" 9 ("d" "s" NIL) {text} 3 NIL ("attachment" ("filename" "d.eml")))"#
+        );
+        let inner = format!(r#"({text}{pdf} "mixed" ("boundary" "x.pdf") NIL)"#);
+        assert_eq!(
+            attachments(&format!(r#"({text}{pdf}{named}{picture}{mail}{inner} "mixed")"#)),
+            ["2", "3", "5", "6.2"]
+        );
+        assert_eq!(attachments(pdf), [""; 0], "it is the mail itself");
+        for odd in ["", "NIL", "(", "((", "(()", "(() ()", "((\"a\" ((", ")("] {
+            assert_eq!(attachments(odd), [""; 0], "{odd}");
+        }
+        assert_eq!(attachments(&"(".repeat(100_000)), [""; 0]);
     }
 }

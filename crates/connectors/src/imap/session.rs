@@ -1,10 +1,7 @@
 //! One connection to a mailbox, opened for reading only. Every command has a time limit.
 
-use async_imap::types::Fetch;
-use async_imap::{Client, Session};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use futures_util::TryStreamExt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -13,11 +10,11 @@ use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::wire::{Budget, Wire};
+use super::answer::{Answer, Token};
+use super::wire::{Failure, Wire};
 use crate::{ConnectError, Environment, network};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What is needed to connect, and to connect again.
 #[derive(Clone)]
@@ -31,109 +28,86 @@ pub(super) struct Account {
 }
 
 pub(super) struct Mailbox {
-    session: Session<Wire>,
-    budget: Budget,
+    wire: Wire,
     pub validity: u32,
     /// No mail has this number or a higher one.
     pub next_uid: u32,
 }
 
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The server sent what cannot be understood; the connection is of no more use.
-    Unreadable,
-    /// The server says no, and this.
-    Refused(String),
-    Lost(String),
-}
-
-impl Failure {
-    pub fn message(self) -> String {
-        match self {
-            Failure::Unreadable => "the mail server answers in a way that is not understood".to_owned(),
-            Failure::Refused(reason) => format!("the mail server refuses: {reason}"),
-            Failure::Lost(reason) => format!("the connection to the mail server is lost: {reason}"),
-        }
-    }
-}
-
-impl From<async_imap::error::Error> for Failure {
-    /// Errors of the parser hold all that it was given, so they are not repeated.
-    fn from(error: async_imap::error::Error) -> Failure {
-        use async_imap::error::Error;
-        match error {
-            Error::No(reason) | Error::Bad(reason) => Failure::Refused(reason.chars().take(300).collect()),
-            Error::Io(error) if error.to_string().contains("during parsing of") => Failure::Unreadable,
-            Error::Io(error) => Failure::Lost(error.to_string().chars().take(300).collect()),
-            Error::Parse(_) => Failure::Unreadable,
-            Error::Validate(error) => Failure::Refused(error.to_string()),
-            _ => Failure::Lost("it was closed".to_owned()),
-        }
-    }
-}
-
 impl Mailbox {
     pub async fn open(account: &Account, environment: &Environment) -> Result<Mailbox, ConnectError> {
-        let (wire, budget) = connect(account, environment).await?;
         let failed = |failure: Failure| ConnectError::new(failure.message());
-        let mut client = Client::new(wire);
-        let greeting = async { client.read_response().await.map_err(async_imap::error::Error::Io) };
-        match limited(greeting).await {
-            Ok(Some(_)) => {}
-            Ok(None) => return Err(failed(Failure::Lost("it was closed".to_owned()))),
-            Err(failure) => return Err(failed(failure)),
-        }
-        let login =
-            async { client.login(&account.username, &account.password).await.map_err(|(error, _)| error) };
-        let mut session = match limited(login).await {
-            Ok(session) => session,
+        let mut wire = connect(account, environment).await?;
+        let login = format!("LOGIN {} {}", quoted(&account.username), quoted(&account.password));
+        match wire.run(&login).await {
+            Ok(_) => {}
             Err(Failure::Refused(_)) => {
                 return Err(ConnectError::new("the mail server does not accept `username` and the password"));
             }
             Err(failure) => return Err(failed(failure)),
-        };
-        let name = encoded_name(&account.mailbox);
-        let examined = limited(session.examine(&name)).await;
+        }
+        // As SELECT, but nothing can be changed.
+        let examined = wire.run(&format!("EXAMINE {}", quoted(&encoded_name(&account.mailbox)))).await;
         let examined = examined.map_err(|failure| {
             ConnectError::new(format!("`mailbox` cannot be opened: {}", failure.message()))
         })?;
-        let (Some(validity), Some(next_uid)) = (examined.uid_validity, examined.uid_next) else {
-            return Err(ConnectError::new(
-                "the mail server does not number its mails (UIDVALIDITY, UIDNEXT)",
-            ));
-        };
-        Ok(Mailbox { session, budget, validity, next_uid })
+        match (code(&examined, "UIDVALIDITY"), code(&examined, "UIDNEXT")) {
+            (Some(validity), Some(next_uid)) => Ok(Mailbox { wire, validity, next_uid }),
+            _ => Err(ConnectError::new("the mail server does not number its mails (UIDVALIDITY, UIDNEXT)")),
+        }
     }
 
     /// Returns the numbers from `first` to `last` that mails have, in order.
     pub async fn search(&mut self, first: u32, last: u32) -> Result<Vec<u32>, Failure> {
-        self.budget.reset();
-        let found = limited(self.session.uid_search(format!("UID {first}:{last}"))).await?;
-        let mut uids: Vec<u32> = found.into_iter().filter(|uid| (first..=last).contains(uid)).collect();
+        let answers = self.wire.run(&format!("UID SEARCH UID {first}:{last}")).await?;
+        let numbers =
+            answers.iter().filter(|answer| answer.tokens.get(1).is_some_and(|name| name.is_atom("SEARCH")));
+        let numbers = numbers.flat_map(|answer| answer.tokens.iter().skip(2).filter_map(Token::number));
+        let mut uids: Vec<u32> = numbers.filter(|uid| (first..=last).contains(uid)).collect();
         uids.sort_unstable();
+        uids.dedup();
         Ok(uids)
     }
 
-    /// Fetches something of these mails.
-    pub async fn fetch(&mut self, uids: &[u32], what: &str) -> Result<Vec<Fetch>, Failure> {
-        self.budget.reset();
+    /// Fetches something of these mails. Returns the answers that name one of them, and its number.
+    pub async fn fetch(&mut self, uids: &[u32], what: &str) -> Result<Vec<(u32, Answer)>, Failure> {
         let set: Vec<String> = uids.iter().map(u32::to_string).collect();
-        let fetched = async {
-            let answers = self.session.uid_fetch(set.join(","), what).await?;
-            answers.try_collect::<Vec<Fetch>>().await
-        };
-        limited(fetched).await
+        let answers = self.wire.run(&format!("UID FETCH {} (UID {what})", set.join(","))).await?;
+        let mut mails: Vec<(u32, Answer)> = answers
+            .into_iter()
+            .filter_map(|answer| Some((value(&answer, "UID")?.first()?.number()?, answer)))
+            .filter(|(uid, _)| uids.contains(uid))
+            .collect();
+        mails.sort_by_key(|(uid, _)| *uid);
+        Ok(mails)
     }
 }
 
-async fn limited<T>(work: impl Future<Output = async_imap::error::Result<T>>) -> Result<T, Failure> {
-    match tokio::time::timeout(COMMAND_TIMEOUT, work).await {
-        Ok(done) => done.map_err(Failure::from),
-        Err(_) => Err(Failure::Lost("no answer".to_owned())),
-    }
+/// Returns a value of a mail by its name. Of a part of a text, the server also says where it begins, as in `BODY[]<0>`.
+pub(super) fn value<'a>(answer: &'a Answer, wanted: &str) -> Option<&'a [Token]> {
+    let values = answer.fetched().into_iter();
+    let mut found =
+        values.filter(|(name, _)| name.split('<').next().unwrap_or_default().eq_ignore_ascii_case(wanted));
+    found.next().map(|(_, value)| value)
 }
 
-async fn connect(account: &Account, environment: &Environment) -> Result<(Wire, Budget), ConnectError> {
+/// Returns the number of an answer such as `* OK [UIDNEXT 7] text`.
+fn code(answers: &[Answer], name: &str) -> Option<u32> {
+    let texts = answers.iter().filter_map(|answer| answer.tokens.get(2)?.text());
+    let mut numbers = texts.filter_map(|text| {
+        let (found, number) = text.strip_prefix('[')?.split_once(']')?.0.split_once(' ')?;
+        found.eq_ignore_ascii_case(name).then(|| number.trim().parse().ok()).flatten()
+    });
+    numbers.next()
+}
+
+/// Quotes a text that has no line breaks.
+fn quoted(text: &str) -> String {
+    let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+    format!("\"{}\"", plain.replace('\\', r"\\").replace('"', "\\\""))
+}
+
+async fn connect(account: &Account, environment: &Environment) -> Result<Wire, ConnectError> {
     let failed = |reason: String| ConnectError::new(format!("`host` cannot be reached: {reason}"));
     let allow_private = environment.allow_private_addresses;
     let addresses = network::resolve(&account.host, account.port, allow_private).await.map_err(failed)?;
@@ -145,12 +119,13 @@ async fn connect(account: &Account, environment: &Environment) -> Result<(Wire, 
         Err(_) => return Err(failed("no answer".to_owned())),
     };
     if !account.tls {
-        return Ok(Wire::new(stream));
+        return Wire::start(stream).await.map_err(|failure| failed(failure.message()));
     }
     let name = ServerName::try_from(account.host.clone()).map_err(|error| failed(error.to_string()))?;
     let connector = TlsConnector::from(Arc::new(tls_settings().map_err(failed)?));
     match tokio::time::timeout(CONNECT_TIMEOUT, connector.connect(name, stream)).await {
-        Ok(stream) => Ok(Wire::new(stream.map_err(|error| failed(error.to_string()))?)),
+        Ok(Ok(stream)) => Wire::start(stream).await.map_err(|failure| failed(failure.message())),
+        Ok(Err(error)) => Err(failed(error.to_string())),
         Err(_) => Err(failed("no answer".to_owned())),
     }
 }
@@ -201,6 +176,11 @@ fn encoded_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_quoted() {
+        assert_eq!(quoted("a \"b\" \\ c\r\nA2 DELETE"), r#""a \"b\" \\ cA2 DELETE""#);
+    }
 
     #[test]
     fn names_of_mailboxes_are_encoded() {

@@ -213,9 +213,21 @@ async fn a_mail_with_a_structure_that_is_not_understood_is_listed_without_attach
 
 #[tokio::test]
 async fn a_hostile_server_does_not_end_the_process() {
-    for structure in ["(".repeat(1_000_000), format!("({{20000000}}\r\n{}", "x".repeat(20_000_000))] {
+    let many = "(".repeat(1_000_000);
+    // Brackets without end, in plain sight and where they look like a text, and more bytes than can be kept.
+    let harmless =
+        [many.clone(), format!("(\"a) BODYSTRUCTURE {many}\" x)"), format!("NIL X a{{9}}\r\n{many}")];
+    for structure in harmless {
+        let port = odd_server(structure).await;
+        let listed = open_mailbox(port, "INBOX").await.unwrap().list().await;
+        assert!(listed.is_ok_and(|items| items.len() <= 3));
+    }
+    for structure in [format!("({{20000000}}\r\n{}", "x".repeat(20_000_000)), "\"x".repeat(10_000_000)] {
         let port = odd_server(structure).await;
         let refused = open_mailbox(port, "INBOX").await.unwrap().list().await.unwrap_err().message;
-        assert!(refused.contains("the mail server sends too m"), "{refused}");
+        assert!(refused.ends_with("the server sends too much"), "{refused}");
     }
+    let port = odd_server("\"no end".to_owned()).await;
+    let refused = open_mailbox(port, "INBOX").await.unwrap().list().await.unwrap_err().message;
+    assert!(refused.ends_with("its answer has a quote without an end"), "{refused}");
 }
