@@ -179,7 +179,6 @@ impl Sources {
             return Err(SourceError::Paused);
         }
         if !is_running(&source) {
-            tables::source_items::forget_versions(&mut tx, id).await?;
             let now = self.0.clock.now_ms();
             schedule(&mut tx, &mut source, Some(now)).await?;
             table::update(&mut tx, &source).await?;

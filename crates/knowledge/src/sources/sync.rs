@@ -239,7 +239,7 @@ impl Sources {
             }
             Err(ItemError::Item(message)) => {
                 source.last_run.counts.failed += 1;
-                // Without a version it is read again in the next run.
+                // Without a version it is read again in the next run. Its state stays: a crawl follows the links in it.
                 let version = String::new();
                 self.note(source, SourceItem { status: ItemStatus::Error, message, version, ..seen }).await
             }

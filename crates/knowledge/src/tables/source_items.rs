@@ -106,13 +106,6 @@ pub async fn delete(tx: &mut Tx, source_id: &str, path: &str) -> Result<(), Stor
     Ok(())
 }
 
-/// Lets the next run read items again whose documents are gone or in error.
-pub async fn forget_versions(tx: &mut Tx, source_id: &str) -> Result<(), StoreError> {
-    let update = "UPDATE source_items SET version = '', state = '' WHERE source_id = $1 AND status = 'error'";
-    sqlx::query(update).bind(source_id).execute(tx.conn()).await?;
-    Ok(())
-}
-
 fn places(count: usize, first: usize) -> String {
     let places: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
     places.join(", ")
