@@ -312,7 +312,8 @@ pub fn is_title(text: &str) -> bool {
 /// Returns whether a line is too short for a sentence, and does not end as one.
 fn is_short(text: &str) -> bool {
     let text = text.trim();
-    text.split_whitespace().count() <= LONGEST_TITLE && !text.ends_with(['.', ':', ';', ',', '!', '?', '…'])
+    let ends = ['.', ':', ';', ',', '!', '?', '…', '。', '：', '；', '，', '！', '？'];
+    text.split_whitespace().count() <= LONGEST_TITLE && !text.ends_with(ends)
 }
 
 /// Returns whether it is a part of a drawing made of characters.
