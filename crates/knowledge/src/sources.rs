@@ -245,7 +245,7 @@ pub fn is_running(source: &Source) -> bool {
 }
 
 fn retry_pause(failures: i64) -> Duration {
-    let doublings = u32::try_from(failures - 1).unwrap_or(0).min(30);
+    let doublings = u32::try_from(failures - 1).unwrap_or(u32::MAX).min(30);
     FIRST_RETRY.saturating_mul(1 << doublings).min(LONGEST_RETRY)
 }
 
