@@ -18,7 +18,7 @@ function longText(name: string): string {
   const path = join(files, name);
   const line = (i: number) =>
     `Paragraph ${i} of ${name} tells of pump ${i}, of its valves and of the hall ${i % 7}. `.repeat(8);
-  writeFileSync(path, Array.from({ length: 250 }, (_, i) => line(i)).join('\n\n'));
+  writeFileSync(path, Array.from({ length: 500 }, (_, i) => line(i)).join('\n\n'));
   return path;
 }
 
