@@ -271,7 +271,7 @@ impl Ingest {
             (SameName::Replace, None) => versions::replaced_by(&mut tx, &document).await?,
             (SameName::Keep, None) => None,
         };
-        let waiting = tables::documents::count_processing(&mut tx, &document.user_id).await?;
+        let waiting = tables::documents::count_processing(tx.conn(), &document.user_id).await?;
         if let Some(replaced) = replaced {
             document =
                 versions::add_next(&mut tx, replaced, document.file_version(), waiting, revision).await?;
@@ -316,7 +316,7 @@ impl Ingest {
         let Document { id, user_id, .. } = document;
         let mut tx = self.db.begin().await?;
         let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { return Ok(false) };
-        let waiting = tables::documents::count_processing(&mut tx, user_id).await?;
+        let waiting = tables::documents::count_processing(tx.conn(), user_id).await?;
         let job = jobs::enqueue(&mut tx, job_for(document, waiting)).await?;
         if !tables::documents::set_processing(&mut tx, id, job, revision).await? {
             // The job is rolled back with the transaction.

@@ -38,7 +38,7 @@ impl Ingest {
         let mut tx = self.db.begin().await?;
         let revision = users::next_revision(&mut tx, &document.user_id).await?.ok_or(RestoreError::Gone)?;
         let current = documents::get_in(&mut tx, &document.id).await?.ok_or(RestoreError::Gone)?;
-        let waiting = documents::count_processing(&mut tx, &current.user_id).await?;
+        let waiting = documents::count_processing(tx.conn(), &current.user_id).await?;
         if version == current.version {
             drop_next(&mut tx, &current).await?;
             process(&mut tx, &current, waiting, revision).await?;

@@ -181,9 +181,7 @@ impl Sources {
     /// Waits while many documents of the owner have yet to be indexed.
     async fn wait_for_room(&self, source: &Source, stop: &CancellationToken) -> Result<(), Interrupted> {
         loop {
-            let mut tx = self.0.db.begin().await?;
-            let waiting = tables::documents::count_processing(&mut tx, &source.owner_id).await?;
-            drop(tx);
+            let waiting = tables::documents::count_processing(self.0.db.read(), &source.owner_id).await?;
             if waiting < MOST_WAITING {
                 return Ok(());
             }

@@ -97,9 +97,12 @@ fn placeholders(first: usize, count: usize) -> String {
 }
 
 /// Counts the documents of a user that are being processed.
-pub async fn count_processing(tx: &mut Tx, user_id: &str) -> Result<i64, StoreError> {
+pub async fn count_processing<'c>(
+    connection: impl sqlx::AnyExecutor<'c>,
+    user_id: &str,
+) -> Result<i64, StoreError> {
     let count = "SELECT COUNT(*) FROM documents WHERE user_id = $1 AND status = 'processing'";
-    Ok(sqlx::query(count).bind(user_id).fetch_one(tx.conn()).await?.try_get(0)?)
+    Ok(sqlx::query(count).bind(user_id).fetch_one(connection).await?.try_get(0)?)
 }
 
 /// Finds the oldest document of an owner with this content that is indexed, or will be. In a transaction that has locked
