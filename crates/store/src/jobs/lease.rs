@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
 
 use super::{COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
-use crate::{Db, Dialect, StoreError, Tx};
+use crate::{Db, Dialect, StoreError, Tx, placeholders};
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10 * 60));
 /// `$1` is now.
@@ -169,10 +169,4 @@ fn check_lease(job: &Job, changed_rows: u64) -> Result<(), StoreError> {
         0 => Err(StoreError::LeaseLost { job: job.id, attempt: job.attempt }),
         _ => Ok(()),
     }
-}
-
-/// `$4, $5, $6`
-fn placeholders(first: usize, count: usize) -> String {
-    let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
-    numbers.join(", ")
 }

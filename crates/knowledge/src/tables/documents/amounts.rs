@@ -1,10 +1,9 @@
 //! How much owners have.
 
-use super::placeholders;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashMap;
-use store::{Db, StoreError, Tx};
+use store::{Db, StoreError, Tx, placeholders};
 
 /// How much an owner has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
