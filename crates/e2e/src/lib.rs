@@ -1,15 +1,24 @@
 //! Real servers for tests: the program itself, PostgreSQL, S3 and a target for the gateway. Each is started by the test
 //! that needs it and ends with it.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test stops where it fails")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test stops where it fails, and says what it cannot try"
+)]
 
 pub mod api;
 pub mod browser;
 pub mod client;
 pub mod clients;
 pub mod crm;
+pub mod dovecot;
 pub mod fault_proxy;
+pub mod git_server;
 pub mod issuer;
 pub mod knowledge_client;
+pub mod nginx;
 pub mod oidc;
 pub mod passages;
 pub mod portal_client;
@@ -29,9 +38,12 @@ pub use browser::Browser;
 pub use client::{Reply, get, reply};
 pub use clients::run_client;
 pub use crm::{Crm, Mood, Sent};
+pub use dovecot::Dovecot;
 pub use fault_proxy::{FaultProxy, Server};
+pub use git_server::{GitServer, Repository};
 pub use issuer::Issuer;
 pub use knowledge_client::{Form, KnowledgeClient};
+pub use nginx::Nginx;
 pub use oidc::OidcProvider;
 pub use portal_client::PortalClient;
 pub use raw::Raw;

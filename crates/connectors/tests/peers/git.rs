@@ -2,49 +2,11 @@
 
 use connectors::{Environment, ItemError, Reading, Settings};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use tempfile::TempDir;
 
-use crate::git_server::GitServer;
+use crate::git_server::{GitServer, Repository};
 use crate::support::{Opened, open, open_with};
 
-/// A repository, and a work folder for the copies.
-pub struct Repository {
-    folder: TempDir,
-}
-
 impl Repository {
-    pub fn new() -> Repository {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("work")).unwrap();
-        let repository = Repository { folder };
-        std::fs::create_dir(repository.path()).unwrap();
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
-        repository
-    }
-
-    pub fn path(&self) -> PathBuf {
-        self.folder.path().join("repository")
-    }
-
-    pub fn git(&self, arguments: &[&str]) {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]).args(arguments);
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        let output = command.current_dir(self.path()).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    pub fn commit(&self, files: &[(&str, &[u8])]) {
-        for (path, content) in files {
-            let path = self.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, content).unwrap();
-        }
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--message=change"]);
-    }
-
     pub fn environment(&self) -> Environment {
         Environment {
             folder_roots: vec![self.path()],

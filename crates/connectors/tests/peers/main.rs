@@ -8,16 +8,21 @@
 )]
 
 mod crawl;
-mod dovecot;
 mod folder;
 mod git;
-mod git_server;
 mod imap;
 mod nginx;
 mod s3;
-/// The server of the end-to-end tests. The rest of that crate is not needed here, and takes minutes to build.
-#[path = "../../../e2e/src/s3.rs"]
-mod s3_server;
 mod site;
 mod support;
 mod web;
+
+// Servers of the end-to-end tests. The rest of that crate is not needed here, and takes minutes to build.
+#[path = "../../../e2e/src/dovecot.rs"]
+mod dovecot;
+#[path = "../../../e2e/src/git_server.rs"]
+mod git_server;
+#[path = "../../../e2e/src/nginx.rs"]
+mod nginx_server;
+#[path = "../../../e2e/src/s3.rs"]
+mod s3_server;
