@@ -119,7 +119,11 @@ export const words = {
       'imap.host': 'imap.example.org',
       'imap.username': 'ada@example.org',
     } as Record<string, string>,
-    folder: { path: 'Path on the server', pathHint: 'Below one of the folders that FOLDER_ROOTS allows.' },
+    folder: { path: 'Path on the server' },
+    folderHint: (roots: string[]) =>
+      roots.length > 0
+        ? `In ${roots.join(' or ')}.`
+        : 'The server allows no folder yet: its setting FOLDER_ROOTS names those that may be read.',
     s3: {
       bucket: 'Bucket',
       prefix: 'Prefix',

@@ -11,6 +11,8 @@ export type { Source };
 export class SourceList {
   list = $state.raw<Source[]>([]);
   loaded = $state(false);
+  /** Below which folders of the server a source may be; empty for users who may not add any. */
+  folderRoots = $state.raw<string[]>([]);
   error = $state.raw<unknown>(null);
   #asked = false;
 
@@ -20,8 +22,8 @@ export class SourceList {
     this.#asked = true;
     try {
       const query = { spaceId: this.spaceId || undefined };
-      const { sources } = await ok(knowledge.GET('/api/sources', { params: { query } }));
-      Object.assign(this, { list: sources, loaded: true, error: null });
+      const { sources, folderRoots = [] } = await ok(knowledge.GET('/api/sources', { params: { query } }));
+      Object.assign(this, { list: sources, folderRoots, loaded: true, error: null });
     } catch (thrown) {
       this.error = thrown;
     }
