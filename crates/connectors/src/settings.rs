@@ -82,6 +82,31 @@ pub enum Settings {
     },
 }
 
+impl Settings {
+    /// Returns the same without what says where it is: paths, servers and names.
+    #[must_use]
+    pub fn without_place(self) -> Self {
+        let none = String::new;
+        match self {
+            Self::Folder { .. } => Self::Folder { path: none() },
+            Self::S3 { .. } => Self::S3 {
+                bucket: none(),
+                prefix: none(),
+                endpoint: none(),
+                region: none(),
+                access_key_id: none(),
+            },
+            Self::Web { mode, depth, pages, delay, .. } => {
+                Self::Web { mode, addresses: Vec::new(), depth, pages, delay }
+            }
+            Self::Git { .. } => Self::Git { url: none(), branch: none(), folder: none(), username: none() },
+            Self::Imap { port, tls, .. } => {
+                Self::Imap { host: none(), port, username: none(), mailbox: none(), tls }
+            }
+        }
+    }
+}
+
 /// How web pages are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

@@ -5,6 +5,7 @@
 
 mod archive;
 mod error;
+mod new_file;
 mod pipeline;
 mod progress;
 mod reading;
@@ -13,24 +14,24 @@ mod versions;
 mod worker;
 
 pub use error::IndexingError;
+pub use new_file::{DocumentOwner, Duplicates, ItemOrigin, NewFile, Origin, SameName, Submitted};
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use versions::RestoreError;
 pub use worker::worker;
 
 use crate::jobs::{INGEST, IngestPayload, discard, new_job};
 use crate::quotas::Quotas;
-use crate::records::{Document, Metadata, SourceItem, Status, User, documents_topic};
+use crate::records::{Document, SourceItem, Status, documents_topic};
 use crate::{media_type, tables};
 use base::{Clock, Random};
 use extract::Extractor;
 use inference::Engine;
-use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use store::jobs::{self, Cancel, NewJob};
 use store::{BlobError, Blobs, Db, StoreError, Tx};
 use tokio::sync::Semaphore;
-use utoipa::ToSchema;
 
 /// How often a process may die while it indexes a document. Files are read in child processes, so it is hardly ever the
 /// file's fault.
@@ -53,6 +54,8 @@ pub enum IngestError {
     TooSlow,
     #[error("the user was removed meanwhile")]
     OwnerGone,
+    #[error("the source was changed meanwhile")]
+    RunEnded,
     #[error(transparent)]
     Blob(#[from] BlobError),
     #[error(transparent)]
@@ -61,85 +64,12 @@ pub enum IngestError {
     Spool(std::io::Error),
 }
 
-/// What happens to a file if a document of the same owner has the same content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Duplicates {
-    /// That document is used for it, and the file is not stored.
-    #[default]
-    Reuse,
-    /// It becomes a document of its own.
-    Keep,
-}
-
-/// Whose document a file becomes.
-#[derive(Clone, Copy, Debug)]
-pub struct DocumentOwner<'a> {
-    /// Of the user or space.
-    pub id: &'a str,
-    /// The user who adds it to a space; empty if the owner is a user.
-    pub added_by: &'a str,
-}
-
-impl<'a> DocumentOwner<'a> {
-    pub fn user(user: &'a User) -> Self {
-        Self { id: &user.id, added_by: "" }
-    }
-}
-
-/// What happens to a file if a document of the same owner has the same name and is in the same folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SameName {
-    /// It becomes a document of its own.
-    #[default]
-    Keep,
-    /// It takes the place of that document's file when it is indexed. The former file is kept for a while.
-    Replace,
-}
-
-/// A file on its way to become a document.
-pub struct NewFile<'a> {
-    pub owner: DocumentOwner<'a>,
-    pub upload: Upload,
-    pub metadata: Metadata,
-    pub duplicates: Duplicates,
-    pub same_name: SameName,
-    /// When the document is removed; none: never.
-    pub expires_at: Option<i64>,
-    /// The item of a source that it is, with the source's id. The item's document gets the file, if it has one.
-    pub item: Option<(&'a str, SourceItem)>,
-}
-
-impl<'a> NewFile<'a> {
-    /// A file that becomes a document of its own, whatever others there are.
-    pub fn new(owner: DocumentOwner<'a>, upload: Upload) -> Self {
-        Self {
-            owner,
-            upload,
-            metadata: Metadata::new(),
-            duplicates: Duplicates::Keep,
-            same_name: SameName::Keep,
-            expires_at: None,
-            item: None,
-        }
-    }
-}
-
-/// The document of a file that was submitted.
-pub struct Submitted {
-    pub document: Document,
-    /// Whether it had the same content before.
-    pub is_duplicate: bool,
-}
-
 /// How a submitted file is added.
 struct Adding<'a> {
     /// The job that would remove the file.
     discard: i64,
     duplicates: Duplicates,
-    same_name: SameName,
-    item: Option<(&'a str, SourceItem)>,
+    origin: Origin<'a>,
 }
 
 #[derive(Clone)]
@@ -153,7 +83,14 @@ pub struct Ingest {
     /// A permit for each byte of a file in memory.
     memory: Arc<Semaphore>,
     rereading: Arc<Semaphore>,
-    quotas: Quotas,
+    settings: IngestSettings,
+}
+
+#[derive(Clone)]
+pub struct IngestSettings {
+    pub quotas: Quotas,
+    /// Holds the files of an archive until they are stored.
+    pub spool_folder: PathBuf,
 }
 
 impl Ingest {
@@ -164,24 +101,29 @@ impl Ingest {
         random: Random,
         engine: Option<Arc<Engine>>,
         extractor: Extractor,
-        quotas: Quotas,
+        settings: IngestSettings,
     ) -> Self {
         let memory = Arc::new(Semaphore::new(MEMORY_FOR_FILES));
         let rereading = Arc::new(Semaphore::new(REREAD_AT_ONCE));
-        Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory, rereading, quotas }
+        Self { db, blobs, clock, random, engine, extractor: Arc::new(extractor), memory, rereading, settings }
     }
 
     /// Stores the file, and adds the document with its job. The document is `processing` then, and durable. If another
     /// document has the same content and is reused, nothing is stored and its metadata stays as it is. If another has the
     /// same name and is replaced, it stays as it is until the new file is indexed.
     pub async fn submit(&self, file: NewFile<'_>) -> Result<Submitted, IngestError> {
-        let NewFile { owner, upload, metadata, duplicates, same_name, expires_at, item } = file;
-        if duplicates == Duplicates::Reuse && item.is_none() {
+        let NewFile { owner, upload, metadata, duplicates, origin, expires_at } = file;
+        if duplicates == Duplicates::Reuse && matches!(origin, Origin::Upload(SameName::Keep)) {
             let original = tables::documents::original(self.db.read(), owner.id, upload.spool.hash()).await?;
-            if let Some(document) = original {
+            if let Some(document) = original.filter(|document| document.source_id.is_empty()) {
                 return Ok(Submitted { document, is_duplicate: true });
             }
         }
+        let (source_id, archive_id) = match &origin {
+            Origin::Upload(_) => ("", ""),
+            Origin::Item(item) => (item.source_id, ""),
+            Origin::Archive(archive) => (archive.source_id.as_str(), archive.id.as_str()),
+        };
         let id = self.random.uuid_v7(&self.clock).to_string();
         let document = Document {
             title: metadata.get("title").unwrap_or(&upload.filename).clone(),
@@ -205,13 +147,14 @@ impl Ingest {
             encoder: String::new(),
             job_id: None,
             revision: 0,
-            source_id: item.as_ref().map_or(String::new(), |(source_id, _)| (*source_id).to_owned()),
+            source_id: source_id.to_owned(),
+            archive_id: archive_id.to_owned(),
             expires_at,
         };
         let object_key = document.object_key.clone();
         let discard = self.intend_to_store(&document).await?;
         let added = match self.store(&document, upload.spool).await {
-            Ok(()) => self.add(document, Adding { discard, duplicates, same_name, item }).await,
+            Ok(()) => self.add(document, Adding { discard, duplicates, origin }).await,
             Err(error) => Err(error),
         };
         let is_stored = match &added {
@@ -252,35 +195,39 @@ impl Ingest {
         let mut tx = self.db.begin().await?;
         let revision = tables::users::next_revision(&mut tx, &document.user_id).await?;
         let revision = revision.ok_or(IngestError::OwnerGone)?;
+        if let Origin::Item(of) = &adding.origin
+            && !tables::sources::hold(&mut tx, of.source_id, of.job_id).await?
+        {
+            return Err(IngestError::RunEnded);
+        }
+        let replaced = versions::replaced_by(&mut tx, &document, &adding.origin).await?;
         if adding.duplicates == Duplicates::Reuse {
             let (user_id, hash) = (&document.user_id, &document.content_hash);
-            if let Some(document) = tables::documents::original(tx.conn(), user_id, hash).await? {
-                if let Some(item) = adding.item {
-                    note_duplicate(&mut tx, item, &document).await?;
-                    tx.commit().await?;
-                }
-                return Ok(Submitted { document, is_duplicate: true });
+            let original = tables::documents::original(tx.conn(), user_id, hash).await?;
+            if let Some(original) = original.filter(|original| reuses(original, replaced.as_ref(), &adding)) {
+                return versions::reuse(tx, original, replaced, adding.origin).await;
             }
         }
         if jobs::cancel(&mut tx, adding.discard).await? != Cancel::Cancelled {
             return Err(IngestError::TooSlow);
         }
         self.check_quota(&mut tx, &document).await?;
-        let replaced = match (adding.same_name, &adding.item) {
-            (_, Some((source_id, item))) => versions::of_item(&mut tx, source_id, item).await?,
-            (SameName::Replace, None) => versions::replaced_by(&mut tx, &document).await?,
-            (SameName::Keep, None) => None,
-        };
         let waiting = tables::documents::count_processing(tx.conn(), &document.user_id).await?;
         if let Some(replaced) = replaced {
+            let expires_at = match adding.origin {
+                Origin::Upload(_) => document.expires_at,
+                Origin::Item(_) | Origin::Archive(_) => replaced.expires_at,
+            };
+            let replaced = Document { expires_at, ..replaced };
             document =
                 versions::add_next(&mut tx, replaced, document.file_version(), waiting, revision).await?;
+            tables::documents::set_expiry(&mut tx, &document.id, expires_at, revision).await?;
         } else {
             document.job_id = Some(jobs::enqueue(&mut tx, job_for(&document, waiting)).await?);
             document.revision = revision;
             tables::documents::insert(&mut tx, &document, revision).await?;
         }
-        if let Some((source_id, item)) = adding.item {
+        if let Origin::Item(ItemOrigin { source_id, item, .. }) = adding.origin {
             let (content_hash, document_id) = (document.content_hash.clone(), document.id.clone());
             tables::source_items::put(&mut tx, source_id, &SourceItem { content_hash, document_id, ..item })
                 .await?;
@@ -291,7 +238,7 @@ impl Ingest {
     }
 
     async fn check_quota(&self, tx: &mut Tx, document: &Document) -> Result<(), IngestError> {
-        let Some(quota) = self.quotas.of(tx, &document.user_id).await? else { return Ok(()) };
+        let Some(quota) = self.settings.quotas.of(tx, &document.user_id).await? else { return Ok(()) };
         let bytes = tables::documents::bytes_of(tx, &document.user_id).await? + document.size;
         match bytes <= quota {
             true => Ok(()),
@@ -354,19 +301,11 @@ impl Ingest {
     }
 }
 
-/// Notes that an item has the content of a document that was there before it.
-async fn note_duplicate(
-    tx: &mut Tx,
-    (source_id, item): (&str, SourceItem),
-    original: &Document,
-) -> Result<(), StoreError> {
-    let item = SourceItem {
-        content_hash: original.content_hash.clone(),
-        document_id: original.id.clone(),
-        message: format!("the same content as `{}`", original.title),
-        ..item
-    };
-    tables::source_items::put(tx, source_id, &item).await
+/// Returns whether a document with the same content is used for a file. A person who replaces a document by its name wants
+/// the file there, whatever else has its content.
+fn reuses(original: &Document, replaced: Option<&Document>, adding: &Adding<'_>) -> bool {
+    let is_upload = matches!(adding.origin, Origin::Upload(_));
+    !is_upload || replaced.is_none_or(|replaced| replaced.id == original.id)
 }
 
 /// Makes the job of a document. Its priority is lower the more documents of the user wait: the first documents of all

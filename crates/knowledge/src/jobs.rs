@@ -15,7 +15,7 @@ pub const SNAPSHOT: &str = "snapshot";
 
 /// Runs a source.
 pub const SOURCE: &str = "source";
-/// Removes the documents of a source that is gone.
+/// Removes the documents of a source that is gone, or the files of an archive that is gone from a source.
 pub const SOURCE_REMOVAL: &str = "source-removal";
 
 #[derive(Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct SourcePayload {
 pub struct SourceRemovalPayload {
     pub source_id: String,
     pub owner_id: String,
+    /// Only the files of this archive; empty for all.
+    #[serde(default)]
+    pub archive_id: String,
 }
 
 #[derive(Serialize, Deserialize)]

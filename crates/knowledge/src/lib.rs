@@ -48,7 +48,7 @@ use chat::Chats;
 use conversations::Conversations;
 use indexes::{Indexes, Snapshots};
 use inference::Engine;
-use ingest::{DocumentOwner, Ingest, NewFile};
+use ingest::{DocumentOwner, Ingest, IngestSettings, NewFile};
 use kit::health::Health;
 use kit::serve::{AxumHandler, Door, Drain};
 use llm::{DefaultModel, Providers};
@@ -173,7 +173,7 @@ impl Knowledge {
             random.clone(),
             engine.clone(),
             extractor,
-            settings.quotas,
+            IngestSettings { quotas: settings.quotas, spool_folder: settings.spool_folder.clone() },
         );
         let sources = Sources::new(db.clone(), clock.clone(), random.clone(), ingest.clone(), sources);
         let accounts = Accounts::open(db.clone(), admins.clone(), clock.clone(), random.clone()).await?;
@@ -226,12 +226,17 @@ impl Knowledge {
         let lease = self.0.settings.job_lease;
         let worker = ingest::worker(self.0.ingest.clone(), lease);
         let snapshots = indexes::worker(self.0.indexes.clone(), lease);
-        let sources = sources::worker(self.0.sources.clone(), lease);
+        let [runs, removals] = sources::workers(&self.0.sources, lease);
         let watching = self.0.sources.clone();
         let expiry = self.0.clone();
         let documents = async {
             tokio::select! {
-                _ = async { tokio::join!(worker.run(shutdown.clone()), snapshots.run(shutdown.clone()), sources.run(shutdown)) } => {}
+                _ = async { tokio::join!(
+                    worker.run(shutdown.clone()),
+                    snapshots.run(shutdown.clone()),
+                    runs.run(shutdown.clone()),
+                    removals.run(shutdown)
+                ) } => {}
                 () = watching.watch() => {}
                 () = self.0.indexes.evict_idle() => {}
                 () = expiry.remove_expired() => {}

@@ -133,6 +133,8 @@ pub struct Document {
     pub revision: i64,
     /// The source that keeps it up to date; empty if it was uploaded.
     pub source_id: String,
+    /// The archive that its file was in; empty for others.
+    pub archive_id: String,
     /// When it is removed, in milliseconds since 1970; none if never.
     pub expires_at: Option<i64>,
 }

@@ -8,7 +8,7 @@ use crate::indexes;
 use crate::jobs::{PURGE, PurgePayload, discard, retried_job};
 use crate::records::{Status, documents_topic};
 use crate::tables::documents::{self, DocumentToDelete};
-use crate::tables::{chunks, conversations, files, users};
+use crate::tables::{chunks, conversations, files, source_items, users};
 use store::jobs::{self, Job, JobError};
 use store::{Db, StoreError, Tx};
 
@@ -39,6 +39,7 @@ pub async fn remove_document(
     let Some(document) = documents::find_to_delete(tx, user_id, id, statuses).await? else {
         return Ok(false);
     };
+    source_items::forget_document(tx, id).await?;
     indexes::note_change(tx, user_id, document.chunk_count).await?;
     if document.chunk_count <= BATCH {
         delete(tx, user_id, &document).await?;
@@ -49,26 +50,19 @@ pub async fn remove_document(
     Ok(true)
 }
 
-/// Removes the documents with status `error`, and returns how many.
-pub async fn remove_failed(db: &Db, user_id: &str) -> Result<usize, StoreError> {
-    let all = documents::of_user(db, user_id).await?;
-    let mut removed = 0;
-    for document in all.iter().filter(|document| document.status == Status::Error) {
-        let mut tx = db.begin().await?;
-        removed += usize::from(remove_document(&mut tx, user_id, &document.id, &[Status::Error]).await?);
-        tx.commit().await?;
-    }
-    Ok(removed)
-}
-
 /// Removes documents whose time has come, and returns how many.
 pub async fn remove_expired(db: &Db, now: i64) -> Result<usize, StoreError> {
     let expired = documents::expired(db, now, BATCH).await?;
     let mut removed = 0;
     for document in &expired {
         let mut tx = db.begin().await?;
-        removed +=
-            usize::from(remove_document(&mut tx, &document.user_id, &document.id, &Status::ALL).await?);
+        // The date may have been changed meanwhile.
+        users::next_removal(&mut tx, &document.user_id).await?;
+        let found = documents::get_in(&mut tx, &document.id).await?;
+        if found.and_then(|document| document.expires_at).is_some_and(|at| at <= now) {
+            remove_document(&mut tx, &document.user_id, &document.id, &Status::ALL).await?;
+            removed += 1;
+        }
         tx.commit().await?;
     }
     Ok(removed)

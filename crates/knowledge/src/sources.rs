@@ -10,7 +10,7 @@ mod sync;
 mod watch;
 
 pub use secrets::SecretKeys;
-pub use sync::worker;
+pub use sync::workers;
 
 use crate::ingest::Ingest;
 use crate::jobs::{SOURCE, SOURCE_REMOVAL, SourcePayload, SourceRemovalPayload, retried_job};
@@ -24,7 +24,6 @@ use std::time::Duration;
 use store::jobs;
 use store::{Db, StoreError, Tx};
 
-pub const LONGEST_NAME: usize = 100;
 /// In bytes.
 pub const LONGEST_SECRET: usize = 16 << 10;
 /// Of one owner.
@@ -35,6 +34,8 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(31 * 24 * 3600);
 /// After a run that has failed, the next begins after this time, and after twice as long with each further failure.
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 const LONGEST_RETRY: Duration = Duration::from_secs(24 * 3600);
+/// Copies of repositories that are looked up in one statement.
+const COPIES_AT_ONCE: usize = 500;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -48,6 +49,8 @@ pub enum SourceError {
     TooMany,
     #[error("the source is paused: set `paused` to false first")]
     Paused,
+    #[error("`secret` is missing: it was given for another server or name, so give it again")]
+    SecretOfAnother,
     #[error("the user or the space was removed meanwhile")]
     OwnerGone,
     #[error(transparent)]
@@ -104,7 +107,7 @@ impl Sources {
     /// Adds a source. Its first run begins at once.
     pub async fn create(&self, new: NewSource) -> Result<Source, SourceError> {
         let this = &self.0;
-        connectors::check(&new.settings, &this.settings.environment)?;
+        self.check(&new.settings).await?;
         let id = this.random.uuid_v7(&this.clock).to_string();
         let now = this.clock.now_ms();
         let mut source = Source {
@@ -132,6 +135,11 @@ impl Sources {
         Ok(source)
     }
 
+    /// Returns the folders below which a source may be.
+    pub fn folder_roots(&self) -> Vec<String> {
+        self.0.settings.environment.folder_roots.iter().map(|root| root.display().to_string()).collect()
+    }
+
     pub async fn get(&self, id: &str) -> Result<Source, SourceError> {
         // No id has a NUL character, and PostgreSQL would refuse the statement.
         let found = if id.contains('\0') { None } else { table::get(&self.0.db, id).await? };
@@ -146,13 +154,23 @@ impl Sources {
     pub async fn update(&self, id: &str, changes: SourceChanges) -> Result<Source, SourceError> {
         let this = &self.0;
         if let Some(settings) = &changes.settings {
-            connectors::check(settings, &this.settings.environment)?;
+            self.check(settings).await?;
         }
         let mut tx = this.db.begin().await?;
         let mut source = self.lock(&mut tx, id).await?;
+        let sends_secret =
+            |settings| !source.secret.is_empty() && !has_same_server(&source.settings, settings);
+        if changes.secret.is_none() && changes.settings.as_ref().is_some_and(sends_secret) {
+            return Err(SourceError::SecretOfAnother);
+        }
         let begins_now = changes.settings.is_some()
             || changes.secret.is_some()
             || (source.is_paused && changes.paused == Some(false));
+        // A run that is at work or due stays.
+        let is_due = is_running(&source) || source.next_run_at.is_some_and(|at| at <= this.clock.now_ms());
+        let is_rescheduled = begins_now
+            || changes.paused.is_some_and(|paused| paused != source.is_paused)
+            || (changes.every.is_some() && !is_due);
         source.name = changes.name.unwrap_or(source.name);
         source.settings = changes.settings.unwrap_or(source.settings);
         if let Some(secret) = changes.secret {
@@ -160,14 +178,25 @@ impl Sources {
         }
         source.every = changes.every.map_or(source.every, seconds);
         source.is_paused = changes.paused.unwrap_or(source.is_paused);
-        let next = match begins_now {
-            true => Some(this.clock.now_ms()),
-            false => self.next_run(&source),
-        };
-        schedule(&mut tx, &mut source, next).await?;
+        if is_rescheduled {
+            let next = match begins_now {
+                true => Some(this.clock.now_ms()),
+                false => self.next_run(&source),
+            };
+            schedule(&mut tx, &mut source, next).await?;
+        }
         table::update(&mut tx, &source).await?;
         tx.commit().await?;
         Ok(source)
+    }
+
+    /// Checks settings, which may read the file system.
+    async fn check(&self, settings: &Settings) -> Result<(), SourceError> {
+        let (settings, environment) = (settings.clone(), self.0.settings.environment.clone());
+        let checking = tokio::task::spawn_blocking(move || connectors::check(&settings, &environment));
+        let checked =
+            checking.await.unwrap_or_else(|_| Err(ConnectError::new("`settings` cannot be checked")));
+        Ok(checked?)
     }
 
     /// Begins a run now. Items that could not be read are read again. A run that is at work continues, unless it is asked
@@ -194,16 +223,31 @@ impl Sources {
         schedule(&mut tx, &mut source, None).await?;
         table::delete(&mut tx, id).await?;
         if with_documents {
-            let payload = SourceRemovalPayload { source_id: id.to_owned(), owner_id: source.owner_id };
+            let (source_id, owner_id) = (id.to_owned(), source.owner_id);
+            let payload = SourceRemovalPayload { source_id, owner_id, archive_id: String::new() };
             jobs::enqueue(&mut tx, retried_job(SOURCE_REMOVAL, payload)).await?;
         } else {
             tables::documents::release_from_source(&mut tx, id).await?;
         }
-        tx.commit().await?;
-        let copy = self.0.settings.environment.work_folder.join("git").join(id);
-        // Nothing is there unless it was a repository that this process has read.
-        let _ = tokio::fs::remove_dir_all(copy).await;
-        Ok(())
+        Ok(tx.commit().await?)
+    }
+
+    /// Removes the copies of repositories whose sources are gone. Each process has its own.
+    async fn remove_copies_of_gone_sources(&self) {
+        let folder = self.0.settings.environment.work_folder.join("git");
+        // Without a source that is a repository there is no folder.
+        let Ok(mut entries) = tokio::fs::read_dir(&folder).await else { return };
+        let mut ids = Vec::new();
+        while let Ok(Some(entry)) = entries.next_entry().await {
+            ids.extend(entry.file_name().into_string());
+        }
+        for ids in ids.chunks(COPIES_AT_ONCE) {
+            let Ok(existing) = table::existing(&self.0.db, ids).await else { return };
+            for id in ids.iter().filter(|id| !existing.contains(id)) {
+                // What cannot be removed is tried again the next time.
+                let _ = tokio::fs::remove_dir_all(folder.join(id)).await;
+            }
+        }
     }
 
     /// Asks for runs of folders that have changed, until the process stops.
@@ -242,6 +286,25 @@ impl Sources {
 /// Returns whether a run is at work.
 pub fn is_running(source: &Source) -> bool {
     source.last_run.number > 0 && source.last_run.ended_at.is_none() && source.last_run.job == source.job_id
+}
+
+/// Returns whether two places ask the same server with the same name, so that the secret of one is not told to another.
+fn has_same_server(before: &Settings, after: &Settings) -> bool {
+    use Settings::{Folder, Git, Imap, S3, Web};
+    match (before, after) {
+        (Folder { .. }, Folder { .. }) | (Web { .. }, Web { .. }) => true,
+        (S3 { endpoint, access_key_id, .. }, S3 { endpoint: other, access_key_id: other_key, .. }) => {
+            (endpoint, access_key_id) == (other, other_key)
+        }
+        (Git { url, username, .. }, Git { url: other, username: other_name, .. }) => {
+            (url, username) == (other, other_name)
+        }
+        (
+            Imap { host, port, username, tls, .. },
+            Imap { host: other, port: other_port, username: other_name, tls: other_tls, .. },
+        ) => (host, port, username, tls) == (other, other_port, other_name, other_tls),
+        _ => false,
+    }
 }
 
 fn retry_pause(failures: i64) -> Duration {

@@ -9,7 +9,6 @@ use crate::{removal, tables};
 use base::{Clock, Random};
 use store::{Db, StoreError};
 
-pub const LONGEST_NAME: usize = 100;
 pub const LONGEST_DESCRIPTION: usize = 1_000;
 /// Of all users together. Each search of a member looks into all of the member's spaces.
 const MOST_SPACES: i64 = 1_000;
@@ -146,7 +145,7 @@ impl Spaces {
         id: &str,
         changes: SpaceChanges,
     ) -> Result<VisibleSpace, SpaceError> {
-        self.get_to_manage(user, id).await?;
+        let before = self.get_to_manage(user, id).await?;
         let mut tx = self.db.begin().await?;
         let space = table::lock(&mut tx, id).await?;
         let mut space = space.ok_or_else(|| SpaceError::NoSuchSpace(id.to_owned()))?;
@@ -155,7 +154,8 @@ impl Spaces {
         space.everyone = changes.everyone.unwrap_or(space.everyone);
         table::update(&mut tx, &space).await?;
         tx.commit().await?;
-        self.get(user, id).await
+        // A user who had a role only as everyone has may have none by now.
+        Ok(VisibleSpace { space, ..before })
     }
 
     /// Removes a space with all of its documents.

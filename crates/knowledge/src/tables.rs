@@ -32,4 +32,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(10, "spaces", include_str!("../migrations/0010_spaces.sql")),
     Migration::portable(11, "document files", include_str!("../migrations/0011_document_files.sql")),
     Migration::portable(12, "sources", include_str!("../migrations/0012_sources.sql")),
+    Migration::portable(13, "archive members", include_str!("../migrations/0013_archive_members.sql")),
 ];

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::time::Duration;
 
-fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+pub fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in files {
         writer.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();

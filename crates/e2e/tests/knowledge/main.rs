@@ -37,6 +37,7 @@ mod sources;
 mod spaces;
 mod tenancy;
 mod unknown_fields;
+mod upgrade;
 mod users;
 mod versions;
 mod walk;

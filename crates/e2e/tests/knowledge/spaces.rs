@@ -78,10 +78,15 @@ async fn members_find_what_is_in_a_space_and_others_do_not() {
     let graph = bob.get("/api/graph").await.json();
     let rotterdam = graph["nodes"].as_array().unwrap().iter().find(|node| node["id"] == "rotterdam").unwrap();
     assert_eq!(rotterdam["documentIds"], json!([document]));
-    assert_eq!(
-        bob.get("/api/graph/nodes/rotterdam").await.json()["documents"][0]["title"],
-        json!("seal.txt")
-    );
+    let node = bob.get("/api/graph/nodes/rotterdam").await.json();
+    assert_eq!(node["documents"][0]["title"], json!("seal.txt"));
+    for named_in in [&node["documents"][0], &node["passages"][0]] {
+        assert_eq!(
+            (&named_in["spaceId"], &named_in["spaceName"]),
+            (&json!(pumps), &json!("Pumps")),
+            "{node}"
+        );
+    }
     let tool = use_tool(&stoa, &bob, "search", json!({ "query": "shaft seal", "spaceId": pumps })).await;
     assert_eq!(tool["structuredContent"]["results"][0]["documentId"], json!(document), "{tool}");
     let listed = use_tool(&stoa, &bob, "list_documents", json!({ "spaceId": pumps })).await;
@@ -151,6 +156,18 @@ async fn leaving_and_deletion_count_from_the_next_request_on() {
         bob.post_json(&messages, &json!({ "query": "What must be replaced?", "spaceId": pumps })).await;
     assert_eq!(asked.status, 202, "{asked:?}");
     assert_eq!(asked.json()["user"]["spaceIds"], json!([pumps]));
+    let sources = || async {
+        let content = bob.get(&format!("/api/conversations/{conversation}")).await.json();
+        (content["conversation"]["running"] == false).then(|| content["messages"][1]["sources"].clone())
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while sources().await.is_none() {
+        assert!(std::time::Instant::now() < deadline, "the answer does not end");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert_eq!(sources().await.unwrap()[0]["text"], json!(SEAL));
+    let export = format!("/api/conversations/{conversation}/export");
+    assert!(bob.get(&export).await.body.contains("seal.txt"));
     let events =
         bob.request(Method::GET, &format!("/api/documents/events?spaceId={pumps}")).send().await.unwrap();
 
@@ -159,6 +176,9 @@ async fn leaving_and_deletion_count_from_the_next_request_on() {
     assert_eq!(bob.find("shaft seal").await, Vec::<String>::new());
     assert_eq!(bob.get("/api/graph").await.json()["totals"]["nodes"], json!(0));
     assert_eq!(bob.get(&format!("/api/documents/{document}")).await.status, 404);
+    let withheld = sources().await.unwrap();
+    assert_eq!((withheld.as_array().unwrap().len(), &withheld[0]["text"]), (1, &json!("")), "{withheld}");
+    assert!(!withheld.to_string().contains(&document) && !bob.get(&export).await.body.contains("seal.txt"));
     assert_eq!(bob.delete(&format!("/api/spaces/{pumps}/members/{}", bob.id)).await.status, 404);
     let ended = tokio::time::timeout(std::time::Duration::from_secs(20), events.text()).await;
     assert!(ended.is_ok(), "the stream of events ends");

@@ -11,7 +11,7 @@ async fn upload(user: &KnowledgeClient, fields: &[(&str, &str)], name: &str, tex
 }
 
 /// Uploads a file that takes the place of another with the same name.
-async fn replace(user: &KnowledgeClient, name: &str, text: &str) -> Reply {
+pub async fn replace(user: &KnowledgeClient, name: &str, text: &str) -> Reply {
     upload(user, &[("sameName", "replace")], name, text).await
 }
 
@@ -60,9 +60,20 @@ async fn a_file_of_the_same_name_takes_the_place_of_the_old_one() {
     let fields = [("metadata", r#"{"folder": "b"}"#), ("sameName", "replace")];
     let other = upload(&ada, &fields, "rules.txt", "Lunch is at two on the roof.").await.json();
     assert_ne!(other["documentId"], json!(id));
+    // A file that replaces another is there, also if a third has its content.
+    let same = upload(&ada, &fields, "rules.txt", "Lunch is at one in the garden.").await.json();
+    assert_eq!((&same["documentId"], &same["version"]), (&other["documentId"], &json!(2)), "{same}");
     let kept = upload(&ada, &[], "rules.txt", "Lunch is at three in the boat.").await.json();
     assert_ne!(kept["documentId"], json!(id));
     assert_eq!(ada.documents().await.len(), 3);
+
+    // A former file that does not become the current one after all stays a former one.
+    let restore = |version: i64| format!("/api/documents/{id}/versions/{version}/restore");
+    assert_eq!(ada.post(&restore(1)).await.status, 202);
+    assert_eq!(ada.post(&restore(2)).await.status, 202);
+    let document = settled(&ada, &id).await;
+    assert_eq!(document["status"], json!("indexed"));
+    assert!(ada.get(&format!("/api/documents/{id}/content?version=1")).await.body.contains("noon"));
 
     // The former file comes back as a new version.
     let restored = ada.post(&format!("/api/documents/{id}/versions/1/restore")).await;
@@ -91,6 +102,12 @@ async fn a_new_file_that_cannot_be_read_leaves_the_old_one() {
     assert_eq!(ada.find("canteen painted green").await, std::slice::from_ref(&id));
     assert_eq!(ada.get(&format!("/api/documents/{id}/content")).await.body, "The canteen is painted green.");
     assert_eq!(versions(&ada, &id).await, [(2, "next".to_owned()), (1, "current".to_owned())]);
+    // Removing what has failed removes the broken file only.
+    assert_eq!(ada.delete("/api/documents/purge-errors").await.json()["documentsPurged"], json!(1));
+    let document = settled(&ada, &id).await;
+    assert_eq!((&document["status"], &document["version"]), (&json!("indexed"), &json!(1)));
+    assert_eq!(versions(&ada, &id).await, [(1, "current".to_owned())]);
+    assert_eq!(replace(&ada, "plan.txt", "PK\x03\x04 again").await.status, 400);
     // The current version is chosen, and the broken file is dropped.
     assert_eq!(ada.post(&format!("/api/documents/{id}/versions/1/restore")).await.status, 202);
     let document = settled(&ada, &id).await;
@@ -166,6 +183,12 @@ async fn a_document_is_removed_when_its_time_has_come() {
     );
     assert_eq!(patch(&ada, &path, json!({ "expiresAt": -5 })).await.status, 400);
     assert_eq!(upload(&ada, &[("expiresAt", "soon")], "x.txt", "x").await.status, 400);
+    // A file that replaces another has a date of its own.
+    let again = [("sameName", "replace"), ("expiresAt", later.as_str())];
+    upload(&ada, &again, "offer.txt", "The offer ends later.").await;
+    assert_eq!(ada.get(&path).await.json()["expiresAt"], json!(now + 3_600_000));
+    replace(&ada, "offer.txt", "The offer does not end.").await;
+    assert_eq!(ada.get(&path).await.json()["expiresAt"], Value::Null);
     assert_eq!(patch(&ada, &path, json!({ "expiresAt": now + 500 })).await.status, 200);
     let deadline = Instant::now() + Duration::from_secs(60);
     while ada.get(&path).await.status != 404 {

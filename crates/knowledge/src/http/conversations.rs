@@ -8,7 +8,7 @@ use super::App;
 use super::caller::Caller;
 use super::users::Success;
 use crate::conversations::{Listing, MOST_LISTED, export_message, export_title};
-use crate::records::{Conversation, ConversationCursor, Message};
+use crate::records::{Conversation, ConversationCursor, Message, Scope};
 use crate::tables;
 use axum::Json;
 use axum::body::Body;
@@ -154,7 +154,8 @@ pub async fn get(
     let limit = query.limit.map_or(MOST_MESSAGES_READ as usize, Whole::size);
     let before = query.before.map_or(i64::MAX, |before| i64::try_from(before.0).unwrap_or(i64::MAX));
     let (messages, earlier) = read_messages(&app.db, &id, before, limit).await?;
-    let messages = messages.into_iter().map(MessageView::from).collect();
+    let scope = app.search.scope(&user.id, &[]).await?;
+    let messages = messages.into_iter().map(|message| message.within(&scope).into()).collect();
     let earlier = earlier.map(|number| number.to_string());
     Ok(Json(ConversationContent { conversation: conversation.into(), messages, earlier }))
 }
@@ -236,11 +237,12 @@ pub async fn export(
         title => title,
     };
     let disposition = attachment(&format!("{name}.md"));
+    let scope = app.search.scope(&user.id, &[]).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/markdown; charset=utf-8".parse().ok()),
         (header::CONTENT_DISPOSITION, disposition),
     ];
-    let mut response = Body::from_stream(markdown(app.db.clone(), conversation)).into_response();
+    let mut response = Body::from_stream(markdown(app.db.clone(), conversation, scope)).into_response();
     for (name, value) in headers {
         if let Some(value) = value {
             response.headers_mut().insert(name, value);
@@ -250,13 +252,18 @@ pub async fn export(
 }
 
 /// Reads the messages as the client reads the response.
-fn markdown(db: Db, conversation: Conversation) -> impl Stream<Item = Result<Bytes, StoreError>> {
+fn markdown(
+    db: Db,
+    conversation: Conversation,
+    scope: Scope,
+) -> impl Stream<Item = Result<Bytes, StoreError>> {
     let start = (Some(export_title(&conversation.title)), 0);
-    stream::try_unfold((db, conversation.id, start), |(db, id, (first, last))| async move {
+    stream::try_unfold((db, conversation.id, scope, start), |(db, id, scope, (first, last))| async move {
         let messages = tables::messages::after(&db, &id, last, BATCH).await?;
         let last = messages.last().map_or(last, |message| message.number);
-        let text: String = first.into_iter().chain(messages.iter().map(export_message)).collect();
-        Ok((!text.is_empty()).then(|| (Bytes::from(text), (db, id, (None, last)))))
+        let messages = messages.into_iter().map(|message| export_message(&message.within(&scope)));
+        let text: String = first.into_iter().chain(messages).collect();
+        Ok((!text.is_empty()).then(|| (Bytes::from(text), (db, id, scope, (None, last)))))
     })
 }
 

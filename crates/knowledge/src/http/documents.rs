@@ -279,7 +279,7 @@ pub async fn purge_errors(
     Query(owner): Query<OwnerQuery>,
 ) -> Result<Json<Purged>, ApiError> {
     let owner_id = owner.owner_id(&app, caller, Access::Change).await?;
-    let documents_purged = removal::remove_failed(&app.db, &owner_id).await?;
+    let documents_purged = app.ingest.remove_failed(&owner_id).await?;
     Ok(Json(Purged { success: true, documents_purged }))
 }
 

@@ -65,7 +65,7 @@ impl From<IngestError> for ApiError {
     fn from(error: IngestError) -> Self {
         let message = error.to_string();
         match error {
-            IngestError::OwnerGone => Self::not_found(message),
+            IngestError::OwnerGone | IngestError::RunEnded => Self::not_found(message),
             IngestError::OverQuota { .. } => {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, "QUOTA_EXCEEDED", message)
             }
@@ -170,7 +170,7 @@ impl From<SourceError> for ApiError {
         let message = error.to_string();
         match error {
             SourceError::NoSuchSource(_) | SourceError::OwnerGone => Self::not_found(message),
-            SourceError::Settings(_) => Self::invalid(message),
+            SourceError::Settings(_) | SourceError::SecretOfAnother => Self::invalid(message),
             SourceError::TooMany | SourceError::Paused => Self::conflict(message),
             SourceError::NoKey => Self::unavailable(message),
             SourceError::Store(error) => error.into(),

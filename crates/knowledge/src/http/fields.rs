@@ -1,6 +1,7 @@
 //! Types and checks of fields that several requests have.
 
 use kit::error::ApiError;
+use kit::fields::AnyText;
 use retrieval::Mode;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -18,6 +19,20 @@ pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// Of a space or a source, in characters.
+const LONGEST_NAME: usize = 100;
+
+/// Returns the name that a person gives to a space or a source.
+pub fn name(text: &AnyText) -> Result<String, ApiError> {
+    let name = text.0.trim();
+    match name.chars().count() {
+        0 => Err(ApiError::invalid("`name` is missing: what it is called")),
+        1..=LONGEST_NAME if !name.chars().any(char::is_control) => Ok(name.to_owned()),
+        1..=LONGEST_NAME => Err(ApiError::invalid("`name` has a control character")),
+        _ => Err(ApiError::invalid(format!("`name` is longer than {LONGEST_NAME} characters"))),
+    }
 }
 
 /// A number within bounds.

@@ -6,7 +6,7 @@ use super::error::LoadProgress;
 use super::graph::{NodeView, node_view};
 use crate::records::Scope;
 use crate::search::chunk_id;
-use crate::tables;
+use crate::tables::{self, documents::Titled};
 use axum::Json;
 use axum::extract::State;
 use graph::Node;
@@ -97,6 +97,7 @@ pub struct NodeDetails {
 
 /// A document that names a node.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeDocument {
     #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6a")]
     id: String,
@@ -105,6 +106,11 @@ pub struct NodeDocument {
     /// How many of its passages do.
     #[schema(example = 3)]
     passages: usize,
+    /// The space that it is in; null for a document of the user.
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6b")]
+    space_id: Option<String>,
+    #[schema(example = "Maintenance")]
+    space_name: Option<String>,
 }
 
 /// A passage that names a node.
@@ -126,6 +132,11 @@ pub struct NodePassage {
     /// The page that it begins on, if the document has pages.
     #[schema(example = 3)]
     page: Option<i64>,
+    /// The space that it is in; null for a document of the user.
+    #[schema(example = "0199a2f4-5c1e-7d3b-8a90-1f2e3d4c5b6b")]
+    space_id: Option<String>,
+    #[schema(example = "Maintenance")]
+    space_name: Option<String>,
 }
 
 /// Finds nodes of the graph by a part of their label.
@@ -176,7 +187,7 @@ pub async fn get(
     Ok(Json(NodeDetails {
         node: node_view(node, MOST_DOCUMENT_IDS),
         documents: documents_of(&app, &scope, node).await?,
-        passages: passages_of(&app, &page).await?,
+        passages: passages_of(&app, &scope, &page).await?,
         total_passages: node.passages.len(),
         next,
     }))
@@ -213,17 +224,20 @@ async fn documents_of(app: &App, scope: &Scope, node: &Node) -> Result<Vec<NodeD
     let ids: Vec<&str> = documents.iter().map(|(id, _)| *id).collect();
     let mut titles = tables::documents::titles(&app.db, scope, &ids).await?;
     let documents = documents.into_iter().filter_map(|(id, passages)| {
-        Some(NodeDocument { title: titles.remove(id)?, id: id.to_owned(), passages })
+        let Titled { title, owner_id } = titles.remove(id)?;
+        let (space_id, space_name) = space_of(scope, owner_id);
+        Some(NodeDocument { id: id.to_owned(), title, passages, space_id, space_name })
     });
     Ok(documents.collect())
 }
 
-async fn passages_of(app: &App, page: &[(&str, i64)]) -> Result<Vec<NodePassage>, ApiError> {
+async fn passages_of(app: &App, scope: &Scope, page: &[(&str, i64)]) -> Result<Vec<NodePassage>, ApiError> {
     let chunks = tables::chunks::find(&app.db, page).await?;
     let mut chunks: HashMap<(String, i64), tables::chunks::FoundChunk> =
         chunks.into_iter().map(|chunk| ((chunk.document_id.clone(), chunk.position), chunk)).collect();
     let passages = page.iter().filter_map(|(document, passage)| {
         let chunk = chunks.remove(&((*document).to_owned(), *passage))?;
+        let (space_id, space_name) = space_of(scope, chunk.owner_id);
         Some(NodePassage {
             id: chunk_id(document, *passage),
             document_id: chunk.document_id,
@@ -231,7 +245,14 @@ async fn passages_of(app: &App, page: &[(&str, i64)]) -> Result<Vec<NodePassage>
             chunk_index: chunk.position,
             text: chunk.text,
             page: chunk.page,
+            space_id,
+            space_name,
         })
     });
     Ok(passages.collect())
+}
+
+/// Returns the id and the name of a space; none for a user.
+fn space_of(scope: &Scope, owner_id: String) -> (Option<String>, Option<String>) {
+    scope.space_name(&owner_id).map(str::to_owned).map(|name| (owner_id, name)).unzip()
 }

@@ -3,7 +3,7 @@
 use super::App;
 use super::caller::{Access, Caller, OwnerQuery};
 use super::form::{File, Form, FormTexts};
-use crate::ingest::{DocumentOwner, Duplicates, NewFile, SameName, Submitted, parse_metadata};
+use crate::ingest::{DocumentOwner, Duplicates, NewFile, Origin, SameName, Submitted, parse_metadata};
 use crate::records::{Document, Status};
 use axum::Json;
 use axum::extract::State;
@@ -123,8 +123,9 @@ pub async fn ingest(
     };
     require_encoder(&app)?;
     let owner = DocumentOwner { id: &owner_id, added_by: if is_space { &adder } else { "" } };
-    let (duplicates, same_name) = (texts.duplicate.unwrap_or_default(), texts.same_name.unwrap_or_default());
-    let file = NewFile { owner, upload, metadata, duplicates, same_name, expires_at, item: None };
+    let origin = Origin::Upload(texts.same_name.unwrap_or_default());
+    let duplicates = texts.duplicate.unwrap_or_default();
+    let file = NewFile { owner, upload, metadata, duplicates, origin, expires_at };
     let Submitted { document, is_duplicate } = app.ingest.submit(file).await?;
     if wants_async(&headers) && document.status == Status::Processing {
         return Ok((StatusCode::ACCEPTED, Json(ingested(document, is_duplicate))).into_response());

@@ -4,12 +4,11 @@ pub mod items;
 
 use super::App;
 use super::caller::{Access, Caller, OwnerQuery};
-use super::fields::given;
+use super::fields::{given, name};
 use super::spaces::Done;
-use crate::records::{ItemStatus, RunCounts, Source, User};
+use crate::records::{ItemStatus, Role, RunCounts, Source, User};
 use crate::sources::{
-    LONGEST_NAME, LONGEST_PAUSE, LONGEST_SECRET, NewSource, SHORTEST_PAUSE, SourceChanges, SourceError,
-    is_running,
+    LONGEST_PAUSE, LONGEST_SECRET, NewSource, SHORTEST_PAUSE, SourceChanges, SourceError, is_running,
 };
 use crate::tables;
 use axum::Json;
@@ -23,6 +22,9 @@ use kit::request::{JsonBody, PathId, Query};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use utoipa::{IntoParams, ToSchema};
+
+/// What readers of a space are told of a run that has failed.
+const FAILED_FOR_READERS: &str = "it could not be read: editors of the space see why";
 
 /// A source, as answers show it. Its secret is never shown.
 #[derive(Serialize, ToSchema)]
@@ -39,6 +41,7 @@ pub struct SourceView {
     created_by: String,
     #[schema(example = "Manuals")]
     name: String,
+    /// Readers of a space see what kind of place it is, and not where: those texts are empty.
     settings: Settings,
     /// Whether it has a secret.
     has_secret: bool,
@@ -94,9 +97,14 @@ pub struct ItemCounts {
 }
 
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SourceList {
     /// The oldest first.
     sources: Vec<SourceView>,
+    /// Below which folders of the server a source may be; only for administrators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    folder_roots: Option<Vec<String>>,
 }
 
 /// A new source. Null counts as absent.
@@ -159,12 +167,14 @@ pub async fn list(
     caller: Caller,
     Query(owner): Query<OwnerQuery>,
 ) -> Result<Json<SourceList>, ApiError> {
+    let user = caller.0.clone();
+    let folder_roots = user.is_admin.then(|| app.sources.folder_roots());
     let owner_id = owner.owner_id(&app, caller, Access::Read).await?;
     let mut sources = Vec::new();
     for source in app.sources.list(&owner_id).await? {
-        sources.push(view(&app, source).await?);
+        sources.push(view(&app, &user, source).await?);
     }
-    Ok(Json(SourceList { sources }))
+    Ok(Json(SourceList { sources, folder_roots }))
 }
 
 /// Adds a source. Its first run begins at once. Folders of the server are for administrators.
@@ -184,13 +194,13 @@ pub async fn create(
     let owner = OwnerQuery { user_id: None, space_id: body.space_id.map(|id| id.0) };
     let new = NewSource {
         owner_id: owner.owner_id(&app, caller, Access::Change).await?,
-        created_by: user.id,
+        created_by: user.id.clone(),
         name: name(&body.name)?,
         settings: body.settings,
         secret: body.secret.map(secret).transpose()?,
         every: body.every.map(pause).transpose()?,
     };
-    let source = view(&app, app.sources.create(new).await?).await?;
+    let source = view(&app, &user, app.sources.create(new).await?).await?;
     Ok((StatusCode::CREATED, Json(ChangedSource { success: true, source })).into_response())
 }
 
@@ -205,7 +215,7 @@ pub async fn get(
     PathId(id): PathId,
 ) -> Result<Json<SourceView>, ApiError> {
     let source = find(&app, &user, &id, Access::Read).await?;
-    Ok(Json(view(&app, source).await?))
+    Ok(Json(view(&app, &user, source).await?))
 }
 
 /// Changes a source.
@@ -234,7 +244,7 @@ pub async fn update(
         paused: body.paused,
     };
     let source = app.sources.update(&id, changes).await?;
-    Ok(Json(ChangedSource { success: true, source: view(&app, source).await? }))
+    Ok(Json(ChangedSource { success: true, source: view(&app, &user, source).await? }))
 }
 
 /// Begins a run of a source now. Items that could not be read are tried again.
@@ -250,7 +260,7 @@ pub async fn run(
     PathId(id): PathId,
 ) -> Result<Response, ApiError> {
     find(&app, &user, &id, Access::Change).await?;
-    let source = view(&app, app.sources.run_now(&id).await?).await?;
+    let source = view(&app, &user, app.sources.run_now(&id).await?).await?;
     Ok((StatusCode::ACCEPTED, Json(ChangedSource { success: true, source })).into_response())
 }
 
@@ -301,7 +311,11 @@ fn check_kind(user: &User, settings: &Settings) -> Result<(), ApiError> {
     }
 }
 
-async fn view(app: &App, source: Source) -> Result<SourceView, ApiError> {
+/// Returns a source as a user may see it. Where it is, and what went wrong there, is for those who may change it.
+async fn view(app: &App, user: &User, source: Source) -> Result<SourceView, ApiError> {
+    let may_change = source.owner_id == user.id
+        || user.is_admin
+        || tables::spaces::role(&app.db, &source.owner_id, &user.id).await? == Some(Role::Editor);
     let counts = tables::source_items::counts(&app.db, &source.id).await?;
     let count = |status: ItemStatus| counts.get(&status).copied().unwrap_or(0);
     let is_space = tables::spaces::get(&app.db, &source.owner_id).await?.is_some();
@@ -317,7 +331,7 @@ async fn view(app: &App, source: Source) -> Result<SourceView, ApiError> {
         space_id: is_space.then_some(source.owner_id),
         created_by: source.created_by,
         name: source.name,
-        settings: source.settings,
+        settings: if may_change { source.settings } else { source.settings.without_place() },
         has_secret: !source.secret.is_empty(),
         every: Some(source.every).filter(|seconds| *seconds > 0),
         paused: source.is_paused,
@@ -326,7 +340,7 @@ async fn view(app: &App, source: Source) -> Result<SourceView, ApiError> {
         last_run: (run.number > 0).then_some(RunView {
             started_at: run.started_at,
             ended_at: run.ended_at,
-            error: run.error,
+            error: run.error.map(|error| if may_change { error } else { FAILED_FOR_READERS.to_owned() }),
             counts: run.counts,
         }),
         items: ItemCounts {
@@ -335,16 +349,6 @@ async fn view(app: &App, source: Source) -> Result<SourceView, ApiError> {
             error: count(ItemStatus::Error),
         },
     })
-}
-
-fn name(text: &AnyText) -> Result<String, ApiError> {
-    let name = text.0.trim();
-    match name.chars().count() {
-        0 => Err(ApiError::invalid("`name` is missing: what the source is called")),
-        1..=LONGEST_NAME if !name.chars().any(char::is_control) => Ok(name.to_owned()),
-        1..=LONGEST_NAME => Err(ApiError::invalid("`name` has a control character")),
-        _ => Err(ApiError::invalid(format!("`name` is longer than {LONGEST_NAME} characters"))),
-    }
 }
 
 fn secret(text: AnyText) -> Result<String, ApiError> {

@@ -4,10 +4,10 @@ pub mod members;
 
 use super::App;
 use super::caller::Caller;
-use super::fields::given;
-use super::users::set_quota;
+use super::fields::{given, name};
+use super::users::{check_quota, set_quota};
 use crate::records::Role;
-use crate::spaces::{LONGEST_DESCRIPTION, LONGEST_NAME, SpaceChanges, VisibleSpace};
+use crate::spaces::{LONGEST_DESCRIPTION, SpaceChanges, VisibleSpace};
 use crate::tables;
 use crate::tables::documents::Amount;
 use axum::Json;
@@ -163,7 +163,7 @@ pub async fn create(
     Caller(user): Caller,
     JsonBody(body): JsonBody<NewSpaceBody>,
 ) -> Result<Response, ApiError> {
-    let name = name(body.name)?;
+    let name = name(&body.name)?;
     let changes = SpaceChanges {
         name: None,
         description: body.description.map(description).transpose()?,
@@ -202,13 +202,14 @@ pub async fn update(
     JsonBody(body): JsonBody<SpaceChangesBody>,
 ) -> Result<Json<ChangedSpace>, ApiError> {
     let changes = SpaceChanges {
-        name: body.name.map(name).transpose()?,
+        name: body.name.as_ref().map(name).transpose()?,
         description: body.description.map(description).transpose()?,
         everyone: body.everyone.map(Into::into),
     };
     if body.quota.is_some() && !user.is_admin {
         return Err(ApiError::forbidden("only an administrator may change the `quota`"));
     }
+    check_quota(body.quota)?;
     let found = app.spaces.update(&user, &id, changes).await?;
     if let Some(quota) = body.quota {
         set_quota(&app, &id, quota).await?;
@@ -266,16 +267,6 @@ fn view(
         created_at: space.created_at,
         documents: amount.documents,
         bytes: amount.bytes,
-    }
-}
-
-fn name(text: AnyText) -> Result<String, ApiError> {
-    let name = text.0.trim();
-    match name.chars().count() {
-        0 => Err(ApiError::invalid("`name` is missing: what the space is called")),
-        1..=LONGEST_NAME if !name.chars().any(char::is_control) => Ok(name.to_owned()),
-        1..=LONGEST_NAME => Err(ApiError::invalid("`name` has a control character")),
-        _ => Err(ApiError::invalid(format!("`name` is longer than {LONGEST_NAME} characters"))),
     }
 }
 

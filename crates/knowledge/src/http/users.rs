@@ -206,6 +206,7 @@ pub async fn update(
         changes.goals = Some(Goals { text, summary });
     }
     let quota = body.quota;
+    check_quota(quota)?;
     let user = app.accounts.update(&id, changes).await.map_err(|error| match error {
         AccountError::LastAdministrator => ApiError::conflict(LAST_ADMINISTRATOR),
         error => error.into(),
@@ -216,11 +217,16 @@ pub async fn update(
     Ok(Json(ChangedUser { success: true, user: user.into() }))
 }
 
+/// Checks a quota before anything is changed.
+pub fn check_quota(quota: Option<Option<i64>>) -> Result<(), ApiError> {
+    match quota.flatten().is_some_and(|bytes| bytes < 0) {
+        true => Err(ApiError::invalid("`quota` is negative: a number of bytes")),
+        false => Ok(()),
+    }
+}
+
 /// Sets the quota of a user or a space.
 pub async fn set_quota(app: &App, id: &str, quota: Option<i64>) -> Result<(), ApiError> {
-    if quota.is_some_and(|bytes| bytes < 0) {
-        return Err(ApiError::invalid("`quota` is negative: a number of bytes"));
-    }
     let mut tx = app.db.begin().await?;
     tables::users::set_quota(&mut tx, id, quota).await?;
     Ok(tx.commit().await?)

@@ -92,6 +92,8 @@ pub async fn restore(
     Caller(user): Caller,
     Path((id, version)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
+    // No id has a NUL character, and PostgreSQL would refuse the statement.
+    let id = id.replace('\0', "");
     let document = find(&app, &user, &id, Access::Change).await?;
     let version = version.parse().map_err(|_| ApiError::not_found(format!("no version `{version}`")))?;
     require_encoder(&app)?;

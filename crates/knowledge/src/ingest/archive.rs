@@ -1,14 +1,18 @@
 //! Archives: each file in one becomes a document of its own, beside that of the archive, which lists them.
 //!
-//! If the process is killed in between, the archive is unpacked again: a file that is a document already is reused.
+//! If the process is killed in between, the archive is unpacked again: a file that is a document already is reused. If the
+//! archive gets a new file, its documents become what is in that.
 
 use super::error::IndexingError;
 use super::reading::{error_of, with_file};
 use super::{
-    DocumentOwner, Duplicates, Ingest, IngestError, NewFile, Spool, Upload, UploadError, clean_filename,
+    DocumentOwner, Duplicates, Ingest, IngestError, NewFile, Origin, Spool, Upload, UploadError,
+    clean_filename,
 };
-use crate::records::{Document, Metadata};
+use crate::records::{Document, Metadata, Status};
+use crate::{removal, tables};
 use extract::{ArchiveLimits, Member, SkipReason, Unpacked};
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
@@ -19,7 +23,7 @@ const PIECE: usize = 256 << 10;
 
 /// Makes documents of the files in an archive. Returns a text that lists them, as Markdown.
 pub async fn unpack(ingest: &Ingest, document: &Document) -> Result<String, IndexingError> {
-    let folder = tempfile::tempdir().map_err(|error| outage(&error))?;
+    let folder = tempfile::tempdir_in(&ingest.settings.spool_folder).map_err(|error| outage(&error))?;
     let (extractor, filename, into) =
         (ingest.extractor.clone(), document.filename.clone(), folder.path().to_owned());
     let Unpacked { members, skipped } = with_file(ingest, document, move |bytes| {
@@ -31,12 +35,17 @@ pub async fn unpack(ingest: &Ingest, document: &Document) -> Result<String, Inde
         .filter(|skipped| skipped.reason != SkipReason::Hidden)
         .map(|skipped| (skipped.path, skipped.reason.to_string()))
         .collect();
-    let mut added = Vec::new();
+    let before = tables::documents::ids_of_archive(&ingest.db, document).await?;
+    let (mut added, mut ids, mut is_whole) = (Vec::new(), HashSet::new(), true);
     for member in members {
         match add(ingest, document, folder.path(), &member).await {
-            Ok(()) => added.push(member.path),
+            Ok(id) => {
+                added.push(member.path);
+                ids.insert(id);
+            }
             Err(IngestError::OverQuota { .. }) => {
-                left_out.push((member.path, "the quota is used up".to_owned()))
+                is_whole = false;
+                left_out.push((member.path, "the quota is used up".to_owned()));
             }
             Err(IngestError::OwnerGone) => return Err(IndexingError::Stopped),
             Err(IngestError::Store(error)) => return Err(error.into()),
@@ -49,10 +58,21 @@ pub async fn unpack(ingest: &Ingest, document: &Document) -> Result<String, Inde
         let message = format!("the archive has no file that could be read. {}", reasons.join("; "));
         return Err(IndexingError::File(message));
     }
+    for id in before.iter().filter(|id| is_whole && !ids.contains(*id)) {
+        let mut tx = ingest.db.begin().await?;
+        removal::remove_document(&mut tx, &document.user_id, id, &Status::ALL).await?;
+        tx.commit().await?;
+    }
     Ok(listing(document, &added, &left_out))
 }
 
-async fn add(ingest: &Ingest, archive: &Document, folder: &Path, member: &Member) -> Result<(), IngestError> {
+/// Returns the id of the document.
+async fn add(
+    ingest: &Ingest,
+    archive: &Document,
+    folder: &Path,
+    member: &Member,
+) -> Result<String, IngestError> {
     let path = folder.join(&member.file);
     let reading = tokio::task::spawn_blocking(move || spool(&path));
     let spool = reading.await.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
@@ -67,10 +87,11 @@ async fn add(ingest: &Ingest, archive: &Document, folder: &Path, member: &Member
     let file = NewFile {
         metadata,
         duplicates: Duplicates::Reuse,
+        origin: Origin::Archive(archive),
         expires_at: archive.expires_at,
         ..NewFile::new(owner, upload)
     };
-    ingest.submit(file).await.map(drop)
+    Ok(ingest.submit(file).await?.document.id)
 }
 
 /// Reads a file that was unpacked, whose size was checked.

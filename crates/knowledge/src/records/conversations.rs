@@ -1,5 +1,6 @@
 //! What is kept of conversations and of their messages.
 
+use super::spaces::Scope;
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -46,6 +47,35 @@ pub struct Message {
     /// The spaces that a question is about; empty for all.
     pub space_ids: Vec<String>,
     pub created_at: i64,
+}
+
+/// What is shown instead of a passage of a space that the user has left.
+#[derive(Serialize)]
+struct Withheld {
+    id: &'static str,
+    text: &'static str,
+    metadata: WithheldMetadata,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WithheldMetadata {
+    document_title: &'static str,
+}
+
+impl Message {
+    /// Takes out the passages of spaces that are not in the scope. The others keep their numbers.
+    pub fn within(mut self, scope: &Scope) -> Self {
+        let is_outside = |source: &Value| {
+            source["metadata"]["spaceId"].as_str().is_some_and(|space_id| !scope.contains(space_id))
+        };
+        for source in self.sources.iter_mut().filter(|source| is_outside(source)) {
+            let metadata = WithheldMetadata { document_title: "no longer shared with you" };
+            let withheld = Withheld { id: "", text: "", metadata };
+            *source = serde_json::to_value(withheld).unwrap_or_default();
+        }
+        self
+    }
 }
 
 /// Who has written a message.

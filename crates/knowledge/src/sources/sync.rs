@@ -7,30 +7,34 @@
 
 use super::sink::SpoolSink;
 use super::{Sources, schedule};
-use crate::ingest::{DocumentOwner, Duplicates, IngestError, NewFile, Spool, Upload, clean_filename};
+use crate::ingest::{
+    DocumentOwner, Duplicates, IngestError, ItemOrigin, NewFile, Origin, Spool, Upload, clean_filename,
+};
 use crate::jobs::{SOURCE, SOURCE_REMOVAL, SourcePayload, payload};
-use crate::records::{ItemStatus, Metadata, Run, Source, SourceItem};
+use crate::records::{ItemStatus, Metadata, Run, RunCounts, Source, SourceItem};
 use crate::tables::{self, source_items, sources as table};
-use connectors::{Connector, Found, Item, ItemError, Reading};
+use connectors::{Connector, Found, Item, ItemError, Reading, Settings};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
-use store::StoreError;
 use store::jobs::{self, Handler, Job, JobError, Worker};
+use store::{StoreError, Tx};
 use tokio_util::sync::CancellationToken;
 
 /// Runs at work at the same time in one process. Most of their time they wait for a place.
-const CONCURRENCY: usize = 4;
+const CONCURRENCY: usize = 16;
 /// While so many documents of the owner wait to be indexed, a run reads no more.
 const MOST_WAITING: i64 = 500;
 const WAITING_PAUSE: Duration = Duration::from_millis(500);
 /// In bytes; PostgreSQL's index could not hold a longer one.
 const LONGEST_PATH: usize = 2_000;
 
-pub fn worker(sources: Sources, lease: Duration) -> Worker {
-    let db = sources.0.db.clone();
-    let worker = Worker::new(db, &[SOURCE, SOURCE_REMOVAL], Arc::new(sources));
-    Worker { concurrency: CONCURRENCY, lease, ..worker }
+/// Returns the worker of runs, and the one that removes documents, which does not wait for runs.
+pub fn workers(sources: &Sources, lease: Duration) -> [Worker; 2] {
+    [SOURCE, SOURCE_REMOVAL].map(|kind| {
+        let worker = Worker::new(sources.0.db.clone(), &[kind], Arc::new(sources.clone()));
+        Worker { concurrency: CONCURRENCY, lease, ..worker }
+    })
 }
 
 impl Handler for Sources {
@@ -142,7 +146,24 @@ impl Sources {
             let Some(items) = listing.map_err(|error| Interrupted::Failed(error.message))? else { break };
             self.sync_page(source, connector.as_mut(), items, stop).await?;
         }
-        self.remove_unseen(source, stop).await
+        self.check_not_away(source).await?;
+        self.remove_gone(source, stop).await
+    }
+
+    /// Fails if nothing is left of a place that had something. A folder whose disk is not mounted, and a site that sends all
+    /// requests to a page for signing in, look as if all was deleted.
+    async fn check_not_away(&self, source: &Source) -> Result<(), Interrupted> {
+        let RunCounts { added, changed, unchanged, failed, .. } = source.last_run.counts;
+        let may_be_away = matches!(source.settings, Settings::Folder { .. } | Settings::Web { .. });
+        if may_be_away
+            && added + changed + unchanged + failed == 0
+            && source_items::has_documents(&self.0.db, &source.id).await?
+        {
+            let message = "nothing is there any more, so the documents stay: if this is right, delete the source \
+                           with its documents";
+            return Err(Interrupted::Failed(message.to_owned()));
+        }
+        Ok(())
     }
 
     async fn sync_page(
@@ -171,8 +192,10 @@ impl Sources {
                 }
             }
         }
+        let too_long = items.iter().filter(|item| !is_kept(&item.path)).count();
+        source.last_run.counts.skipped += too_long as i64;
         source.last_run.counts.unchanged += unchanged.len() as i64;
-        let mut tx = self.0.db.begin().await?;
+        let mut tx = self.begin_as_run(source).await?;
         source_items::touch(&mut tx, &source.id, &unchanged, run).await?;
         table::set_run(&mut tx, &source.id, &source.last_run).await?;
         Ok(tx.commit().await?)
@@ -204,22 +227,20 @@ impl Sources {
         match connector.read(item, &before.state, &mut sink).await {
             Ok(Reading::Unchanged) => {
                 source.last_run.counts.unchanged += 1;
+                // It could not be read meanwhile.
+                let is_back = before.status == ItemStatus::Error && !before.document_id.is_empty();
+                let seen = match is_back {
+                    true => SourceItem { status: ItemStatus::Stored, message: String::new(), ..seen },
+                    false => seen,
+                };
                 self.note(source, seen).await
             }
-            Ok(Reading::Skipped(reason)) => {
+            Ok(Reading::Skipped(message)) => {
                 source.last_run.counts.skipped += 1;
-                self.drop_document(source, &before).await?;
+                // Its document is removed at the end of the run.
+                let (status, version, document_id) = (ItemStatus::Skipped, seen.version, before.document_id);
                 let item = SourceItem::new(&item.path, run);
-                self.note(
-                    source,
-                    SourceItem {
-                        status: ItemStatus::Skipped,
-                        message: reason,
-                        version: seen.version,
-                        ..item
-                    },
-                )
-                .await
+                self.note(source, SourceItem { status, message, version, document_id, ..item }).await
             }
             Ok(Reading::Read(found)) => {
                 let spool = sink.spool.finish();
@@ -233,7 +254,7 @@ impl Sources {
                     source.last_run.counts.unchanged += 1;
                     return self.note(source, seen).await;
                 }
-                self.store(source, seen, found, spool).await
+                self.store(source, seen, before.state, found, spool).await
             }
             Err(ItemError::Item(message)) => {
                 source.last_run.counts.failed += 1;
@@ -250,6 +271,7 @@ impl Sources {
         &self,
         source: &mut Source,
         item: SourceItem,
+        known_state: String,
         found: Found,
         spool: Spool,
     ) -> Result<(), Interrupted> {
@@ -258,7 +280,11 @@ impl Sources {
         let file = NewFile {
             metadata: metadata(&item.path, &found),
             duplicates: Duplicates::Reuse,
-            item: Some((&source.id, item.clone())),
+            origin: Origin::Item(ItemOrigin {
+                source_id: &source.id,
+                job_id: source.job_id.unwrap_or_default(),
+                item: item.clone(),
+            }),
             ..NewFile::new(
                 DocumentOwner { id: &source.owner_id, added_by },
                 Upload { filename: clean_filename(&found.filename), spool },
@@ -271,13 +297,18 @@ impl Sources {
                 Ok(())
             }
             Err(IngestError::Store(error)) => Err(error.into()),
+            Err(IngestError::RunEnded | IngestError::OwnerGone) => Err(Interrupted::Stopped),
             Err(error @ IngestError::OverQuota { .. }) => {
                 source.last_run.counts.failed += 1;
                 let (status, message) = (ItemStatus::Error, error.to_string());
-                let version = String::new();
-                self.note(source, SourceItem { status, message, version, ..item }).await
+                // With the former state and without a version, it is read again in the next run.
+                let (state, version) = (known_state, String::new());
+                self.note(source, SourceItem { status, message, state, version, ..item }).await
             }
-            Err(error) => Err(Interrupted::Failed(format!("a file cannot be stored: {error}"))),
+            Err(error) => {
+                tracing::error!(source = source.id, error = %error, "an item of a source cannot be stored");
+                Err(Interrupted::Failed("a file cannot be stored: the log of the server says why".to_owned()))
+            }
         }
     }
 
@@ -286,9 +317,24 @@ impl Sources {
     }
 
     async fn note(&self, source: &Source, item: SourceItem) -> Result<(), Interrupted> {
-        let mut tx = self.0.db.begin().await?;
+        let mut tx = self.begin_as_run(source).await?;
         source_items::put(&mut tx, &source.id, &item).await?;
         Ok(tx.commit().await?)
+    }
+
+    /// Begins a transaction that only the source's present run commits.
+    async fn begin_as_run(&self, source: &Source) -> Result<Tx, Interrupted> {
+        let mut tx = self.0.db.begin().await?;
+        hold(&mut tx, source).await?;
+        Ok(tx)
+    }
+}
+
+/// Fails if the source has another run by now.
+pub async fn hold(tx: &mut Tx, source: &Source) -> Result<(), Interrupted> {
+    match table::hold(tx, &source.id, source.job_id.unwrap_or_default()).await? {
+        true => Ok(()),
+        false => Err(Interrupted::Stopped),
     }
 }
 

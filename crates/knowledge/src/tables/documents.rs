@@ -12,24 +12,25 @@ use crate::records::{Document, Metadata, Scope, Status};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashMap;
-use store::{Db, StoreError, Tx};
+use store::{Db, StoreError, Tx, placeholders};
 
 const COLUMNS: &str = "id, user_id, added_by, title, filename, media_type, object_key, content_hash, size, uploaded_at, metadata, status, \
                        progress, error, error_is_ours, chunk_count, graph_nodes, encoder, job_id, revision, version, \
-                       source_id, expires_at";
+                       source_id, archive_id, expires_at";
 
 pub async fn insert(tx: &mut Tx, document: &Document, revision: i64) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO documents (id, user_id, title, filename, object_key, content_hash, size, uploaded_at,
             metadata, status, progress, job_id, revision, media_type, added_by, source_id,
-            expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)";
+            expires_at, archive_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
     let query = sqlx::query(insert).bind(&document.id).bind(&document.user_id).bind(&document.title);
     let query = query.bind(&document.filename).bind(&document.object_key).bind(&document.content_hash);
     let query = query.bind(document.size).bind(document.uploaded_at).bind(json(&document.metadata));
     let query = query.bind(document.status.as_str()).bind(document.progress).bind(document.job_id);
     let query = query.bind(revision).bind(&document.media_type).bind(&document.added_by);
-    query.bind(&document.source_id).bind(document.expires_at).execute(tx.conn()).await?;
+    let query = query.bind(&document.source_id).bind(document.expires_at).bind(&document.archive_id);
+    query.execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -74,26 +75,28 @@ pub async fn last_indexed(db: &Db, user_id: &str) -> Result<i64, StoreError> {
     row.map_or(Ok(0), |row| Ok(row.try_get::<i64, _>(0)?.max(row.try_get::<i64, _>(1)?)))
 }
 
+/// The title of a document, and the user or space whose it is.
+pub struct Titled {
+    pub title: String,
+    pub owner_id: String,
+}
+
 /// Returns the titles of these documents, by their ids. Those that are not in the scope are left out.
-pub async fn titles(db: &Db, scope: &Scope, ids: &[&str]) -> Result<HashMap<String, String>, StoreError> {
+pub async fn titles(db: &Db, scope: &Scope, ids: &[&str]) -> Result<HashMap<String, Titled>, StoreError> {
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     let select = AssertSqlSafe(format!(
-        "SELECT id, title FROM documents WHERE id IN ({}) AND user_id IN ({})",
+        "SELECT id, title, user_id FROM documents WHERE id IN ({}) AND user_id IN ({})",
         placeholders(1, ids.len()),
         placeholders(ids.len() + 1, scope.ids().count())
     ));
     let values = ids.iter().copied().chain(scope.ids());
     let query = values.fold(sqlx::query(select), |query, value| query.bind(value));
     let rows = query.fetch_all(db.read()).await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
-}
-
-/// Returns `$first, …` for so many values.
-fn placeholders(first: usize, count: usize) -> String {
-    let all: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
-    all.join(", ")
+    let titled =
+        |row: &AnyRow| Ok((row.try_get(0)?, Titled { title: row.try_get(1)?, owner_id: row.try_get(2)? }));
+    rows.iter().map(titled).collect()
 }
 
 /// Counts the documents of a user that are being processed.
@@ -105,6 +108,10 @@ pub async fn count_processing<'c>(
     Ok(sqlx::query(count).bind(user_id).fetch_one(connection).await?.try_get(0)?)
 }
 
+/// The file that takes the place of a document's current one.
+const NEXT_FILE: &str =
+    "FROM document_files AS next WHERE next.document_id = documents.id AND next.version > documents.version";
+
 /// Finds the oldest document of an owner with this content that is indexed, or will be. In a transaction that has locked
 /// the owner, no other can be added.
 pub async fn original<'c>(
@@ -114,26 +121,28 @@ pub async fn original<'c>(
 ) -> Result<Option<Document>, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT {COLUMNS} FROM documents
-         WHERE user_id = $1 AND status <> 'error' AND (content_hash = $2 OR (status = 'processing' AND EXISTS
-             (SELECT 1 FROM document_files f
-              WHERE f.document_id = documents.id AND f.version > documents.version AND f.content_hash = $2)))
+         WHERE user_id = $1 AND status <> 'error' AND (
+             (content_hash = $2 AND NOT EXISTS (SELECT 1 {NEXT_FILE}))
+             OR (status = 'processing' AND EXISTS (SELECT 1 {NEXT_FILE} AND next.content_hash = $2)))
          ORDER BY uploaded_at, id LIMIT 1"
     ));
     let row = sqlx::query(select).bind(user_id).bind(content_hash).fetch_optional(connection).await?;
     row.as_ref().map(document_of).transpose()
 }
 
-/// Returns the uploaded documents of an owner whose files have this name, the newest first.
+/// Returns the documents of the owner whose files have the same name, the newest first: those of the same archive, or
+/// those that were uploaded.
 pub async fn with_filename<'c>(
     connection: impl sqlx::AnyExecutor<'c>,
-    owner_id: &str,
-    filename: &str,
+    document: &Document,
 ) -> Result<Vec<Document>, StoreError> {
     let select = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM documents WHERE user_id = $1 AND filename = $2 AND source_id = ''
+        "SELECT {COLUMNS} FROM documents
+         WHERE user_id = $1 AND filename = $2 AND archive_id = $3 AND source_id = $4
          ORDER BY uploaded_at DESC, id DESC"
     ));
-    let rows = sqlx::query(select).bind(owner_id).bind(filename).fetch_all(connection).await?;
+    let query = sqlx::query(select).bind(&document.user_id).bind(&document.filename);
+    let rows = query.bind(&document.archive_id).bind(&document.source_id).fetch_all(connection).await?;
     rows.iter().map(document_of).collect()
 }
 
@@ -155,11 +164,38 @@ pub async fn expired(db: &Db, now: i64, limit: i64) -> Result<Vec<Document>, Sto
     rows.iter().map(document_of).collect()
 }
 
-/// Returns the ids of some documents of a source.
-pub async fn ids_of_source(db: &Db, source_id: &str, limit: i64) -> Result<Vec<String>, StoreError> {
-    let select = "SELECT id FROM documents WHERE source_id = $1 ORDER BY id LIMIT $2";
-    let rows = sqlx::query(select).bind(source_id).bind(limit).fetch_all(db.read()).await?;
-    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+/// Returns the ids of some documents of a source; with the id of an archive, only of its files.
+pub async fn ids_of_source(
+    db: &Db,
+    owner_id: &str,
+    source_id: &str,
+    archive_id: &str,
+    limit: i64,
+) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT id FROM documents
+        WHERE user_id = $1 AND source_id = $2 AND ($3 = '' OR archive_id = $3) ORDER BY id LIMIT $4";
+    let query = sqlx::query(select).bind(owner_id).bind(source_id).bind(archive_id).bind(limit);
+    query.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Returns the ids of the documents that are files of an archive.
+pub async fn ids_of_archive(db: &Db, archive: &Document) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT id FROM documents WHERE user_id = $1 AND archive_id = $2 AND source_id = $3";
+    let query = sqlx::query(select).bind(&archive.user_id).bind(&archive.id).bind(&archive.source_id);
+    query.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Returns whether documents are files of this one.
+pub async fn is_archive(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
+    let select = "SELECT 1 FROM documents WHERE archive_id = $1 LIMIT 1";
+    Ok(sqlx::query(select).bind(id).fetch_optional(tx.conn()).await?.is_some())
+}
+
+/// Sets the source that keeps a document up to date; empty: none.
+pub async fn set_source(tx: &mut Tx, id: &str, source_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE documents SET source_id = $2 WHERE id = $1";
+    sqlx::query(update).bind(id).bind(source_id).execute(tx.conn()).await?;
+    Ok(())
 }
 
 /// Makes the documents of a source as if they had been uploaded.
@@ -264,6 +300,14 @@ pub async fn set_indexed(tx: &mut Tx, id: &str, job: i64, indexed: &Indexed<'_>)
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
+/// Makes a document in error be as it was indexed before.
+pub async fn set_indexed_again(tx: &mut Tx, id: &str, revision: i64) -> Result<(), StoreError> {
+    let update = "UPDATE documents SET status = 'indexed', progress = 100, error = NULL, revision = $2
+        WHERE id = $1 AND status = 'error'";
+    sqlx::query(update).bind(id).bind(revision).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Sets why a document could not be indexed; `is_ours` if the service failed, rather than the file being unreadable.
 pub async fn set_error(
     tx: &mut Tx,
@@ -318,6 +362,7 @@ fn document_of(row: &AnyRow) -> Result<Document, StoreError> {
         revision: row.try_get("revision")?,
         version: row.try_get("version")?,
         source_id: row.try_get("source_id")?,
+        archive_id: row.try_get("archive_id")?,
         expires_at: row.try_get("expires_at")?,
         id,
     })

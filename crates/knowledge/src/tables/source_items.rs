@@ -4,7 +4,7 @@ use crate::records::{ItemStatus, SourceItem};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashMap;
-use store::{Db, StoreError, Tx, parse_stored};
+use store::{Db, StoreError, Tx, parse_stored, placeholders};
 
 /// In one statement, which has a limit on its parameters.
 const AT_ONCE: usize = 500;
@@ -35,7 +35,7 @@ pub async fn find(
     for paths in paths.chunks(AT_ONCE) {
         let select = AssertSqlSafe(format!(
             "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND path IN ({})",
-            places(paths.len(), 2)
+            placeholders(2, paths.len())
         ));
         let query = paths.iter().fold(sqlx::query(select).bind(source_id), |query, path| query.bind(*path));
         for row in query.fetch_all(db.read()).await? {
@@ -51,7 +51,7 @@ pub async fn touch(tx: &mut Tx, source_id: &str, paths: &[&str], run: i64) -> Re
     for paths in paths.chunks(AT_ONCE) {
         let update = AssertSqlSafe(format!(
             "UPDATE source_items SET run = $2 WHERE source_id = $1 AND path IN ({})",
-            places(paths.len(), 3)
+            placeholders(3, paths.len())
         ));
         let query = sqlx::query(update).bind(source_id).bind(run);
         let query = paths.iter().fold(query, |query, path| query.bind(*path));
@@ -60,14 +60,23 @@ pub async fn touch(tx: &mut Tx, source_id: &str, paths: &[&str], run: i64) -> Re
     Ok(())
 }
 
-/// Returns some items that were not seen since a run.
-pub async fn unseen(db: &Db, source_id: &str, run: i64, limit: i64) -> Result<Vec<SourceItem>, StoreError> {
+/// Returns some items that a run has not seen, or has skipped although they are documents.
+pub async fn gone(db: &Db, source_id: &str, run: i64, limit: i64) -> Result<Vec<SourceItem>, StoreError> {
     let select = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND run < $2 ORDER BY run, path LIMIT $3"
+        "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND
+            (run < $2 OR (status = 'skipped' AND document_id <> '')) ORDER BY run, path LIMIT $3"
     ));
     let query = sqlx::query(select).bind(source_id).bind(run).bind(limit);
     query.fetch_all(db.read()).await?.iter().map(item_of).collect()
 }
+
+/// The items of a source as they are shown: one whose document could not be indexed is an error, too.
+const SHOWN: &str =
+    "(SELECT items.path, items.version, items.state, items.content_hash, items.document_id, items.run,
+        COALESCE(failed.status, items.status) AS status, COALESCE(failed.error, items.message) AS message
+    FROM source_items AS items
+    LEFT JOIN documents AS failed ON failed.id = items.document_id AND failed.status = 'error'
+    WHERE items.source_id = $1) AS shown";
 
 /// Returns items after a path, by path; with a status, only those.
 pub async fn page(
@@ -79,7 +88,7 @@ pub async fn page(
 ) -> Result<Vec<SourceItem>, StoreError> {
     let of_status = status.map(|status| format!("AND status = '{}'", <&str>::from(status)));
     let select = AssertSqlSafe(format!(
-        "SELECT {COLUMNS} FROM source_items WHERE source_id = $1 AND path > $2 {} ORDER BY path LIMIT $3",
+        "SELECT {COLUMNS} FROM {SHOWN} WHERE path > $2 {} ORDER BY path LIMIT $3",
         of_status.unwrap_or_default()
     ));
     let query = sqlx::query(select).bind(source_id).bind(after).bind(limit);
@@ -88,27 +97,37 @@ pub async fn page(
 
 /// Returns how many items of the source each status has.
 pub async fn counts(db: &Db, source_id: &str) -> Result<HashMap<ItemStatus, i64>, StoreError> {
-    let select = "SELECT status, COUNT(*) FROM source_items WHERE source_id = $1 GROUP BY status";
+    let select = AssertSqlSafe(format!("SELECT status, COUNT(*) FROM {SHOWN} GROUP BY status"));
     let rows = sqlx::query(select).bind(source_id).fetch_all(db.read()).await?;
     let count = |row: &AnyRow| Ok((status_of(&row.try_get::<String, _>(0)?)?, row.try_get(1)?));
     rows.iter().map(count).collect()
 }
 
-/// Counts the items of a source that are this document.
-pub async fn count_of_document(tx: &mut Tx, source_id: &str, document_id: &str) -> Result<i64, StoreError> {
-    let select = "SELECT COUNT(*) FROM source_items WHERE document_id = $2 AND source_id = $1";
-    Ok(sqlx::query(select).bind(source_id).bind(document_id).fetch_one(tx.conn()).await?.try_get(0)?)
+/// Returns the ids of the sources of all items that are this document, one for each item.
+pub async fn of_document(tx: &mut Tx, document_id: &str) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT source_id FROM source_items WHERE document_id = $1";
+    let rows = sqlx::query(select).bind(document_id).fetch_all(tx.conn()).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Makes items that had used a document of another source, or an upload, be read again in the next run.
+pub async fn forget_document(tx: &mut Tx, document_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE source_items SET version = '', state = '', content_hash = '', document_id = ''
+        WHERE document_id = $1 AND source_id <> (SELECT source_id FROM documents WHERE id = $1)";
+    sqlx::query(update).bind(document_id).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Returns whether an item of the source is a document.
+pub async fn has_documents(db: &Db, source_id: &str) -> Result<bool, StoreError> {
+    let select = "SELECT 1 FROM source_items WHERE source_id = $1 AND document_id <> '' LIMIT 1";
+    Ok(sqlx::query(select).bind(source_id).fetch_optional(db.read()).await?.is_some())
 }
 
 pub async fn delete(tx: &mut Tx, source_id: &str, path: &str) -> Result<(), StoreError> {
     let delete = "DELETE FROM source_items WHERE source_id = $1 AND path = $2";
     sqlx::query(delete).bind(source_id).bind(path).execute(tx.conn()).await?;
     Ok(())
-}
-
-fn places(count: usize, first: usize) -> String {
-    let places: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
-    places.join(", ")
 }
 
 fn status_of(text: &str) -> Result<ItemStatus, StoreError> {

@@ -3,7 +3,7 @@
 use crate::records::{Run, RunCounts, Source};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
-use store::{Db, StoreError, Tx};
+use store::{Db, StoreError, Tx, placeholders};
 
 const COLUMNS: &str = "id, owner_id, created_by, created_at, name, settings, secret, every, paused, job_id, next_run_at, run, \
                        run_job, started_at, ended_at, error, failures, added, changed, unchanged, skipped, failed, \
@@ -59,6 +59,24 @@ pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Source>, StoreError> {
     let update = AssertSqlSafe(format!("UPDATE sources SET id = id WHERE id = $1 RETURNING {COLUMNS}"));
     let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
     row.as_ref().map(source_of).transpose()
+}
+
+/// Locks a source until the end of `tx`. Returns false if it has another job than this one by now.
+pub async fn hold(tx: &mut Tx, id: &str, job_id: i64) -> Result<bool, StoreError> {
+    let update = "UPDATE sources SET job_id = job_id WHERE id = $1 AND job_id = $2";
+    let query = sqlx::query(update).bind(id).bind(job_id);
+    Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
+}
+
+/// Returns which of these ids are those of sources.
+pub async fn existing(db: &Db, ids: &[String]) -> Result<Vec<String>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let select =
+        AssertSqlSafe(format!("SELECT id FROM sources WHERE id IN ({})", placeholders(1, ids.len())));
+    let query = ids.iter().fold(sqlx::query(select), |query, id| query.bind(id));
+    query.fetch_all(db.read()).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
 /// Returns the sources of an owner, the oldest first.
