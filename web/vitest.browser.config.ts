@@ -10,8 +10,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     include: ['tests/**/*.test.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // A file has its own program and browser, which use about one core together.
     maxWorkers: 2,
     // The tests share the machine with each other: what they wait for may take a moment longer.

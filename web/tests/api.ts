@@ -56,8 +56,13 @@ function connect({ gateway }: Program) {
       call(`/kv/api/portal/${kind}s/${id}`, { method: 'PATCH', body: JSON.stringify(patch) }),
     makeProject: (name: string): Promise<{ id: string }> =>
       post('/build/api/projects', { name, product_seed: name }),
-    makeSpace: async (name: string, more: Json = {}): Promise<{ id: string }> =>
-      (await post('/core/api/spaces', { name, ...more })).space,
+    /** Makes a space, in the place of one that an earlier try of the test has left. */
+    async makeSpace(name: string, more: Json = {}): Promise<{ id: string }> {
+      const { spaces } = await (await call('/core/api/spaces')).json();
+      for (const left of spaces.filter((space: Json) => space.name === name))
+        await call(`/core/api/spaces/${left.id}`, { method: 'DELETE' });
+      return (await post('/core/api/spaces', { name, ...more })).space;
+    },
     addMember: (spaceId: string, user: string, role: 'reader' | 'editor') =>
       post(`/core/api/spaces/${spaceId}/members`, { user, role }),
     async ingest(name: string, text: string, spaceId?: string): Promise<string> {
@@ -66,7 +71,11 @@ function connect({ gateway }: Program) {
       body.append('file', new Blob([text], { type: 'text/plain' }), name);
       return (await (await call('/core/api/ingest', { method: 'POST', body })).json()).documentId;
     },
+    /** Makes a user, in the place of one that an earlier try of the test has left. */
     async makeUser(username: string): Promise<TestUser> {
+      const { users } = await (await call('/core/api/users?limit=1000')).json();
+      for (const left of users.filter((user: Json) => user.username === username))
+        await call(`/core/api/users/${left.id}`, { method: 'DELETE' });
       const password = `password of ${username}`;
       const body = new FormData();
       for (const [name, value] of Object.entries({
