@@ -6,6 +6,7 @@
 mod removal;
 mod secrets;
 mod sink;
+mod slots;
 mod sync;
 mod watch;
 
@@ -18,8 +19,9 @@ use crate::records::{Run, Source};
 use crate::tables::{self, sources as table};
 use base::{Clock, Random};
 use connectors::{ConnectError, Environment, Settings};
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use store::jobs;
 use store::{Db, StoreError, Tx};
@@ -97,11 +99,14 @@ struct Inner {
     random: Random,
     ingest: Ingest,
     settings: SourceSettings,
+    /// Runs at work in this process, by their owners.
+    running: Mutex<HashMap<String, usize>>,
 }
 
 impl Sources {
     pub fn new(db: Db, clock: Clock, random: Random, ingest: Ingest, settings: SourceSettings) -> Self {
-        Self(Arc::new(Inner { db, clock, random, ingest, settings }))
+        let running = Mutex::default();
+        Self(Arc::new(Inner { db, clock, random, ingest, settings, running }))
     }
 
     /// Adds a source. Its first run begins at once.

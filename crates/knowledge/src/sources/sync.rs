@@ -6,6 +6,7 @@
 //! about the rest.
 
 use super::sink::SpoolSink;
+use super::slots::Slot;
 use super::{Sources, schedule};
 use crate::ingest::{
     DocumentOwner, Duplicates, IngestError, ItemOrigin, NewFile, Origin, Spool, Upload, clean_filename,
@@ -17,12 +18,14 @@ use connectors::{Connector, Found, Item, ItemError, Reading, Settings};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
-use store::jobs::{self, Handler, Job, JobError, Worker};
+use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use store::{StoreError, Tx};
 use tokio_util::sync::CancellationToken;
 
 /// Runs at work at the same time in one process. Most of their time they wait for a place.
 const CONCURRENCY: usize = 16;
+/// After this time, a run that was one too many of its owner is tried again.
+const SLOT_PAUSE: Duration = Duration::from_secs(5);
 /// While so many documents of the owner wait to be indexed, a run reads no more.
 const MOST_WAITING: i64 = 500;
 const WAITING_PAUSE: Duration = Duration::from_millis(500);
@@ -66,6 +69,11 @@ impl From<StoreError> for Interrupted {
 impl Sources {
     async fn run_source(&self, job: &Job, stop: &CancellationToken) -> Result<(), JobError> {
         let SourcePayload { source_id } = payload(job)?;
+        let owner_id = table::get(&self.0.db, &source_id).await?.map(|source| source.owner_id);
+        let Some(_slot) = Slot::take(self, owner_id.unwrap_or_default()) else {
+            let message = "other sources of the same owner run".to_owned();
+            return Err(JobError { message, retry: Retry::After(SLOT_PAUSE) });
+        };
         let Some(mut source) = self.begin(job, &source_id).await? else { return Ok(()) };
         let outcome = self.sync(&mut source, stop).await;
         let error = match outcome {

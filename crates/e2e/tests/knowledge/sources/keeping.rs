@@ -27,7 +27,8 @@ impl Folders {
         for name in names {
             fs::create_dir(root.join(name)).unwrap();
         }
-        let stoa = Stoa::start_knowledge().set("FOLDER_ROOTS", root.display().to_string()).serve();
+        let start = Stoa::start_knowledge().set("FOLDER_ROOTS", root.display().to_string());
+        let stoa = start.set("ALLOW_PRIVATE_ADDRESSES", true).serve();
         let admin = KnowledgeClient::admin(&stoa).await;
         Folders { stoa, admin, root, _folder: folder }
     }
@@ -224,4 +225,26 @@ async fn a_new_name_does_not_end_a_run() {
     assert_eq!(patch(&folders.admin, &path, json!({ "every": 3600 })).await.status, 200);
     let source = ended(&folders.admin, &id, &Value::Null).await;
     assert_eq!((&source["items"]["stored"], &source["name"]), (&json!(100), &json!("Notes 2")), "{source}");
+}
+
+#[tokio::test]
+async fn many_sources_of_one_user_all_run_and_leave_room_for_others() {
+    let folders = Folders::new(&[]).await;
+    let ada = folders.admin.invite(&folders.stoa, "ada").await;
+    // A server that takes connections and says nothing.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = silent.local_addr().unwrap();
+    for number in 0..20 {
+        let settings = json!({ "kind": "imap", "host": "127.0.0.1", "port": address.port(), "username": "a", "tls": false });
+        let body = json!({ "name": format!("{number}"), "secret": "x", "settings": settings });
+        source(&ada, body).await;
+    }
+    fs::create_dir(folders.root.join("one")).unwrap();
+    write(&folders.root.join("one"), "a.txt", SEAL);
+    let id = folders.source("one").await;
+    let source = folders.admin.get(&format!("/api/sources/{id}")).await.json();
+    assert_eq!(source["items"]["stored"], json!(1), "{source}");
+    let listed = ada.get("/api/sources").await.json()["sources"].as_array().unwrap().clone();
+    let running = listed.iter().filter(|source| source["status"] == "running").count();
+    assert_eq!(running, 4, "{listed:?}");
 }
