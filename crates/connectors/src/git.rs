@@ -65,8 +65,8 @@ impl Repository {
         let copy = copy_folder(source_id, environment)?;
         let remote = Remote::parse(url, environment)?;
         let mut git = Git::new(copy, secret).await?;
-        remote.prepare(&mut git, username, secret, environment).await?;
-        fetch(&git, &remote, branch).await?;
+        let address = remote.prepare(&mut git, username, secret, environment).await?;
+        fetch(&git, &address, branch).await?;
         git.forget_secret();
         let tree = Tree::open(&git, TIP, folder)?;
         Ok(Repository { tree, objects: Objects::new(git) })
@@ -125,15 +125,15 @@ fn copy_folder(source_id: &str, environment: &Environment) -> Result<PathBuf, Co
 }
 
 /// Brings the tip of the branch into the copy.
-async fn fetch(git: &Git, remote: &Remote, branch: &str) -> Result<(), ConnectError> {
+async fn fetch(git: &Git, address: &str, branch: &str) -> Result<(), ConnectError> {
     let source = if branch.is_empty() { "HEAD".to_owned() } else { format!("refs/heads/{branch}") };
     let refspec = format!("+{source}:{TIP}");
     let plain = ["fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
-    let shallow = [plain.as_slice(), &["--depth=1", "--", remote.url(), &refspec]].concat();
+    let shallow = [plain.as_slice(), &["--depth=1", "--", address, &refspec]].concat();
     match git.run(&shallow).await {
         // A repository that is served as plain files can only be copied as a whole.
         Err(error) if error.message.contains("dumb http transport does not support shallow") => {
-            let whole = [plain.as_slice(), &["--", remote.url(), &refspec]].concat();
+            let whole = [plain.as_slice(), &["--", address, &refspec]].concat();
             git.run(&whole).await?;
         }
         // It would ask for another password now, if there were a person to answer.

@@ -22,9 +22,21 @@ pub(super) struct Remote {
 #[derive(Debug, PartialEq, Eq)]
 enum Transport {
     File,
-    Http { is_encrypted: bool, host: String, port: u16 },
-    Ssh { host: String, port: u16 },
-    Git { host: String, port: u16 },
+    Http {
+        is_encrypted: bool,
+        host: String,
+        port: u16,
+    },
+    Ssh {
+        host: String,
+        port: u16,
+    },
+    /// The path begins with `/`.
+    Git {
+        host: String,
+        port: u16,
+        path: String,
+    },
 }
 
 impl Remote {
@@ -35,12 +47,17 @@ impl Remote {
                  user@host:path or a path below FOLDER_ROOTS",
             )
         };
-        if url.is_empty() || url.starts_with('-') || url.contains(char::is_control) {
+        // `git` and this parser disagree about what a backslash is.
+        let is_odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+        if url.is_empty() || url.starts_with('-') {
             return Err(wanted());
         }
         if let Some(path) = url.strip_prefix("file://").or(Some(url).filter(|url| url.starts_with('/'))) {
             let real = real_repository(path, environment)?;
             return Ok(Remote { url: format!("file://{real}"), transport: Transport::File });
+        }
+        if url.contains(is_odd) {
+            return Err(wanted());
         }
         if !url.contains("://") {
             let (host, path) = url.split_once(':').ok_or_else(wanted)?;
@@ -54,6 +71,10 @@ impl Remote {
         if parsed.password().is_some() {
             return Err(ConnectError::new("`url` has a password in its address: it belongs in the secret"));
         }
+        // Not repeated in the message: it may be a token.
+        if parsed.scheme() != "ssh" && !parsed.username().is_empty() {
+            return Err(ConnectError::new("`url` has a user name in its address: it belongs in `username`"));
+        }
         let host = parsed.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let host = checked_host(host, environment)?;
         let port = |usual: u16| parsed.port_or_known_default().unwrap_or(usual);
@@ -61,28 +82,30 @@ impl Remote {
             "https" => Transport::Http { is_encrypted: true, host, port: port(443) },
             "http" => Transport::Http { is_encrypted: false, host, port: port(80) },
             "ssh" => Transport::Ssh { host, port: port(22) },
-            "git" => Transport::Git { host, port: port(9418) },
+            "git" => Transport::Git { host, port: port(9418), path: parsed.path().to_owned() },
             _ => return Err(wanted()),
         };
-        Ok(Remote { url: url.to_owned(), transport })
+        // Not as it was written: `git` would take it apart in its own way.
+        Ok(Remote { url: parsed.into(), transport })
     }
 
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-
-    /// Resolves the host, and tells `git` how to connect to it and with which secret.
+    /// Resolves the host, and tells `git` how to connect to it and with which secret. Returns the address for `git`.
     pub async fn prepare(
         &self,
         git: &mut Git,
         username: &str,
         secret: Option<&str>,
         environment: &Environment,
-    ) -> Result<(), ConnectError> {
+    ) -> Result<String, ConnectError> {
         let secret = secret.filter(|secret| !secret.is_empty());
         match &self.transport {
             Transport::File => {}
-            Transport::Git { host, port } => drop(resolve(host, *port, environment).await?),
+            Transport::Git { host, port, path } => {
+                let address = first_address(host, *port, environment).await?;
+                // Connects to what was checked, and says which host is meant.
+                git.set_variable("GIT_OVERRIDE_VIRTUAL_HOST", format!("{host}:{port}"));
+                return Ok(format!("git://{address}{path}"));
+            }
             Transport::Http { is_encrypted, host, port } => {
                 let addresses = resolve(host, *port, environment).await?;
                 if host.parse::<IpAddr>().is_err() {
@@ -90,7 +113,7 @@ impl Remote {
                     let ips: Vec<String> = addresses.iter().map(bracketed).collect();
                     git.configure("http.curloptResolve", &format!("{host}:{port}:{}", ips.join(",")));
                 }
-                let Some(secret) = secret else { return Ok(()) };
+                let Some(secret) = secret else { return Ok(self.url.clone()) };
                 if !is_encrypted && !addresses.iter().all(|address| address.ip().is_loopback()) {
                     return Err(ConnectError::new(
                         "`url` has to be an https address, so that the secret is sent encrypted",
@@ -101,15 +124,14 @@ impl Remote {
                 git.configure("http.extraHeader", &format!("Authorization: Basic {credentials}"));
             }
             Transport::Ssh { host, port } => {
-                let addresses = resolve(host, *port, environment).await?;
-                let Some(address) = addresses.first() else { return Ok(()) };
+                let address = first_address(host, *port, environment).await?;
                 let key = secret.map(|secret| git.write_key(secret)).transpose()?;
-                let command = ssh_command(git.copy(), host, address, key.as_deref());
+                let command = ssh_command(git.copy(), host, &address, key.as_deref());
                 git.set_variable("GIT_SSH_COMMAND", command);
                 git.set_variable("GIT_SSH_VARIANT", "ssh".to_owned());
             }
         }
-        Ok(())
+        Ok(self.url.clone())
     }
 }
 
@@ -139,7 +161,7 @@ fn bracketed(address: &SocketAddr) -> String {
 /// Returns a host that is no option and not private as far as its name tells.
 fn checked_host(host: &str, environment: &Environment) -> Result<String, ConnectError> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
-    if host.is_empty() || host.starts_with('-') || !host.chars().all(is_name) {
+    if host.is_empty() || host.starts_with('-') || host.ends_with('.') || !host.chars().all(is_name) {
         return Err(ConnectError::new(
             "`url` has no host, or one that is no name of letters, digits, `.` and `-`",
         ));
@@ -152,6 +174,14 @@ fn checked_host(host: &str, environment: &Environment) -> Result<String, Connect
 async fn resolve(host: &str, port: u16, environment: &Environment) -> Result<Vec<SocketAddr>, ConnectError> {
     let resolved = network::resolve(host, port, environment.allow_private_addresses).await;
     resolved.map_err(|reason| ConnectError::new(format!("`url` cannot be used: {reason}")))
+}
+
+async fn first_address(host: &str, port: u16, environment: &Environment) -> Result<SocketAddr, ConnectError> {
+    let addresses = resolve(host, port, environment).await?;
+    addresses
+        .first()
+        .copied()
+        .ok_or_else(|| ConnectError::new("`url` cannot be used: its host has no address"))
 }
 
 /// Returns the real path of a repository below FOLDER_ROOTS.
@@ -196,6 +226,12 @@ mod tests {
             "https://ada:secret@example.org/x",
             "https://example.org/x\n",
             "transport::https://example.org/x",
+            "http://example.org\\@10.0.0.5/x",
+            "https://example.org /x",
+            "https://example.org./x",
+            "https://token@example.org/x",
+            "git://10.0.0.5%3A9418%2F@example.org/x",
+            "git://10.0.0.5%2Fexample.org/x",
         ];
         for url in refused {
             assert!(parse(url).is_err(), "{url}");
@@ -210,6 +246,15 @@ mod tests {
         assert_eq!(parse("https://example.org:8443/a.git"), http(8443));
         assert_eq!(parse("git@example.org:a/b.git"), Ok(Transport::Ssh { host: host(), port: 22 }));
         assert_eq!(parse("ssh://git@example.org:2222/a"), Ok(Transport::Ssh { host: host(), port: 2222 }));
-        assert_eq!(parse("git://example.org/a"), Ok(Transport::Git { host: host(), port: 9418 }));
+        let path = "/a".to_owned();
+        assert_eq!(parse("git://example.org/a"), Ok(Transport::Git { host: host(), port: 9418, path }));
+    }
+
+    #[test]
+    fn git_gets_the_address_as_it_was_understood() {
+        let url = |url: &str| Remote::parse(url, &Environment::default()).unwrap().url;
+        assert_eq!(url("https:///example.org/a"), "https://example.org/a");
+        assert_eq!(url("HTTPS://Bücher.Example.org:443/a/../b"), "https://xn--bcher-kva.example.org/b");
+        assert_eq!(url("ssh://git@example.org/a"), "ssh://git@example.org/a");
     }
 }

@@ -210,3 +210,46 @@ async fn a_repository_of_plain_files_is_read_and_a_redirect_is_not_followed() {
         open(&settings(&site.url("/x"), "main", ""), &repository.environment()).await.err().unwrap();
     assert!(refused.message.contains("redirect") || refused.message.contains("302"), "{refused}");
 }
+
+/// Git's own server of `git://`, which finds repositories in folders with the names of hosts.
+struct Daemon {
+    child: std::process::Child,
+    port: u16,
+}
+
+impl Daemon {
+    async fn start(hosts: &Path) -> Daemon {
+        let programs = std::process::Command::new("git").arg("--exec-path").output().unwrap().stdout;
+        let program = Path::new(String::from_utf8(programs).unwrap().trim()).join("git-daemon");
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut command = std::process::Command::new(program);
+        command.args(["--export-all", "--listen=127.0.0.1", &format!("--port={port}")]);
+        command.arg(format!("--interpolated-path={}/%H%D", hosts.display()));
+        let child = command.spawn().unwrap();
+        while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        Daemon { child, port }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_many_hosts_learns_the_name_that_was_resolved_before() {
+    let repository = Repository::new();
+    repository.commit(&[("a.txt", b"over git")]);
+    std::os::unix::fs::symlink(".", repository.folder.path().join("localhost")).unwrap();
+    let daemon = Daemon::start(repository.folder.path()).await;
+    let url = format!("git://localhost:{}/repository", daemon.port);
+    let mut opened = open(&settings(&url, "main", ""), &repository.environment()).await.unwrap();
+    let items = opened.list().await.unwrap();
+    assert_eq!(opened.content(&items[0]).await.2, b"over git");
+    let elsewhere = url.replace("localhost", "127.0.0.1");
+    assert!(open(&settings(&elsewhere, "main", ""), &repository.environment()).await.is_err());
+}
