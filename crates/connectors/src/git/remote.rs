@@ -137,16 +137,15 @@ impl Remote {
 
 /// Returns the command that connects to the checked address under the name of the host.
 fn ssh_command(copy: &Path, host: &str, address: &SocketAddr, key: Option<&Path>) -> String {
-    let mut command = format!(
+    format!(
         "ssh -F /dev/null -o BatchMode=yes -o ConnectTimeout=15 -o StrictHostKeyChecking=accept-new \
-         -o UserKnownHostsFile={} -o HostKeyAlias={host} -o HostName={} -o ServerAliveInterval=30",
+         -o UserKnownHostsFile={} -o HostKeyAlias={host} -o HostName={} -o ServerAliveInterval=30 \
+         -o IdentitiesOnly=yes -o IdentityAgent=none -o IdentityFile={}",
         quoted(&copy.join("known_hosts")),
         address.ip(),
-    );
-    if let Some(key) = key {
-        command.push_str(&format!(" -o IdentitiesOnly=yes -i {}", quoted(key)));
-    }
-    command
+        // The keys of the account that the server runs under are never offered.
+        key.map_or_else(|| "none".to_owned(), quoted),
+    )
 }
 
 /// Quotes a path for the shell that `git` starts `ssh` with.
@@ -248,6 +247,16 @@ mod tests {
         assert_eq!(parse("ssh://git@example.org:2222/a"), Ok(Transport::Ssh { host: host(), port: 2222 }));
         let path = "/a".to_owned();
         assert_eq!(parse("git://example.org/a"), Ok(Transport::Git { host: host(), port: 9418, path }));
+    }
+
+    #[test]
+    fn ssh_offers_the_key_of_the_source_or_none() {
+        let address = "192.0.2.1:22".parse().unwrap();
+        let command = |key| ssh_command(Path::new("/work/it's"), "example.org", &address, key);
+        let none = "-o IdentitiesOnly=yes -o IdentityAgent=none -o IdentityFile=none";
+        assert!(command(None).ends_with(none), "{}", command(None));
+        let own = r"-o IdentitiesOnly=yes -o IdentityAgent=none -o IdentityFile='/work/it'\''s/ssh-key'";
+        assert!(command(Some(Path::new("/work/it's/ssh-key"))).ends_with(own));
     }
 
     #[test]
