@@ -1,9 +1,10 @@
 //! An S3 bucket, or what is below a prefix of it.
 
+mod client;
+
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
-use object_store::client::{ClientOptions, HttpClient, HttpConnector};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStoreExt, RetryConfig};
@@ -13,6 +14,7 @@ use url::Url;
 use crate::{
     ConnectError, Connector, Environment, Found, Item, ItemError, PAGE, Reading, Settings, Sink, network,
 };
+use client::GuardedConnector;
 
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
 /// For one page of the list, with its retries.
@@ -154,18 +156,6 @@ impl Connector for S3 {
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<Reading, ItemError>> {
         self.read_object(item, known, sink).boxed()
-    }
-}
-
-/// Gives object_store a client that connects only to addresses that are allowed.
-#[derive(Debug)]
-struct GuardedConnector {
-    client: reqwest::Client,
-}
-
-impl HttpConnector for GuardedConnector {
-    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(self.client.clone()))
     }
 }
 

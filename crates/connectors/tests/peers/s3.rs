@@ -3,6 +3,7 @@
 use crate::s3_server::S3;
 use connectors::{Environment, ItemError, Reading, Settings};
 
+use crate::site::Site;
 use crate::support::{Opened, open, open_with};
 use crate::web::private;
 
@@ -94,4 +95,42 @@ async fn a_private_endpoint_is_refused_unless_allowed() {
     assert_eq!(check("b", "https://s3.example.org"), Ok(()));
     assert_eq!(check("b", ""), Ok(()));
     assert!(check("", "").is_err() && check("a/b", "").is_err());
+}
+
+/// A bucket without a key, of a server that the test plays.
+async fn played(site: &Site) -> Opened {
+    let settings = Settings::S3 {
+        bucket: "b".to_owned(),
+        prefix: String::new(),
+        endpoint: site.address.clone(),
+        region: String::new(),
+        access_key_id: String::new(),
+    };
+    open(&settings, &private()).await.unwrap()
+}
+
+const LIST: &str = "/b?list-type=2&max-keys=1000";
+
+fn list(keys: &[&str], more: &str) -> String {
+    let objects: String = keys
+        .iter()
+        .map(|key| {
+            let about = "<LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>1</ETag><Size>1</Size>";
+            format!("<Contents><Key>{key}</Key>{about}</Contents>")
+        })
+        .collect();
+    format!("<?xml version='1.0'?>\n<ListBucketResult>{objects}{more}</ListBucketResult>")
+}
+
+#[tokio::test]
+async fn a_list_of_any_announced_length_fails_and_the_process_lives() {
+    let site = Site::start().await;
+    site.put(LIST, 200, "Content-Length: 9000000000000000000", "<ListBucketResult>");
+    let failed = played(&site).await.list().await.unwrap_err();
+    assert!(failed.message.starts_with("the bucket cannot be read"), "{failed}");
+    site.put(LIST, 200, "", list(&[], &" ".repeat(17 << 20)));
+    let failed = played(&site).await.list().await.unwrap_err();
+    assert_eq!(failed.message, "the bucket cannot be read: the server sends too much");
+    site.put(LIST, 200, "", list(&["a.txt"], ""));
+    assert_eq!(played(&site).await.paths().await, ["a.txt"]);
 }

@@ -53,7 +53,7 @@ impl Site {
     }
 
     /// Sets the answer for a path: its headers as complete lines, and its body. With the status 0 the connection is
-    /// closed instead.
+    /// closed instead. The length of the body is added, unless the headers lie about it.
     pub fn put(&self, path: &str, status: u16, headers: &str, body: impl Into<Vec<u8>>) {
         let headers = headers.lines().map(|line| format!("{line}\r\n")).collect();
         let answer = Answer { status, headers, body: body.into() };
@@ -108,11 +108,11 @@ async fn serve(mut socket: TcpStream, content: Arc<Mutex<Content>>) {
     let etag = headers.lines().find_map(|line| line.strip_prefix("etag: "));
     let is_known = etag.is_some_and(|etag| head.contains(&format!("if-none-match: {etag}\r\n")));
     let (status, body) = if is_known { (304, Vec::new()) } else { (answer.status, answer.body) };
-    let head = format!(
-        "HTTP/1.1 {status} Some\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
-        answer.headers,
-        body.len()
-    );
+    let length = match headers.contains("content-length: ") {
+        true => String::new(),
+        false => format!("Content-Length: {}\r\n", body.len()),
+    };
+    let head = format!("HTTP/1.1 {status} Some\r\n{}{length}Connection: close\r\n\r\n", answer.headers);
     let _ = socket.write_all(&[head.into_bytes(), body].concat()).await;
     let _ = socket.shutdown().await;
 }
