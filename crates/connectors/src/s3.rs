@@ -1,6 +1,7 @@
 //! An S3 bucket, or what is below a prefix of it.
 
 mod client;
+mod keys;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
@@ -131,6 +132,10 @@ impl S3 {
         let object = match self.bucket.get(&key).await {
             Ok(object) => object,
             Err(Error::NotFound { .. }) => return Err(ItemError::Item("it is gone".to_owned())),
+            // Of one object: it is archived, or has rules of its own.
+            Err(error @ (Error::PermissionDenied { .. } | Error::Unauthenticated { .. })) => {
+                return Err(ItemError::Item(format!("it may not be read: {}", reason(&error))));
+            }
             Err(error) => return Err(ItemError::Place(message(&error))),
         };
         let mut pieces = object.into_stream();
@@ -180,6 +185,9 @@ fn version(object: &ObjectMeta) -> String {
 
 /// Returns what went wrong. The outer errors name a request, and the innermost one what the server said.
 fn message(error: &Error) -> String {
-    let reason: String = base::innermost(error).chars().take(300).collect();
-    format!("the bucket cannot be read: {reason}")
+    format!("the bucket cannot be read: {}", reason(error))
+}
+
+fn reason(error: &Error) -> String {
+    base::innermost(error).chars().take(300).collect()
 }

@@ -8,6 +8,8 @@ use object_store::client::{
     HttpResponseBody, HttpService,
 };
 
+use super::keys;
+
 /// The most bytes of a list, or of what a server says about an error. A page of 1,000 long keys has less.
 const MOST_BYTES: usize = 16 << 20;
 
@@ -39,7 +41,11 @@ impl HttpService for BoundedClient {
                 return Ok(response);
             }
             let (parts, body) = response.into_parts();
-            Ok(HttpResponse::from_parts(parts, collected(body).await?.into()))
+            let mut body = collected(body).await?;
+            if parts.status.is_success() {
+                body = keys::without_odd(body);
+            }
+            Ok(HttpResponse::from_parts(parts, body.into()))
         })
     }
 }

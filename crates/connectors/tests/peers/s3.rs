@@ -134,3 +134,19 @@ async fn a_list_of_any_announced_length_fails_and_the_process_lives() {
     site.put(LIST, 200, "", list(&["a.txt"], ""));
     assert_eq!(played(&site).await.paths().await, ["a.txt"]);
 }
+
+#[tokio::test]
+async fn one_odd_or_forbidden_object_does_not_cost_the_others() {
+    let site = Site::start().await;
+    site.put(LIST, 200, "", list(&["a.txt", "a//b.txt", "../c.txt", "frozen.txt"], ""));
+    let headers = "ETag: 1\nLast-Modified: Thu, 01 Jan 2026 00:00:00 GMT";
+    site.put("/b/a.txt", 200, headers, "a");
+    let refused = "<Error><Code>InvalidObjectState</Code><Message>It is archived</Message></Error>";
+    site.put("/b/frozen.txt", 403, "", refused);
+    let mut opened = played(&site).await;
+    let items = opened.list().await.unwrap();
+    assert_eq!(items.iter().map(|item| item.path.as_str()).collect::<Vec<_>>(), ["a.txt", "frozen.txt"]);
+    let frozen = opened.read(&items[1], "").await;
+    assert!(matches!(&frozen, Err(ItemError::Item(reason)) if reason.contains("archived")), "{frozen:?}");
+    assert_eq!(opened.content(&items[0]).await.2, b"a");
+}
