@@ -57,6 +57,10 @@ impl From<io::Error> for ToolError {
 
 /// How often the memory of a program is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
+/// Bytes of each file that a program may write.
+const MOST_FILE: u64 = 256 << 20;
+/// Bytes that it may write to its standard error.
+const MOST_MESSAGES: u64 = 4 << 20;
 /// Bytes of an error message that are kept.
 const LONGEST_MESSAGE: usize = 300;
 
@@ -70,7 +74,7 @@ pub(crate) fn run(command: &mut Command, input: File, limits: &ToolLimits) -> Re
         Err(error) => return Err(error.into()),
     };
     tool.limit(limits);
-    let output = tool.output(limits)?;
+    let output = tool.output(&messages, limits)?;
     let status = tool.process.wait()?;
     if status.success() { Ok(output) } else { Err(ToolError::Failed(last_message(messages))) }
 }
@@ -97,11 +101,12 @@ impl Tool {
             let _ = prlimit(self.pid(), resource, Rlimit { current, maximum });
         };
         set(Resource::Cpu, limits.time.as_secs() + 5);
+        set(Resource::Fsize, MOST_FILE);
         set(Resource::As, limits.memory.saturating_mul(2).saturating_add(4 << 30));
     }
 
     /// Reads until the program closes its output.
-    fn output(&mut self, limits: &ToolLimits) -> Result<Vec<u8>, ToolError> {
+    fn output(&mut self, messages: &File, limits: &ToolLimits) -> Result<Vec<u8>, ToolError> {
         let deadline = Instant::now() + limits.time;
         let Some(mut from) = self.process.stdout.take() else { return Ok(Vec::new()) };
         let (mut output, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
@@ -112,6 +117,9 @@ impl Tool {
             }
             if family::memory(self.process.id()) > limits.memory {
                 return Err(ToolError::TooMuchMemory);
+            }
+            if messages.metadata()?.len() > MOST_MESSAGES {
+                return Err(ToolError::TooMuchOutput);
             }
             if !ready {
                 continue;
@@ -193,6 +201,11 @@ mod tests {
         assert!(ended, "{mark}");
         let small = ToolLimits { output: 1000, ..limits() };
         assert!(matches!(shell("yes", &small), Err(ToolError::TooMuchOutput)));
+        assert!(matches!(shell("yes >&2", &limits()), Err(ToolError::TooMuchOutput)));
+        let place = tempfile::tempdir().unwrap();
+        let large = place.path().join("large");
+        let writes = format!("sleep 0.3; dd if=/dev/zero of={} bs=1 count=1 seek=300M", large.display());
+        assert!(matches!(shell(&writes, &limits()), Err(ToolError::Failed(_))));
         let little = ToolLimits { memory: 32 << 20, ..limits() };
         let grows = shell("a=0123456789; while :; do a=$a$a; done", &little);
         assert!(matches!(grows, Err(ToolError::TooMuchMemory)), "{grows:?}");

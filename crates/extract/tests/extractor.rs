@@ -22,6 +22,19 @@ fn with_program(program: &str, arguments: &[&str]) -> Extractor {
 }
 
 #[test]
+fn a_child_gets_nothing_of_the_environment() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("environment");
+    let worker = env!("CARGO_BIN_EXE_extract-worker");
+    let script = format!("cat /proc/$$/environ > {}; exec {worker}", file.display());
+    with_program("/bin/sh", &["-c", &script]).extract("a.html", PAGE).unwrap();
+    let environment = std::fs::read_to_string(file).unwrap();
+    let mut names: Vec<&str> = environment.split('\0').map(|pair| pair.split('=').next().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["", "HOME", "LANG", "PATH", "TMPDIR"]);
+}
+
+#[test]
 fn a_child_reads_one_file_after_another() {
     let extractor = extractor(1, limits());
     for _ in 0..20 {

@@ -13,6 +13,9 @@ use crate::{ExtractError, Limits, Progress};
 
 const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
+/// The environment is not passed on, so programs are looked for where systems install them.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 pub(super) struct Child {
     process: std::process::Child,
     requests: ChildStdin,
@@ -30,8 +33,13 @@ pub(super) enum Outcome {
 }
 
 impl Child {
+    /// Starts a child with an environment of its own, which the programs that it runs inherit: they parse what users
+    /// upload, and must not find secrets there.
     pub fn start(program: &Path, arguments: &[OsString]) -> Result<Self, ExtractError> {
         let mut command = Command::new(program);
+        let temporary = std::env::temp_dir();
+        command.env_clear().env("PATH", PATH).env("LANG", "C.UTF-8");
+        command.env("HOME", &temporary).env("TMPDIR", &temporary);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().map_err(|error| ExtractError::Worker(error.to_string()))?;
         match (process.stdin.take(), process.stdout.take()) {
