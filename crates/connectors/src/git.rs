@@ -19,6 +19,8 @@ use tree::Tree;
 const TIP: &str = "refs/stoa/tip";
 /// Each fetch leaves a pack. With more than these they are made one, and what is no longer needed is dropped.
 const MOST_PACKS: usize = 10;
+/// Bytes of the copy.
+const MOST_BYTES: u64 = 4 << 30;
 /// A file with a zero byte among its first ones is not text. `git` looks at as many.
 const LOOKED_AT: usize = 8_000;
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -142,13 +144,40 @@ async fn fetch(git: &Git, address: &str, branch: &str) -> Result<(), ConnectErro
         }
         fetched => fetched?,
     }
-    if git.count_packs().await > MOST_PACKS {
-        git.run(&["gc", "--quiet", "--prune=now"]).await?;
+    tidy(git, MOST_BYTES).await
+}
+
+/// Makes one pack of many, and refuses a copy that is too large.
+async fn tidy(git: &Git, most: u64) -> Result<(), ConnectError> {
+    let packs = git.packs().await;
+    if packs.len() <= MOST_PACKS && packs.iter().sum::<u64>() <= most {
+        return Ok(());
     }
-    Ok(())
+    git.run(&["gc", "--quiet", "--prune=now"]).await?;
+    if git.packs().await.iter().sum::<u64>() <= most {
+        return Ok(());
+    }
+    let _ = tokio::fs::remove_dir_all(git.copy()).await;
+    Err(ConnectError::new(format!("the repository has more than {} MiB", most >> 20)))
 }
 
 fn is_document(filename: &str) -> bool {
     let extension = filename.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     extension.is_some_and(|extension| DOCUMENTS.contains(&extension.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_copy_that_is_too_large_is_not_kept() {
+        let folder = std::env::temp_dir().join(format!("stoa-git-{}", std::process::id()));
+        let git = Git::new(folder.clone(), None).await.unwrap();
+        std::fs::write(folder.join("objects/pack/pack-1.pack"), vec![0; 2 << 20]).unwrap();
+        assert_eq!(tidy(&git, 2 << 20).await, Ok(()));
+        let refused = tidy(&git, 1 << 20).await.unwrap_err().message;
+        assert!(refused == "the repository has more than 1 MiB", "{refused}");
+        assert!(!folder.exists());
+    }
 }

@@ -10,7 +10,8 @@ use futures_util::future::BoxFuture;
 use std::collections::VecDeque;
 
 use crate::{
-    ConnectError, Connector, Environment, Found, Item, ItemError, PAGE, Reading, Settings, Sink, network,
+    ConnectError, Connector, Count, Environment, Found, Item, ItemError, PAGE, Reading, Settings, Sink,
+    limited, network,
 };
 use answer::{Answer, Token};
 use parts::Mime;
@@ -31,6 +32,7 @@ pub(crate) struct Imap {
     /// Numbers of mails that were found and are not listed yet.
     found: VecDeque<u32>,
     listed: VecDeque<Item>,
+    count: Count,
     next_search: u32,
     window: u32,
 }
@@ -85,6 +87,7 @@ impl Imap {
             mailbox: Mailbox::open(&account, environment).await?,
             found: VecDeque::new(),
             listed: VecDeque::new(),
+            count: Count::default(),
             next_search: 1,
             window: FIRST_WINDOW,
         })
@@ -118,6 +121,7 @@ impl Imap {
             0..1_000 => self.window.saturating_mul(2).min(LARGEST_WINDOW),
             _ => FIRST_WINDOW,
         };
+        self.count.add(found.len())?;
         self.found.extend(found);
         self.next_search = last.saturating_add(1);
         Ok(true)
@@ -242,7 +246,7 @@ impl Connector for Imap {
         known: &'a str,
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<Reading, ItemError>> {
-        self.read_item(item, known, sink).boxed()
+        limited(self.read_item(item, known, sink)).boxed()
     }
 }
 

@@ -18,6 +18,7 @@ pub use folder::{Watcher, watch};
 pub use settings::{Environment, Settings, WebMode};
 
 use futures_util::future::BoxFuture;
+use std::time::Duration;
 
 /// Something that a place has: a file, a page, a mail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +74,33 @@ pub trait Connector: Send {
 
 /// The most items that `next_items` returns at once.
 const PAGE: usize = 1_000;
+/// The most items of a place.
+const MOST_ITEMS: usize = 1_000_000;
+/// For reading one item, however slowly its place sends it.
+const ITEM_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Counts what a place lists: a hostile one could go on without end.
+#[derive(Default)]
+struct Count(usize);
+
+impl Count {
+    fn add(&mut self, more: usize) -> Result<(), ConnectError> {
+        self.0 = self.0.saturating_add(more);
+        match self.0 {
+            0..=MOST_ITEMS => Ok(()),
+            _ => Err(ConnectError::new(format!(
+                "the place has more than {MOST_ITEMS} items: choose a part of it"
+            ))),
+        }
+    }
+}
+
+/// Ends a reading that takes too long. The place is at fault: each of its items could take as long.
+async fn limited(reading: impl Future<Output = Result<Reading, ItemError>>) -> Result<Reading, ItemError> {
+    let minutes = ITEM_TIMEOUT.as_secs() / 60;
+    let too_slow = |_| Err(ItemError::Place(format!("an item was not read within {minutes} minutes")));
+    tokio::time::timeout(ITEM_TIMEOUT, reading).await.unwrap_or_else(too_slow)
+}
 
 /// Checks what a person says about a place, without asking the place. Resolves no name.
 pub fn check(settings: &Settings, environment: &Environment) -> Result<(), ConnectError> {
@@ -101,4 +129,16 @@ pub async fn open(
         }
         Settings::Imap { .. } => Box::new(imap::Imap::open(settings, secret, environment).await?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_a_million_items_at_most() {
+        let mut count = Count::default();
+        assert_eq!(count.add(MOST_ITEMS), Ok(()));
+        assert!(count.add(1).is_err_and(|error| error.message.contains("more than 1000000 items")));
+    }
 }

@@ -13,7 +13,8 @@ use std::time::Duration;
 use url::Url;
 
 use crate::{
-    ConnectError, Connector, Environment, Found, Item, ItemError, PAGE, Reading, Settings, Sink, network,
+    ConnectError, Connector, Count, Environment, Found, Item, ItemError, PAGE, Reading, Settings, Sink,
+    limited, network,
 };
 use client::GuardedConnector;
 
@@ -26,6 +27,7 @@ pub(crate) struct S3 {
     bucket: AmazonS3,
     prefix: String,
     position: Position,
+    listed: Count,
 }
 
 /// How far the list was read.
@@ -95,7 +97,7 @@ impl S3 {
             (_, None) => return Err(ConnectError::new("`accessKeyId` needs its secret access key")),
         };
         let bucket = builder.build().map_err(|error| ConnectError::new(message(&error)))?;
-        Ok(S3 { bucket, prefix: prefix.clone(), position: Position::Start })
+        Ok(S3 { bucket, prefix: prefix.clone(), position: Position::Start, listed: Count::default() })
     }
 
     async fn next_page(&mut self) -> Result<Option<Vec<Item>>, ConnectError> {
@@ -118,6 +120,8 @@ impl S3 {
             // Markers of folders are empty, and lose the `/` at the end of their names in this list.
             let objects = page.result.objects.iter().filter(|object| object.size > 0);
             let items: Vec<Item> = objects.map(item).collect();
+            // A page without items counts as a full one: the next could be one as well.
+            self.listed.add(if items.is_empty() { PAGE } else { items.len() })?;
             if !items.is_empty() {
                 return Ok(Some(items));
             }
@@ -160,7 +164,7 @@ impl Connector for S3 {
         known: &'a str,
         sink: &'a mut dyn Sink,
     ) -> BoxFuture<'a, Result<Reading, ItemError>> {
-        self.read_object(item, known, sink).boxed()
+        limited(self.read_object(item, known, sink)).boxed()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs `git` as a child with an environment of its own: no prompt, no hook, no configuration of the machine, and no
 //! secret among its arguments.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, prlimit};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -14,6 +14,9 @@ use crate::ConnectError;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The environment is not passed on, so programs are looked for where systems install them.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Bytes of each file that `git` may write, and of the address space that it may use.
+const MOST_FILE: u64 = 4 << 30;
+const MOST_MEMORY: u64 = 8 << 30;
 /// The most of what `git` says that is kept.
 const MOST_SAID: u64 = 16 * 1024;
 
@@ -52,6 +55,8 @@ impl Git {
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
             ("protocol.version", "2"),
+            // Larger files are not read into memory as a whole.
+            ("core.bigFileThreshold", "16m"),
             ("credential.helper", ""),
             // A redirect could lead to an address that was not checked.
             ("http.followRedirects", "false"),
@@ -146,6 +151,8 @@ impl Git {
         match command.spawn() {
             Ok(child) => {
                 let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+                limit(group, Resource::Fsize, MOST_FILE);
+                limit(group, Resource::As, MOST_MEMORY);
                 Ok(Running { child, group })
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -155,13 +162,16 @@ impl Git {
         }
     }
 
-    pub async fn count_packs(&self) -> usize {
+    /// Returns the sizes of the copy's packs.
+    pub async fn packs(&self) -> Vec<u64> {
         let folder = self.copy.join("objects/pack");
-        let count = move || {
+        let sizes = move || {
             let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            files.filter(|file| file.path().extension().is_some_and(|extension| extension == "pack")).count()
+            let packs =
+                files.filter(|file| file.path().extension().is_some_and(|extension| extension == "pack"));
+            packs.filter_map(|pack| Some(pack.metadata().ok()?.len())).collect()
         };
-        tokio::task::spawn_blocking(count).await.unwrap_or_default()
+        tokio::task::spawn_blocking(sizes).await.unwrap_or_default()
     }
 
     fn without_secret(&self, said: &str) -> String {
@@ -179,6 +189,15 @@ impl Running {
         let status = self.child.wait().await.map_err(|error| error.to_string())?;
         self.group = None;
         if status.success() { Ok(()) } else { Err(shortened(&said)) }
+    }
+}
+
+/// Limits a child and what it starts, even if this process dies.
+fn limit(child: Option<Pid>, resource: Resource, most: u64) {
+    let maximum = getrlimit(resource).maximum;
+    let current = Some(maximum.map_or(most, |maximum| maximum.min(most)));
+    if child.is_some() {
+        let _ = prlimit(child, resource, Rlimit { current, maximum });
     }
 }
 

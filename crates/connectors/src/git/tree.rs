@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::ChildStdout;
 
 use super::command::{Git, Running};
-use crate::{ConnectError, Item, PAGE};
+use crate::{ConnectError, Count, Item, PAGE};
 
 /// The longest pause of `git`.
 const LINE_TIMEOUT: Duration = Duration::from_secs(120);
@@ -17,6 +17,7 @@ pub(super) struct Tree {
     output: Option<BufReader<ChildStdout>>,
     /// The folder that is listed, with `/` at its end; empty for all.
     prefix: String,
+    lines: Count,
 }
 
 impl Tree {
@@ -28,7 +29,7 @@ impl Tree {
         let root = format!("{tip}:{folder}");
         let mut running = git.start(&["ls-tree", "-r", "-z", &root], Stdio::null(), Stdio::piped())?;
         let output = running.child.stdout.take().map(BufReader::new);
-        Ok(Tree { running, output, prefix })
+        Ok(Tree { running, output, prefix, lines: Count::default() })
     }
 
     pub async fn next_page(&mut self) -> Result<Option<Vec<Item>>, ConnectError> {
@@ -42,7 +43,11 @@ impl Tree {
                     self.output = None;
                     self.running.finish().await.map_err(ConnectError::new)?;
                 }
-                Ok(Ok(_)) => items.extend(self.item(&line)),
+                Ok(Ok(_)) => {
+                    // A few small trees that hold each other many times list any number of files.
+                    self.lines.add(1)?;
+                    items.extend(self.item(&line));
+                }
                 Ok(Err(error)) => return Err(ConnectError::new(format!("git: {error}"))),
                 Err(_) => return Err(ConnectError::new("git does not list the files")),
             }

@@ -253,3 +253,18 @@ async fn a_server_of_many_hosts_learns_the_name_that_was_resolved_before() {
     let elsewhere = url.replace("localhost", "127.0.0.1");
     assert!(open(&settings(&elsewhere, "main", ""), &repository.environment()).await.is_err());
 }
+
+#[tokio::test]
+async fn a_tree_that_holds_itself_many_times_does_not_list_without_end() {
+    let repository = Repository::new();
+    repository.commit(&[("a.txt", b"a")]);
+    // Seven levels of ten folders, each the same tree: ten million paths of a few hundred bytes.
+    let script = "tree=$(git rev-parse HEAD^{tree}); for level in 1 2 3 4 5 6 7; do \
+        tree=$(for n in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\t%s\\n' $tree $n; done | git mktree); done; \
+        git -c user.name=a -c user.email=a@b update-ref refs/heads/bomb \
+        $(git -c user.name=a -c user.email=a@b commit-tree -m x $tree)";
+    let made = std::process::Command::new("sh").args(["-c", script]).current_dir(repository.path()).output();
+    assert!(made.as_ref().is_ok_and(|made| made.status.success()), "{made:?}");
+    let failed = repository.open("bomb", "").await.list().await.unwrap_err();
+    assert!(failed.message.contains("more than 1000000 items"), "{failed}");
+}

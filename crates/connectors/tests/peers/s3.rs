@@ -150,3 +150,13 @@ async fn one_odd_or_forbidden_object_does_not_cost_the_others() {
     assert!(matches!(&frozen, Err(ItemError::Item(reason)) if reason.contains("archived")), "{frozen:?}");
     assert_eq!(opened.content(&items[0]).await.2, b"a");
 }
+
+#[tokio::test]
+async fn a_list_without_end_fails() {
+    let site = Site::start().await;
+    let more = "<NextContinuationToken>t</NextContinuationToken>";
+    site.put(LIST, 200, "", list(&[], more));
+    site.put(&LIST.replace('?', "?continuation-token=t&"), 200, "", list(&[], more));
+    let failed = played(&site).await.list().await.unwrap_err();
+    assert!(failed.message.contains("more than 1000000 items"), "{failed}");
+}
