@@ -102,8 +102,11 @@ impl Walk {
     /// link: a few links could otherwise make any number of paths.
     fn visit_link(&self, level: &Level, name: &std::ffi::CStr, path: String) -> Result<Visited, Errno> {
         let opened = openat(level.entries.fd()?, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
-        // It leads nowhere, or in a circle, or to what this process may not see.
-        let Ok(opened) = opened else { return Ok(Visited::Nothing) };
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(error) if leads_nowhere(error) => return Ok(Visited::Nothing),
+            Err(error) => return Err(error),
+        };
         if !inside::is_inside(&opened, &self.root) {
             return Ok(Visited::Nothing);
         }
@@ -128,6 +131,12 @@ impl Level {
     }
 }
 
+/// Returns whether a link can have no target: it is gone, or the link leads in a circle. After any other error the
+/// target may still be there.
+fn leads_nowhere(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::LOOP | Errno::NOTDIR | Errno::NAMETOOLONG)
+}
+
 fn file(path: String, state: &Stat) -> Visited {
     Visited::File(Item { path, version: version(state) })
 }
@@ -135,4 +144,17 @@ fn file(path: String, state: &Stat) -> Visited {
 fn unreadable(path: &str, error: Errno) -> ConnectError {
     let shown = if path.is_empty() { "the folder" } else { path };
     ConnectError::new(format!("`{shown}` cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_may_still_be_there_fails_the_walk() {
+        for error in [Errno::MFILE, Errno::IO, Errno::STALE, Errno::NOMEM, Errno::ACCESS] {
+            assert!(!leads_nowhere(error), "{error}");
+        }
+        assert!(leads_nowhere(Errno::NOENT) && leads_nowhere(Errno::LOOP));
+    }
 }
