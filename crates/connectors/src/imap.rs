@@ -131,6 +131,9 @@ impl Imap {
         let mails = self.mailbox.fetch(uids, "BODYSTRUCTURE").await;
         let mut mails = mails.map_err(|failure| ConnectError::new(failure.message()))?;
         mails.dedup_by_key(|(uid, _)| *uid);
+        let is_unanswered = |uid: &&u32| !mails.iter().any(|(answered, _)| answered == *uid);
+        let unanswered: Vec<u32> = uids.iter().filter(is_unanswered).copied().collect();
+        self.check_deleted(&unanswered).await?;
         for (uid, answer) in mails {
             self.push(uid.to_string());
             let structure = value(&answer, "BODYSTRUCTURE").unwrap_or_default();
@@ -139,6 +142,19 @@ impl Imap {
             }
         }
         Ok(())
+    }
+
+    /// Fails if mails that the server has said nothing about are still there: they would be taken for deleted.
+    async fn check_deleted(&mut self, uids: &[u32]) -> Result<(), ConnectError> {
+        let (Some(first), Some(last)) = (uids.first(), uids.last()) else { return Ok(()) };
+        let found = self.mailbox.search(*first, *last).await;
+        let found = found.map_err(|failure| ConnectError::new(failure.message()))?;
+        match uids.iter().find(|uid| found.contains(uid)) {
+            Some(uid) => {
+                Err(ConnectError::new(format!("the mail server has the mail {uid} and says nothing of it")))
+            }
+            None => Ok(()),
+        }
     }
 
     fn push(&mut self, name: String) {
