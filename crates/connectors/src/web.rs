@@ -31,8 +31,9 @@ const MOST_DEPTH: u32 = 100;
 const LONGEST_DELAY: u32 = 600_000;
 /// The most of an HTML page that is looked at before it is written: links and wishes behind it do not count.
 const MOST_LOOKED_AT: usize = 4 << 20;
-/// For one page, with its redirects and all waiting.
-const PAGE_TIMEOUT: Duration = Duration::from_secs(600);
+/// For the content of one page, or of a sitemap. Requests have limits of their own, and waiting for a host's turn may
+/// take longer.
+const CONTENT_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 600 });
 
 pub(crate) struct Web {
     fetcher: Fetcher,
@@ -115,10 +116,9 @@ impl Web {
         let known = State::parse(known, &self.fingerprint);
         // What an unchanged page links to, or one that just cannot be read now, is still there.
         let mut links = known.links();
-        let read = self.fetch_and_read(item, &known, &mut links, sink);
-        let read = tokio::time::timeout(PAGE_TIMEOUT, read).await;
+        let read = self.fetch_and_read(item, &known, &mut links, sink).await;
         self.frontier.add_links(&item.path, &links);
-        read.unwrap_or_else(|_| Err(ItemError::Item("it takes too long".to_owned())))
+        read
     }
 
     /// Reads a page, and replaces the remembered links by those that it has now.
@@ -143,7 +143,11 @@ impl Web {
         }
         match fetched.response.status() {
             StatusCode::NOT_MODIFIED => Ok(Reading::Unchanged),
-            status if status.is_success() => self.read_answer(item, fetched, links, sink).await,
+            status if status.is_success() => {
+                let read = self.read_answer(item, fetched, links, sink);
+                let read = tokio::time::timeout(CONTENT_TIMEOUT, read).await;
+                read.unwrap_or_else(|_| Err(ItemError::Item("it takes too long".to_owned())))
+            }
             status @ (StatusCode::NOT_FOUND | StatusCode::GONE) => {
                 links.clear();
                 Err(ItemError::Item(format!("the page is not there: the server answers {status}")))
@@ -254,4 +258,41 @@ fn wishes(response: &Response) -> Wishes {
         wishes.add(value.to_str().unwrap_or_default());
     }
     wishes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nowhere;
+
+    impl Sink for Nowhere {
+        fn write(&mut self, _piece: &[u8]) -> Result<(), ItemError> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn waiting_for_the_turn_of_a_host_does_not_count_as_slow() {
+        let site = fetch::site::Site::start().await;
+        site.html("/a", "<p>a");
+        site.put(
+            "/sitemap.xml",
+            200,
+            "",
+            format!("<urlset><url><loc>{}</loc></url></urlset>", site.url("/a")),
+        );
+        let settings = Settings::Web {
+            mode: WebMode::Sitemap,
+            addresses: vec![site.url("/sitemap.xml")],
+            depth: 0,
+            pages: 1,
+            delay: 1_300,
+        };
+        let environment = Environment { allow_private_addresses: true, ..Environment::default() };
+        let mut web = Web::open(&settings, &environment).unwrap();
+        let items = web.next_page().await.unwrap().unwrap();
+        let read = web.read_page(&items[0], "", &mut Nowhere).await;
+        assert!(matches!(read, Ok(Reading::Read(_))), "{read:?}");
+    }
 }

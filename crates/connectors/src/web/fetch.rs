@@ -242,7 +242,7 @@ fn path_and_query(address: &Url) -> &str {
 #[cfg(test)]
 #[path = "../../tests/peers/site.rs"]
 #[expect(dead_code, reason = "the tests of the connectors use all of it")]
-mod site;
+pub(super) mod site;
 
 #[cfg(test)]
 mod tests {

@@ -6,9 +6,9 @@ use quick_xml::events::Event;
 use reqwest::header::CONTENT_ENCODING;
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, BufReader, Read};
-use std::time::Duration;
 use url::Url;
 
+use super::CONTENT_TIMEOUT;
 use super::fetch::{Fetcher, first_bytes};
 use super::frontier::Frontier;
 use super::page::resolved;
@@ -22,7 +22,6 @@ const MOST_SITEMAPS: usize = 1_000;
 const MOST_LEVELS: u32 = 3;
 /// The most open elements.
 const MOST_OPEN: usize = 20;
-const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The sitemaps that are still to be read.
 #[derive(Default)]
@@ -55,10 +54,7 @@ impl Sitemaps {
         let Some((address, level)) = self.queue.pop_front() else { return Ok(false) };
         let failed =
             |reason: String| ConnectError::new(format!("the sitemap {address} cannot be read: {reason}"));
-        let bytes = match tokio::time::timeout(TIMEOUT, download(fetcher, &address)).await {
-            Ok(bytes) => bytes.map_err(failed)?,
-            Err(_) => return Err(failed("it takes too long".to_owned())),
-        };
+        let bytes = download(fetcher, &address).await.map_err(failed)?;
         let base = address.clone();
         let parsed = tokio::task::spawn_blocking(move || parse(&bytes, &base)).await;
         let listed = parsed.map_err(|_| failed("it was interrupted".to_owned()))?.map_err(failed)?;
@@ -80,7 +76,8 @@ async fn download(fetcher: &mut Fetcher, address: &Url) -> Result<Vec<u8>, Strin
     {
         return Err("it is packed in a way that was not asked for".to_owned());
     }
-    let bytes = first_bytes(&mut response, MOST_BYTES).await?;
+    let bytes = tokio::time::timeout(CONTENT_TIMEOUT, first_bytes(&mut response, MOST_BYTES)).await;
+    let bytes = bytes.map_err(|_| "it takes too long".to_owned())??;
     if bytes.len() >= MOST_BYTES {
         return Err(format!("it has more than {MOST_BYTES} bytes"));
     }
