@@ -12,6 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use reqwest::{Response, StatusCode};
+use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
@@ -40,7 +41,7 @@ pub(crate) struct Web {
     frontier: Frontier,
     sitemaps: Sitemaps,
     /// Of a crawl.
-    scope: Option<Scope>,
+    scope: Option<Arc<Scope>>,
     /// Part of each page's state. Empty if this is no crawl.
     fingerprint: String,
     /// Whether all addresses are of one host: if that is not reached, nothing is.
@@ -77,12 +78,12 @@ impl Web {
         let Settings::Web { mode, depth, pages, delay, .. } = settings else {
             return Err(ConnectError::new("these are no settings of web pages"));
         };
-        let scope = (*mode == WebMode::Crawl).then(|| Scope::new(&addresses));
+        let scope = (*mode == WebMode::Crawl).then(|| Arc::new(Scope::new(&addresses)));
         let mut web = Web {
             fetcher: Fetcher::new(environment, Duration::from_millis(u64::from(*delay)))?,
             frontier: Frontier::new(*pages, *depth),
             sitemaps: Sitemaps::default(),
-            fingerprint: scope.as_ref().map(Scope::fingerprint).unwrap_or_default(),
+            fingerprint: scope.as_ref().map(|scope| scope.fingerprint()).unwrap_or_default(),
             scope,
             has_one_host: addresses.iter().all(|address| address.origin() == addresses[0].origin()),
         };
@@ -185,9 +186,11 @@ impl Web {
         let mut start = Vec::new();
         if kind.is_html {
             start = first_bytes(&mut response, MOST_LOOKED_AT).await.map_err(ItemError::Item)?;
-            let page = Page::parse(&start);
+            let parsed;
+            (start, parsed) = self.parse(start, &address).await?;
+            let (page, found) = parsed;
             wishes.no_index |= page.wishes.no_index;
-            *links = if wishes.no_follow { Vec::new() } else { self.links_in_scope(&page, &address) };
+            *links = if wishes.no_follow { Vec::new() } else { found };
             if let Some(canonical) = self.replaced_by(item, &page, &address) {
                 return Ok(Reading::Skipped(format!("it is the same as {canonical}")));
             }
@@ -210,11 +213,23 @@ impl Web {
         }))
     }
 
-    fn links_in_scope(&self, page: &Page, address: &Url) -> Vec<Url> {
-        let Some(scope) = &self.scope else { return Vec::new() };
-        let mut links = page.links(address);
-        links.retain(|link| scope.contains(link) && self.fetcher.allows(link));
-        links
+    /// Returns the text, and what it has: the page, and the links that a crawl follows. Works in another thread: there
+    /// may be thousands of links, each to be compared with as many rules.
+    async fn parse(&self, html: Vec<u8>, address: &Url) -> Result<(Vec<u8>, (Page, Vec<Url>)), ItemError> {
+        let (scope, rules, address) = (self.scope.clone(), self.fetcher.known_rules(), address.clone());
+        let parsed = tokio::task::spawn_blocking(move || {
+            let page = Page::parse(&html);
+            let links = match scope {
+                None => Vec::new(),
+                Some(scope) => {
+                    let mut links = page.links(&address);
+                    links.retain(|link| scope.contains(link) && rules.allow(link));
+                    links
+                }
+            };
+            (html, (page, links))
+        });
+        parsed.await.map_err(|_| ItemError::Place("reading the page was interrupted".to_owned()))
     }
 
     /// Returns the address under which a page of a crawl is read instead.

@@ -4,6 +4,7 @@
 use reqwest::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION};
 use reqwest::{Client, Response, StatusCode};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 use url::Url;
@@ -32,7 +33,7 @@ pub(super) struct Fetcher {
 #[derive(Clone)]
 struct Host {
     /// Or why the host is not read this time.
-    rules: Result<Rules, String>,
+    rules: Result<Arc<Rules>, String>,
     next_request: Instant,
 }
 
@@ -95,12 +96,13 @@ impl Fetcher {
         Err(FetchError::Refused(format!("it redirects more than {MOST_REDIRECTS} times")))
     }
 
-    /// Returns whether robots.txt allows an address, as far as its host's was read.
-    pub fn allows(&self, address: &Url) -> bool {
-        match self.hosts.get(&origin(address)).map(|host| &host.rules) {
-            Some(Ok(rules)) => rules.allow(path_and_query(address)),
-            _ => true,
-        }
+    /// Returns the rules of the hosts whose robots.txt was read.
+    pub fn known_rules(&self) -> KnownRules {
+        let known = self.hosts.iter().filter_map(|(origin, host)| {
+            let rules = host.rules.as_ref().ok()?;
+            Some((origin.clone(), Arc::clone(rules)))
+        });
+        KnownRules(known.collect())
     }
 
     async fn check_robots(&mut self, address: &Url) -> Result<(), FetchError> {
@@ -108,7 +110,7 @@ impl Fetcher {
         if !self.hosts.contains_key(&origin(address)) {
             let rules = match timeout(ROBOTS_TIMEOUT, self.fetch_robots(address)).await {
                 Ok(Err(FetchError::Refused(reason))) => return Err(FetchError::Refused(reason)),
-                Ok(rules) => rules.map_err(FetchError::message),
+                Ok(rules) => rules.map(Arc::new).map_err(FetchError::message),
                 Err(_) => Err("robots.txt takes too long".to_owned()),
             };
             self.hosts.insert(origin(address), Host { rules, next_request: Instant::now() });
@@ -185,6 +187,16 @@ impl Fetcher {
             let asked = host.rules.as_ref().map_or(Duration::ZERO, |rules| rules.delay);
             host.next_request = Instant::now() + self.delay.max(asked);
         }
+    }
+}
+
+/// The rules of some hosts.
+pub(super) struct KnownRules(HashMap<String, Arc<Rules>>);
+
+impl KnownRules {
+    /// Returns whether an address may be read, as far as the rules of its host are known.
+    pub fn allow(&self, address: &Url) -> bool {
+        self.0.get(&origin(address)).is_none_or(|rules| rules.allow(path_and_query(address)))
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 const AGENT: &str = "stoabot";
 /// The most of a robots.txt that counts. RFC 9309 asks for at least 500 KiB.
 pub(super) const MOST_BYTES: usize = 512 * 1024;
-const MOST_RULES: usize = 5_000;
+/// Each link of a page is compared with all of them.
+const MOST_RULES: usize = 1_000;
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug, Default)]

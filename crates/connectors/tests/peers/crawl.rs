@@ -138,3 +138,29 @@ async fn an_unchanged_page_still_leads_to_its_links() {
     };
     assert_eq!(run(&site, &wider, &mut states).await[0].1, "read");
 }
+
+#[tokio::test]
+async fn a_page_of_many_links_and_rules_does_not_hold_up_others() {
+    let site = Site::start().await;
+    let rules: String = (0..5_000).map(|number| format!("Disallow: /docs/*a*{number}b*c\n")).collect();
+    site.put("/robots.txt", 200, "", format!("User-agent: *\n{rules}"));
+    let links: String = (0..5_000).map(|number| format!("<a href=a{number}b>x</a>")).collect();
+    site.html("/docs/", &links);
+    let ticks = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let counted = std::sync::Arc::clone(&ticks);
+    let ticking = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    let mut opened = open(&crawl(&site, 1, 10), &private()).await.unwrap();
+    let items = opened.connector.next_items().await.unwrap().unwrap();
+    let start = std::time::Instant::now();
+    opened.content(&items[0]).await;
+    let most = start.elapsed().as_millis() / 10;
+    ticking.abort();
+    let ticks = u128::from(ticks.load(std::sync::atomic::Ordering::Relaxed));
+    assert!(most > 20 && ticks * 4 > most, "{ticks} of {most}");
+    assert_eq!(opened.connector.next_items().await.unwrap().unwrap().len(), 9);
+}
