@@ -88,11 +88,11 @@ impl Repository {
         let start = content.next_pieces(LOOKED_AT).await?;
         if start.starts_with(LFS_POINTER) {
             content.skip().await?;
-            return Ok(Reading::Skipped("it is kept in Git LFS, which is not read".to_owned()));
+            return Ok(Reading::skipped("it is kept in Git LFS, which is not read"));
         }
         if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) && !is_document(&filename) {
             content.skip().await?;
-            return Ok(Reading::Skipped("it is not a text".to_owned()));
+            return Ok(Reading::skipped("it is not a text"));
         }
         sink.write(&start)?;
         while let Some(piece) = content.next_piece().await? {

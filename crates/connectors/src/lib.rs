@@ -34,10 +34,16 @@ pub struct Item {
 pub enum Reading {
     /// It is as it was when its state was returned. Nothing was written.
     Unchanged,
-    /// There is nothing in it to index, for this reason.
-    Skipped(String),
+    /// There is nothing in it to index, for this reason. The state is for a later reading, as that of [`Found`].
+    Skipped { reason: String, state: String },
     /// All of its content was written.
     Read(Found),
+}
+
+impl Reading {
+    pub fn skipped(reason: impl Into<String>) -> Reading {
+        Reading::Skipped { reason: reason.into(), state: String::new() }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -46,6 +46,8 @@ pub(crate) struct Web {
     fingerprint: String,
     /// Whether all addresses are of one host: if that is not reached, nothing is.
     has_one_host: bool,
+    /// A page that could not be read, and that had more links than are remembered.
+    unread: Option<String>,
 }
 
 /// Returns the addresses of a source.
@@ -86,6 +88,7 @@ impl Web {
             fingerprint: scope.as_ref().map(|scope| scope.fingerprint()).unwrap_or_default(),
             scope,
             has_one_host: addresses.iter().all(|address| address.origin() == addresses[0].origin()),
+            unread: None,
         };
         for address in addresses {
             match mode {
@@ -103,7 +106,18 @@ impl Web {
             }
             let is_full = self.frontier.is_full();
             if is_full || !self.sitemaps.read_next(&mut self.fetcher, &mut self.frontier).await? {
-                return Ok(None);
+                return self.end();
+            }
+        }
+    }
+
+    /// Ends the list, unless pages are missing in it that would be taken for gone.
+    fn end(&mut self) -> Result<Option<Vec<Item>>, ConnectError> {
+        match self.unread.take() {
+            None => Ok(None),
+            Some(page) => {
+                let message = format!("{page} cannot be read, and has too many links to remember them all");
+                Err(ConnectError::new(message))
             }
         }
     }
@@ -118,6 +132,10 @@ impl Web {
         // What an unchanged page links to, or one that just cannot be read now, is still there.
         let mut links = known.links();
         let read = self.fetch_and_read(item, &known, &mut links, sink).await;
+        // Of a page that is gone, the links are gone as well.
+        if known.has_more_links && matches!(read, Err(ItemError::Item(_))) && !links.is_empty() {
+            self.unread = Some(item.path.clone());
+        }
         self.frontier.add_links(&item.path, &links);
         read
     }
@@ -133,14 +151,14 @@ impl Web {
         let address = Url::parse(&item.path).map_err(|error| ItemError::Item(error.to_string()))?;
         let fetched = match self.fetcher.get(&address, known).await {
             Ok(fetched) => fetched,
-            Err(FetchError::Disallowed(reason)) => return Ok(Reading::Skipped(reason)),
+            Err(FetchError::Disallowed(reason)) => return Ok(Reading::skipped(reason)),
             Err(FetchError::Unreachable(reason)) if self.has_one_host => {
                 return Err(ItemError::Place(reason));
             }
             Err(error) => return Err(ItemError::Item(error.message())),
         };
         if let Some(reason) = self.is_elsewhere(item, &fetched.address) {
-            return Ok(Reading::Skipped(reason));
+            return Ok(Reading::skipped(reason));
         }
         match fetched.response.status() {
             StatusCode::NOT_MODIFIED => Ok(Reading::Unchanged),
@@ -177,7 +195,7 @@ impl Web {
         let Fetched { mut response, address } = fetched;
         let content_type = header(&response, CONTENT_TYPE);
         let Some(kind) = Kind::of(&content_type, &address) else {
-            return Ok(Reading::Skipped(format!("its type is {content_type}")));
+            return Ok(Reading::skipped(format!("its type is {content_type}")));
         };
         if !matches!(header(&response, CONTENT_ENCODING).as_str(), "" | "identity") {
             return Err(ItemError::Item("the server has packed it, which was not asked for".to_owned()));
@@ -192,11 +210,13 @@ impl Web {
             wishes.no_index |= page.wishes.no_index;
             *links = if wishes.no_follow { Vec::new() } else { found };
             if let Some(canonical) = self.replaced_by(item, &page, &address) {
-                return Ok(Reading::Skipped(format!("it is the same as {canonical}")));
+                let state = State::of_skipped(&address, &self.fingerprint, links);
+                return Ok(Reading::Skipped { reason: format!("it is the same as {canonical}"), state });
             }
         }
         if wishes.no_index {
-            return Ok(Reading::Skipped("it asks not to be indexed".to_owned()));
+            let state = State::of_skipped(&address, &self.fingerprint, links);
+            return Ok(Reading::Skipped { reason: "it asks not to be indexed".to_owned(), state });
         }
         let state = State::new(response.headers(), &address, &self.fingerprint, links);
         sink.write(&start)?;

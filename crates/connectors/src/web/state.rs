@@ -5,8 +5,8 @@ use reqwest::header::{ETAG, HeaderMap, HeaderName, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// The most links that are remembered of one page. A page with more is read in full each time.
-const MOST_LINKS: usize = 500;
+/// The most bytes of links that are remembered of one page. A page with more is read in full each time.
+const MOST_BYTES: usize = 512 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
@@ -22,6 +22,9 @@ pub(super) struct State {
     /// Relative to the address, if they are of the same host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     links: Vec<String>,
+    /// Whether the page has more links than these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_more_links: bool,
 }
 
 impl State {
@@ -37,18 +40,32 @@ impl State {
             value.filter(|value| value.len() <= 1_000).unwrap_or_default().to_owned()
         };
         let mut state = State { address: address.to_string(), scope: scope.to_owned(), ..State::default() };
-        if links.len() <= MOST_LINKS {
+        // A path that begins with two slashes would be read as a host.
+        let is_near = |link: &Url| link.origin() == address.origin() && !link.path().starts_with("//");
+        let shortened = links.iter().map(|link| match is_near(link) {
+            true => &link[url::Position::BeforePath..],
+            false => link.as_str(),
+        });
+        let mut left = MOST_BYTES;
+        let fitting = shortened.map_while(|link| {
+            left = left.checked_sub(link.len())?;
+            Some(link.to_owned())
+        });
+        state.links = fitting.collect();
+        state.has_more_links = state.links.len() < links.len();
+        if !state.has_more_links {
             state.etag = header(ETAG);
             state.modified = header(LAST_MODIFIED);
         }
-        // A path that begins with two slashes would be read as a host.
-        let is_near = |link: &Url| link.origin() == address.origin() && !link.path().starts_with("//");
-        let shortened = links.iter().take(MOST_LINKS).map(|link| match is_near(link) {
-            true => link[url::Position::BeforePath..].to_owned(),
-            false => link.to_string(),
-        });
-        state.links = shortened.collect();
         state
+    }
+
+    /// Returns what is remembered of a page that is not indexed: where it leads to. It is read in full each time.
+    pub fn of_skipped(address: &Url, scope: &str, links: &[Url]) -> String {
+        match links.is_empty() {
+            true => String::new(),
+            false => State::new(&HeaderMap::new(), address, scope, links).to_text(),
+        }
     }
 
     pub fn links(&self) -> Vec<Url> {
@@ -79,8 +96,12 @@ mod tests {
         assert_eq!(State::parse(&text, "s").etag, "\"1\"");
         assert_eq!(State::parse(&text, "t"), State::default());
 
-        let many: Vec<Url> = (0..501).map(|n| address.join(&n.to_string()).unwrap()).collect();
+        let many: Vec<Url> = (0..5_000).map(|n| address.join(&n.to_string()).unwrap()).collect();
         let state = State::new(&headers, &address, "s", &many);
-        assert_eq!((state.links().len(), state.etag.as_str()), (500, ""));
+        assert_eq!((state.links(), state.etag.as_str(), state.has_more_links), (many, "\"1\"", false));
+        let long = |n: usize| address.join(&format!("{}{n}", "x".repeat(1_000))).unwrap();
+        let state = State::new(&headers, &address, "s", &(0..5_000).map(long).collect::<Vec<_>>());
+        assert_eq!((state.etag.as_str(), state.has_more_links), ("", true));
+        assert!((500..530).contains(&state.links().len()) && state.to_text().len() < 600_000);
     }
 }

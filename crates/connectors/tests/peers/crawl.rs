@@ -29,8 +29,9 @@ async fn run(
                     "read".to_owned()
                 }
                 Ok((Reading::Unchanged, _)) => "unchanged".to_owned(),
-                Ok((Reading::Skipped(reason), content)) => {
+                Ok((Reading::Skipped { reason, state }, content)) => {
                     assert!(content.is_empty(), "{}", item.path);
+                    states.insert(item.path.clone(), state);
                     reason
                 }
                 Err(error) => error.to_string(),
@@ -163,4 +164,41 @@ async fn a_page_of_many_links_and_rules_does_not_hold_up_others() {
     let ticks = u128::from(ticks.load(std::sync::atomic::Ordering::Relaxed));
     assert!(most > 20 && ticks * 4 > most, "{ticks} of {most}");
     assert_eq!(opened.connector.next_items().await.unwrap().unwrap().len(), 9);
+}
+
+#[tokio::test]
+async fn what_is_behind_a_page_that_fails_once_stays() {
+    let site = Site::start().await;
+    site.html("/docs/", "<a href=quiet>q</a>");
+    site.html("/docs/quiet", "<meta name=robots content=noindex><a href=behind>b</a>");
+    site.html("/docs/behind", "b");
+    let settings = crawl(&site, 3, 100);
+    let mut states = HashMap::new();
+    run(&site, &settings, &mut states).await;
+    site.put("/docs/quiet", 503, "", "");
+    let paths: Vec<String> =
+        run(&site, &settings, &mut states).await.into_iter().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["/docs/", "/docs/quiet", "/docs/behind"]);
+
+    // More links than are remembered, one of which is the last.
+    let long = "x".repeat(1_000);
+    let links: String = (0..600).map(|number| format!("<a href={long}{number}>x</a>")).collect();
+    site.html("/docs/", &links);
+    let many = crawl(&site, 1, 1_000);
+    let mut opened = open(&many, &private()).await.unwrap();
+    let first = opened.connector.next_items().await.unwrap().unwrap();
+    let (state, ..) = opened.content(&first[0]).await;
+    assert_eq!(opened.connector.next_items().await.unwrap().unwrap().len(), 600);
+    site.put("/docs/", 503, "", "");
+    let mut opened = open(&many, &private()).await.unwrap();
+    opened.connector.next_items().await.unwrap();
+    opened.read(&first[0], &state).await.unwrap_err();
+    assert!(opened.connector.next_items().await.unwrap().is_some());
+    let failed = opened.connector.next_items().await.unwrap_err().message;
+    assert!(failed.ends_with("has too many links to remember them all"), "{failed}");
+    site.remove("/docs/");
+    let mut opened = open(&many, &private()).await.unwrap();
+    opened.connector.next_items().await.unwrap();
+    opened.read(&first[0], &state).await.unwrap_err();
+    assert_eq!(opened.connector.next_items().await.unwrap(), None);
 }

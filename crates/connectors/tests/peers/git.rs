@@ -59,7 +59,7 @@ async fn the_text_files_of_a_branch_are_read() {
         results.push((
             item.path.as_str(),
             match opened.read(item, "").await.unwrap() {
-                (Reading::Skipped(reason), content) => {
+                (Reading::Skipped { reason, .. }, content) => {
                     assert!(content.is_empty());
                     reason
                 }

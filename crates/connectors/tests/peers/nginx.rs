@@ -21,7 +21,7 @@ async fn crawl(
                     read += 1;
                 }
                 Reading::Unchanged => unchanged += 1,
-                Reading::Skipped(reason) => panic!("{}: {reason}", item.path),
+                Reading::Skipped { reason, .. } => panic!("{}: {reason}", item.path),
             }
         }
     }

@@ -94,7 +94,7 @@ async fn robots_txt_is_read_once_and_obeyed() {
     let mut opened =
         open_web(WebMode::Pages, &["/a", "/private/b", "/hidden"].map(|path| site.url(path))).await;
     assert_eq!(opened.paths().await, ["/a", "/hidden", "/private/b"].map(|path| site.url(path)));
-    let disallowed = Reading::Skipped("robots.txt of 127.0.0.1 does not allow it".to_owned());
+    let disallowed = Reading::skipped("robots.txt of 127.0.0.1 does not allow it");
     for path in ["/private/b", "/hidden"] {
         assert_eq!(opened.read(&item(site.url(path)), "").await.unwrap(), (disallowed.clone(), vec![]));
     }
@@ -141,7 +141,7 @@ async fn only_documents_are_read_and_each_gets_a_fitting_name() {
     site.put("/broken", 500, "", "x");
     site.put("/closed", 0, "", "");
     let mut opened = open_web(WebMode::Pages, &[site.url("/")]).await;
-    let skipped = |reason: &str| Ok((Reading::Skipped(reason.to_owned()), vec![]));
+    let skipped = |reason: &str| Ok((Reading::skipped(reason), vec![]));
     assert_eq!(opened.read(&item(site.url("/picture")), "").await, skipped("its type is image/png"));
     assert_eq!(opened.read(&item(site.url("/tagged")), "").await, skipped("it asks not to be indexed"));
     assert_eq!(opened.read(&item(site.url("/meta")), "").await, skipped("it asks not to be indexed"));

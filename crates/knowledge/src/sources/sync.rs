@@ -243,12 +243,12 @@ impl Sources {
                 };
                 self.note(source, seen).await
             }
-            Ok(Reading::Skipped(message)) => {
+            Ok(Reading::Skipped { reason: message, state }) => {
                 source.last_run.counts.skipped += 1;
                 // Its document is removed at the end of the run.
                 let (status, version, document_id) = (ItemStatus::Skipped, seen.version, before.document_id);
                 let item = SourceItem::new(&item.path, run);
-                self.note(source, SourceItem { status, message, version, document_id, ..item }).await
+                self.note(source, SourceItem { status, message, state, version, document_id, ..item }).await
             }
             Ok(Reading::Read(found)) => {
                 let spool = sink.spool.finish();
