@@ -110,6 +110,8 @@ fn speaker_of(line: &str) -> Option<&str> {
 fn without_tags(line: &str) -> String {
     let mut shown = String::new();
     let mut rest = line;
+    // Whether a later `>` or `}` was looked for in vain: it is not looked for again.
+    let mut is_unclosed = [false; 2];
     while let Some(at) = rest.find(['<', '{']) {
         let (before, tag) = rest.split_at(at);
         shown.push_str(before);
@@ -118,8 +120,10 @@ fn without_tags(line: &str) -> String {
             [b'{', next, ..] => *next == b'\\',
             _ => false,
         };
-        let end = tag.find(if tag.starts_with('<') { '>' } else { '}' });
-        match end.filter(|_| is_tag) {
+        let (kind, close) = if tag.starts_with('<') { (0, '>') } else { (1, '}') };
+        let end = if is_tag && !is_unclosed[kind] { tag.find(close) } else { None };
+        is_unclosed[kind] |= is_tag && end.is_none();
+        match end {
             Some(end) => rest = &tag[end + 1..],
             None => {
                 shown.push_str(&tag[..1]);
@@ -179,6 +183,17 @@ mod tests {
             00:01.000 --> 00:04.000 line:0 position:20%\n<v Ann Lee>Is the <c.loud>pump</c> hot?\n\n\
             00:05.000 --> 00:06.000\n<v.first Bo>Yes,<00:05.500> it is.\n\n00:06.000 --> 00:07.000\n<v Bo>Yes, it is.\nVery.\n";
         check(text, &[("00:00:01", "Ann Lee: Is the pump hot? Bo: Yes, it is. Very.")]);
+    }
+
+    #[test]
+    fn tags_without_an_end_take_no_longer_than_others() {
+        let started = std::time::Instant::now();
+        for tag in ["<a", "{\\", "<<", "<a{\\"] {
+            let line = tag.repeat(500_000);
+            assert_eq!(without_tags(&line), line);
+        }
+        assert!(started.elapsed().as_secs() < 5);
+        assert_eq!(without_tags("a <b {\\i}c</i> d> {e"), "a  d> {e");
     }
 
     #[test]
