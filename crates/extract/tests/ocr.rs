@@ -344,3 +344,12 @@ fn a_missing_language_and_a_damaged_picture_are_named() {
     let blank = tiff(&[Gray { width: 400, height: 300, pixels: vec![255; 120_000] }]);
     assert_eq!(extract("a.tiff", &blank, &limits("eng")), Err(ExtractError::NoText(Kind::Picture)));
 }
+
+#[test]
+fn a_page_that_cannot_be_recognised_does_not_cost_the_text_of_the_others() {
+    let scan = Scan::of(&Gray { width: 2, height: 2, pixels: vec![255; 4] });
+    let at_once = Limits { ocr: Ocr { seconds_per_page: 0, ..Ocr::default() }, ..Limits::default() };
+    let mixed = pdf(&[Ok("This page has text of its own."), Err(&scan)]);
+    assert_eq!(extract("a.pdf", &mixed, &at_once).unwrap().text(), "This page has text of its own.");
+    assert!(extract("a.pdf", &pdf(&[Err(&scan)]), &at_once).is_err());
+}

@@ -17,7 +17,7 @@ use crate::{Excess, ExtractError, Kind, Limits, Progress};
 /// A page with fewer letters and digits has no text of its own: a stamp or a number that a scanner adds.
 const LEAST_TEXT: usize = 12;
 
-/// Adds the text of pages that only show pictures. If nothing can recognise it, the text of the other pages must do.
+/// Adds the text of pages that only show pictures. If it cannot be recognised, the text of the other pages must do.
 pub(super) fn add(
     document: &Document,
     bytes: &[u8],
@@ -33,7 +33,9 @@ pub(super) fn add(
     let answer = recognise(document, bytes, &scanned, limits, progress);
     let mut recognised = match answer {
         Ok(recognised) => recognised,
-        Err(ExtractError::NotInstalled { .. }) if has_text => return Ok(()),
+        // Not caused by the pages, or for the user to decide.
+        Err(error @ (ExtractError::Worker(_) | ExtractError::TooLarge { .. })) => return Err(error),
+        Err(_) if has_text => return Ok(()),
         Err(error) => return Err(error),
     };
     settle(&mut recognised, text_size(pages));
