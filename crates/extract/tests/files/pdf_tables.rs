@@ -60,6 +60,26 @@ fn cells_between_ruled_lines_stay_together_also_if_they_are_wrapped_and_centred(
 }
 
 #[test]
+fn a_phrase_across_columns_without_a_line_between_them_is_not_cut() {
+    let cells = [
+        set(52, 690, "Pump"),
+        set(112, 690, "Least"),
+        set(172, 690, "Most"),
+        set(52, 670, "Operating pressure limits"),
+        set(52, 650, "P-204"),
+        set(112, 650, "2 bar"),
+        set(172, 650, "9 bar"),
+    ];
+    let uprights = |x: u32| rule((x, 702), (x, 682)) + &rule((x, 662), (x, 642));
+    let level: String = [702, 682, 662, 642].iter().map(|y| rule((50, *y), (230, *y))).collect();
+    let page =
+        level + &rule((50, 702), (50, 642)) + &rule((230, 702), (230, 642)) + &uprights(110) + &uprights(170);
+    let text = text_of(&(page + &cells.concat())).join("\n");
+    assert!(text.contains("Operating pressure limits"), "{text}");
+    assert!(text.contains("Pump: P-204; Least: 2 bar; Most: 9 bar"), "{text}");
+}
+
+#[test]
 fn rows_without_lines_between_them_are_told_apart() {
     let rows: String = (0..3)
         .map(|row| {

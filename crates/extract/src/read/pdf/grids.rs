@@ -1,6 +1,6 @@
 //! Tables with ruled lines: the lines make a grid, and characters belong to the cell that they stand in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use pdf_extract::{Path, PathOp, Transform};
 
@@ -88,6 +88,11 @@ impl Rule {
         self.right - self.left <= THICKEST && self.top - self.bottom >= SHORTEST
     }
 
+    /// Returns where an upright line is.
+    fn middle(&self) -> f64 {
+        (self.left + self.right) / 2.0
+    }
+
     fn touches(&self, other: &Self) -> bool {
         self.left - NEAR <= other.right
             && other.left - NEAR <= self.right
@@ -150,18 +155,22 @@ fn root(parents: &mut [usize], mut at: usize) -> usize {
 struct Grid {
     xs: Vec<f64>,
     ys: Vec<f64>,
+    uprights: Vec<Rule>,
 }
+
+/// Characters nearer to each other than this part of their size are of one phrase.
+const PHRASE_GAP: f64 = 0.6;
 
 impl Grid {
     /// Returns none unless there are at least two columns and two rows.
     fn of(rules: &[Rule]) -> Option<Self> {
-        let upright =
-            rules.iter().filter(|rule| rule.is_upright()).map(|rule| (rule.left + rule.right) / 2.0);
+        let uprights: Vec<Rule> = rules.iter().filter(|rule| rule.is_upright()).copied().collect();
+        let upright = uprights.iter().map(Rule::middle);
         let level = rules.iter().filter(|rule| rule.is_level()).map(|rule| (rule.bottom + rule.top) / 2.0);
         let (xs, mut ys) = (distinct(upright), distinct(level));
         ys.reverse();
         let is_table = xs.len() >= 3 && ys.len() >= 3 && xs.len() * ys.len() <= MOST_CELLS;
-        is_table.then_some(Self { xs, ys })
+        is_table.then_some(Self { xs, ys, uprights })
     }
 
     /// Returns the row and the column of a character.
@@ -170,6 +179,33 @@ impl Grid {
         let column = self.xs.windows(2).position(|edges| x >= edges[0] && x < edges[1])?;
         let row = self.ys.windows(2).position(|edges| y <= edges[0] && y > edges[1])?;
         Some((row, column))
+    }
+
+    /// Returns the rows and the columns that are one cell with the column before: a phrase runs from one into the other,
+    /// and there is no line between them.
+    fn joined(&self, glyphs: &[Glyph], places: &[Option<(usize, usize)>]) -> HashSet<(usize, usize)> {
+        let placed = glyphs.iter().zip(places).filter_map(|(glyph, place)| Some((glyph, (*place)?)));
+        let mut placed: Vec<_> = placed.filter(|(glyph, _)| !glyph.text.trim().is_empty()).collect();
+        let order = |(glyph, (row, _)): &(&Glyph, (usize, usize))| (*row, -glyph.y, glyph.x);
+        placed.sort_by(|one, other| {
+            let (one, other) = (order(one), order(other));
+            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)).then(one.2.total_cmp(&other.2))
+        });
+        let joined = placed.windows(2).filter_map(|pair| {
+            let [(one, (row, left)), (other, place)] = pair else { return None };
+            let is_phrase = (one.y - other.y).abs() < 0.1 * one.size
+                && other.x - (one.x + one.width) < PHRASE_GAP * one.size;
+            let is_next = *place == (*row, left + 1);
+            (is_phrase && is_next && !self.is_ruled(*place)).then_some(*place)
+        });
+        joined.collect()
+    }
+
+    /// Returns whether a line is drawn before this column, in the middle of this row.
+    fn is_ruled(&self, (row, column): (usize, usize)) -> bool {
+        let (x, y) = (self.xs[column], (self.ys[row] + self.ys[row + 1]) / 2.0);
+        let is_there = |rule: &Rule| (rule.middle() - x).abs() < NEAR && rule.bottom <= y && rule.top >= y;
+        self.uprights.iter().any(is_there)
     }
 
     /// Takes the characters in the grid, and returns its rows. Most cells of a chart or a form are empty: their
@@ -187,10 +223,16 @@ impl Grid {
         for _ in 1..self.ys.len() {
             cells.push((0..columns).map(|_| Vec::new()).collect());
         }
+        let joined = self.joined(glyphs, &places);
         let mut left = Vec::new();
         for (glyph, place) in glyphs.drain(..).zip(places) {
             match place {
-                Some((row, column)) => cells[row][column].push(glyph),
+                Some((row, mut column)) => {
+                    while joined.contains(&(row, column)) {
+                        column -= 1;
+                    }
+                    cells[row][column].push(glyph);
+                }
                 None => left.push(glyph),
             }
         }
