@@ -353,3 +353,25 @@ fn a_page_that_cannot_be_recognised_does_not_cost_the_text_of_the_others() {
     assert_eq!(extract("a.pdf", &mixed, &at_once).unwrap().text(), "This page has text of its own.");
     assert!(extract("a.pdf", &pdf(&[Err(&scan)]), &at_once).is_err());
 }
+
+#[test]
+fn pages_that_are_all_too_slow_are_not_all_tried() {
+    if !is_ready() {
+        return;
+    }
+    // Noise, in which a page of text is looked for in vain.
+    let mut number = 1_u32;
+    let mut noise = || {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if number >> 31 == 0 { 0 } else { 255 }
+    };
+    let pixels: Vec<u8> = (0..2_000 * 2_000).map(|_| noise()).collect();
+    let page = || Gray { width: 2_000, height: 2_000, pixels: pixels.clone() };
+    let hasty = Limits { ocr: Ocr { seconds_per_page: 1, ..Ocr::default() }, ..Limits::default() };
+    let worker = env!("CARGO_BIN_EXE_extract-worker");
+    let extractor = Extractor::new(worker.into(), Vec::new(), 1, hasty);
+    let mut seen = 0;
+    let pages: Vec<Gray> = (0..6).map(|_| page()).collect();
+    let refused = extractor.extract_with_progress("a.tiff", &tiff(&pages), &mut |_| seen += 1);
+    assert_eq!((refused, seen), (Err(ExtractError::TooSlow { seconds: 1 }), 3));
+}

@@ -1,6 +1,7 @@
 //! Text recognition in pictures and in scanned pages, by the program `tesseract`.
 
 mod hocr;
+mod patience;
 mod sizes;
 mod tiff;
 
@@ -13,6 +14,7 @@ use crate::read::pdf::{self, Page};
 use crate::tool::{self, ToolError, ToolLimits};
 use crate::{Excess, ExtractError, Kind, Limits, Progress};
 pub(super) use hocr::Recognised;
+pub(super) use patience::Patience;
 pub(super) use sizes::settle;
 
 /// Reads a picture: PNG, JPEG, WebP, or TIFF with any number of pages.
@@ -29,11 +31,17 @@ pub(super) fn read_picture(
         return Err(ExtractError::too_large(kind, Excess::ScannedPages, limits.ocr.pages));
     }
     let (mut recognised, mut fault) = (Vec::new(), None);
+    let mut patience = Patience::new(limits);
     for at in 0..count {
         progress(Progress { done: at, of: count });
-        match recogniser.recognise(bytes, at) {
+        let page = recogniser.recognise(bytes, at);
+        let allows_next = patience.allows_next(&page);
+        match page {
             Ok(page) => recognised.push((at as u32 + 1, page)),
             Err(error) => fault = fault.or(Some(error)),
+        }
+        if !allows_next {
+            break;
         }
     }
     if let (true, Some(error)) = (recognised.iter().all(|(_, page)| page.runs.is_empty()), fault) {

@@ -10,7 +10,7 @@ use pdf_extract::{Dictionary, Document, LoadOptions, Object, ObjectId};
 use super::filters;
 use super::layout;
 use super::pages::Page;
-use crate::read::ocr::{Recognised, Recogniser, settle};
+use crate::read::ocr::{Patience, Recognised, Recogniser, settle};
 use crate::tool::{self, ToolError, ToolLimits};
 use crate::{Excess, ExtractError, Kind, Limits, Progress};
 
@@ -100,6 +100,7 @@ fn recognise(
     let file = tool::input(bytes).map_err(|error| ExtractError::Worker(error.to_string()))?;
     let mut painter = Painter { bytes, file, limits, whole: None };
     let (mut recognised, mut fault) = (Vec::new(), None);
+    let mut patience = Patience::new(limits);
     for (done, (number, id)) in scanned.iter().enumerate() {
         progress(Progress { done, of: scanned.len() });
         let page = painter.paint(*number, *id, longest_side(document, *id)).and_then(|picture| {
@@ -108,11 +109,15 @@ fn recognise(
             page.scale(points);
             Ok(page)
         });
+        let allows_next = patience.allows_next(&page);
         match page {
             Ok(page) => recognised.push((*number, page)),
             Err(error @ (ExtractError::NotInstalled { .. } | ExtractError::Worker(_))) => return Err(error),
             // One bad page does not cost the others.
             Err(error) => fault = fault.or(Some(error)),
+        }
+        if !allows_next {
+            break;
         }
     }
     match fault {
