@@ -90,7 +90,10 @@ impl Repository {
             content.skip().await?;
             return Ok(Reading::skipped("it is kept in Git LFS, which is not read"));
         }
-        if start.iter().take(LOOKED_AT).any(|byte| *byte == 0) && !is_document(&filename) {
+        // In UTF-16 every other byte of most texts is zero.
+        let has_mark = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
+        let is_text = has_mark || !start.iter().take(LOOKED_AT).any(|byte| *byte == 0);
+        if !is_text && !is_document(&filename) {
             content.skip().await?;
             return Ok(Reading::skipped("it is not a text"));
         }

@@ -1,5 +1,6 @@
 //! Web pages: single ones, those of a sitemap, or those that a crawl finds below its first address.
 
+mod charset;
 mod fetch;
 mod frontier;
 mod kinds;
@@ -19,6 +20,7 @@ use url::Url;
 use crate::{
     ConnectError, Connector, Environment, Found, Item, ItemError, Reading, Settings, Sink, WebMode, network,
 };
+use charset::Charset;
 use fetch::{FetchError, Fetched, Fetcher, first_bytes};
 use frontier::{Frontier, Scope};
 use kinds::Kind;
@@ -200,10 +202,12 @@ impl Web {
         if !matches!(header(&response, CONTENT_ENCODING).as_str(), "" | "identity") {
             return Err(ItemError::Item("the server has packed it, which was not asked for".to_owned()));
         }
+        let mut charset = Charset::of(&content_type);
         let mut wishes = wishes(&response);
         let mut start = Vec::new();
         if kind.is_html {
             start = first_bytes(&mut response, MOST_LOOKED_AT).await.map_err(ItemError::Item)?;
+            start = charset.convert(&start, false).into_owned();
             let parsed;
             (start, parsed) = self.parse(start, &address).await?;
             let (page, found) = parsed;
@@ -222,8 +226,9 @@ impl Web {
         sink.write(&start)?;
         drop(start);
         while let Some(piece) = next_piece(&mut response).await? {
-            sink.write(piece.as_ref())?;
+            sink.write(&charset.convert(piece.as_ref(), false))?;
         }
+        sink.write(&charset.convert(b"", true))?;
         let filename = kind.filename(&address);
         Ok(Reading::Read(Found {
             state: state.to_text(),

@@ -48,6 +48,7 @@ async fn the_text_files_of_a_branch_are_read() {
         ("picture.gif", b"GIF89a\0\0"),
         ("large.bin", &vec![0; 2_000_000]),
         ("manual.pdf", b"%PDF-1.7\0"),
+        ("wide.txt", b"\xff\xfea\0b\0"),
         ("pointer.txt", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
     ]);
     std::os::unix::fs::symlink("/etc/passwd", repository.path().join("link.txt")).unwrap();
@@ -77,6 +78,7 @@ async fn the_text_files_of_a_branch_are_read() {
             ("manual.pdf", "9".to_owned()),
             ("picture.gif", "it is not a text".to_owned()),
             ("pointer.txt", "it is kept in Git LFS, which is not read".to_owned()),
+            ("wide.txt", "6".to_owned()),
         ]
     );
     let (state, filename, content) = opened.content(&items[1]).await;

@@ -146,6 +146,8 @@ async fn only_documents_are_read_and_each_gets_a_fitting_name() {
     assert_eq!(opened.read(&item(site.url("/tagged")), "").await, skipped("it asks not to be indexed"));
     assert_eq!(opened.read(&item(site.url("/meta")), "").await, skipped("it asks not to be indexed"));
     assert_eq!(opened.content(&item(site.url("/manual?v=2"))).await.1, "manual.pdf");
+    site.put("/latin", 200, "Content-Type: text/html; charset=windows-1252", b"<p>Gr\xfc\xdfe");
+    assert_eq!(opened.content(&item(site.url("/latin"))).await.2, "\u{feff}<p>Grüße".as_bytes());
     // The other pages can be read.
     let unanswered = opened.read(&item(site.url("/closed")), "").await;
     assert!(matches!(unanswered, Err(ItemError::Item(_))), "{unanswered:?}");
