@@ -9,10 +9,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use std::path::PathBuf;
 
+use crate::documents::{is_document, is_picture};
 use crate::{ConnectError, Connector, Environment, Found, Item, ItemError, Reading, Settings, Sink};
+
 use command::Git;
 use objects::Objects;
 use remote::Remote;
+pub(crate) use remote::is_local;
 use tree::Tree;
 
 /// By this name the copy knows the branch that is read.
@@ -24,13 +27,6 @@ const MOST_BYTES: u64 = 4 << 30;
 /// A file with a zero byte among its first ones is not text. `git` looks at as many.
 const LOOKED_AT: usize = 8_000;
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
-
-/// Files that are read although they are not text.
-#[rustfmt::skip]
-const DOCUMENTS: [&str; 18] = [
-    "doc", "docx", "epub", "jpeg", "jpg", "odp", "ods", "odt", "pdf", "png", "ppt", "pptx", "rtf", "tif", "tiff",
-    "xls", "xlsx", "zip",
-];
 
 pub(crate) struct Repository {
     tree: Tree,
@@ -93,7 +89,7 @@ impl Repository {
         // In UTF-16 every other byte of most texts is zero.
         let has_mark = start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff");
         let is_text = has_mark || !start.iter().take(LOOKED_AT).any(|byte| *byte == 0);
-        if !is_text && !is_document(&filename) {
+        if !is_text && !is_document(&filename) && !is_picture(&filename) {
             content.skip().await?;
             return Ok(Reading::skipped("it is not a text"));
         }
@@ -162,11 +158,6 @@ async fn tidy(git: &Git, most: u64) -> Result<(), ConnectError> {
     }
     let _ = tokio::fs::remove_dir_all(git.copy()).await;
     Err(ConnectError::new(format!("the repository has more than {} MiB", most >> 20)))
-}
-
-fn is_document(filename: &str) -> bool {
-    let extension = filename.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    extension.is_some_and(|extension| DOCUMENTS.contains(&extension.as_str()))
 }
 
 #[cfg(test)]

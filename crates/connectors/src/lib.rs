@@ -4,6 +4,7 @@
 //! a large item is ever in memory. What is kept of items, and what becomes of them, is left to the caller. Knows no
 //! service and no database.
 
+mod documents;
 mod error;
 mod folder;
 mod git;
@@ -119,6 +120,15 @@ pub fn check(settings: &Settings, environment: &Environment) -> Result<(), Conne
     }
 }
 
+/// Returns whether a place is of the server itself: a folder, or a repository in one.
+pub fn is_local(settings: &Settings) -> bool {
+    match settings {
+        Settings::Folder { .. } => true,
+        Settings::Git { url, .. } => git::is_local(url),
+        Settings::S3 { .. } | Settings::Web { .. } | Settings::Imap { .. } => false,
+    }
+}
+
 /// Opens a place. `source_id` names the subfolder of the work folder that is the source's own.
 pub async fn open(
     settings: &Settings,
@@ -140,6 +150,24 @@ pub async fn open(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_and_repositories_in_them_are_local() {
+        let git = |url: &str| Settings::Git {
+            url: url.to_owned(),
+            branch: String::new(),
+            folder: String::new(),
+            username: String::new(),
+        };
+        assert!(is_local(&Settings::Folder { path: "/srv".to_owned() }));
+        for url in ["/srv/a", "file:///srv/a", "FILE:///srv/a", "relative", "./a:b", ""] {
+            assert!(is_local(&git(url)), "{url}");
+        }
+        for url in ["https://example.org/a", "git@example.org:a", "example.org:a/b", "ssh://a/b", "git://a/b"]
+        {
+            assert!(!is_local(&git(url)), "{url}");
+        }
+    }
 
     #[test]
     fn a_place_has_a_million_items_at_most() {

@@ -39,6 +39,14 @@ enum Transport {
     },
 }
 
+/// Returns whether an address is of the server itself: a path, and not `host:path`.
+pub(crate) fn is_local(url: &str) -> bool {
+    match url.split_once("://") {
+        Some((scheme, _)) => scheme.eq_ignore_ascii_case("file"),
+        None => url.split('/').next().is_none_or(|first| !first.contains(':')),
+    }
+}
+
 impl Remote {
     pub fn parse(url: &str, environment: &Environment) -> Result<Remote, ConnectError> {
         let wanted = || {

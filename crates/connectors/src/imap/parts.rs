@@ -6,20 +6,15 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mail_parser::{MessageParser, MimeHeaders};
 
 use super::answer::{Token, value_at};
+use crate::documents;
 
 /// The most attachments of one mail.
 const MOST_PARTS: usize = 50;
 /// How deep parts may be in others.
 const MOST_LEVELS: usize = 20;
 
-/// Files that are read as documents of their own. Plain texts are read with their mail.
-#[rustfmt::skip]
-const DOCUMENTS: [&str; 24] = [
-    "csv", "doc", "docx", "eml", "epub", "htm", "html", "ipynb", "json", "md", "odp", "ods", "odt", "pdf", "ppt",
-    "pptx", "rtf", "tex", "tif", "tiff", "xls", "xlsx", "xml", "zip",
-];
-/// Pictures are documents only if they are not part of the text.
-const PICTURES: [&str; 3] = ["jpeg", "jpg", "png"];
+/// Texts that are documents of their own. Plain ones are read with their mail.
+const TEXTS: [&str; 9] = ["csv", "eml", "htm", "html", "ipynb", "json", "md", "tex", "xml"];
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
@@ -67,10 +62,11 @@ fn is_document(part: &[Token]) -> bool {
     let how = disposition.first().and_then(|how| how.first()?.text()).unwrap_or_default();
     let named = |list: Option<&&[Token]>| list.and_then(|list| name(list));
     let name = named(disposition.get(1)).or_else(|| named(fields.get(2)));
-    let name = name.unwrap_or_default().to_ascii_lowercase();
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let name = name.unwrap_or_default();
+    let is_text = TEXTS.contains(&documents::extension(&name).as_str());
+    // A picture may be part of the text.
     let is_attached = how.eq_ignore_ascii_case("attachment");
-    DOCUMENTS.contains(&extension) || (is_attached && PICTURES.contains(&extension))
+    is_text || documents::is_document(&name) || (is_attached && documents::is_picture(&name))
 }
 
 /// Returns the values that a bracket holds.
