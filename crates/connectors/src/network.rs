@@ -38,7 +38,7 @@ pub(crate) fn check_host(url: &Url, allow_private: bool) -> Result<(), String> {
         Some(Host::Ipv4(address)) if is_public_v4(address) => Ok(()),
         Some(Host::Ipv6(address)) if is_public_v6(address) => Ok(()),
         Some(Host::Domain(name)) if !is_local_name(name) => Ok(()),
-        Some(host) => Err(is_private(&host.to_string())),
+        Some(host) => Err(private_reason(&host.to_string())),
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn check_host_name(host: &str, allow_private: bool) -> Result<(), Str
         Ok(address) => !is_public(address),
         Err(_) => is_local_name(host),
     };
-    if is_refused && !allow_private { Err(is_private(host)) } else { Ok(()) }
+    if is_refused && !allow_private { Err(private_reason(host)) } else { Ok(()) }
 }
 
 fn is_local_name(name: &str) -> bool {
@@ -56,7 +56,8 @@ fn is_local_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost")
 }
 
-fn is_private(host: &str) -> String {
+/// Says why a host is refused.
+fn private_reason(host: &str) -> String {
     format!("{host} is an address of a private network or of this machine")
 }
 
@@ -73,7 +74,7 @@ pub(crate) async fn resolve(host: &str, port: u16, allow_private: bool) -> Resul
         return Err(format!("{host} has no address"));
     }
     if !allow_private && addresses.iter().any(|address| !is_public(address.ip())) {
-        return Err(is_private(host));
+        return Err(private_reason(host));
     }
     Ok(addresses)
 }

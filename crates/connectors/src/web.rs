@@ -24,7 +24,7 @@ use charset::Charset;
 use fetch::{FetchError, Fetched, Fetcher, first_bytes};
 use frontier::{Frontier, Scope};
 use kinds::Kind;
-use page::{Page, Wishes};
+use page::{Page, RobotsDirectives};
 use sitemap::Sitemaps;
 use state::State;
 
@@ -32,7 +32,7 @@ const MOST_ADDRESSES: usize = 10_000;
 const MOST_PAGES: u32 = 100_000;
 const MOST_DEPTH: u32 = 100;
 const LONGEST_DELAY: u32 = 600_000;
-/// The most of an HTML page that is looked at before it is written: links and wishes behind it do not count.
+/// The most of an HTML page that is looked at before it is written: links and directives behind it do not count.
 const MOST_LOOKED_AT: usize = 4 << 20;
 /// For the content of one page, or of a sitemap. Requests have limits of their own, and waiting for a host's turn may
 /// take longer.
@@ -46,8 +46,8 @@ pub(crate) struct Web {
     scope: Option<Arc<Scope>>,
     /// Part of each page's state. Empty if this is no crawl.
     fingerprint: String,
-    /// Whether all addresses are of one host: if that is not reached, nothing is.
-    has_one_host: bool,
+    /// Whether all addresses are of one scheme, host and port: if that is not reached, nothing is.
+    has_one_origin: bool,
     /// A page that could not be read, and that had more links than are remembered.
     unread: Option<String>,
 }
@@ -89,7 +89,7 @@ impl Web {
             sitemaps: Sitemaps::default(),
             fingerprint: scope.as_ref().map(|scope| scope.fingerprint()).unwrap_or_default(),
             scope,
-            has_one_host: addresses.iter().all(|address| address.origin() == addresses[0].origin()),
+            has_one_origin: addresses.iter().all(|address| address.origin() == addresses[0].origin()),
             unread: None,
         };
         for address in addresses {
@@ -154,12 +154,12 @@ impl Web {
         let fetched = match self.fetcher.get(&address, known).await {
             Ok(fetched) => fetched,
             Err(FetchError::Disallowed(reason)) => return Ok(Reading::skipped(reason)),
-            Err(FetchError::Unreachable(reason)) if self.has_one_host => {
+            Err(FetchError::Unreachable(reason)) if self.has_one_origin => {
                 return Err(ItemError::Place(reason));
             }
             Err(error) => return Err(ItemError::Item(error.message())),
         };
-        if let Some(reason) = self.is_elsewhere(item, &fetched.address) {
+        if let Some(reason) = self.redirected_elsewhere(item, &fetched.address) {
             return Ok(Reading::skipped(reason));
         }
         match fetched.response.status() {
@@ -178,7 +178,7 @@ impl Web {
     }
 
     /// Returns why a page of a crawl is not read if a redirect has led to this address.
-    fn is_elsewhere(&mut self, item: &Item, address: &Url) -> Option<String> {
+    fn redirected_elsewhere(&mut self, item: &Item, address: &Url) -> Option<String> {
         let scope = self.scope.as_ref()?;
         if !scope.contains(address) {
             return Some(format!("it redirects to {address}, which is not below the source's addresses"));
@@ -203,7 +203,7 @@ impl Web {
             return Err(ItemError::Item("the server has packed it, which was not asked for".to_owned()));
         }
         let mut charset = Charset::of(&content_type);
-        let mut wishes = wishes(&response);
+        let mut directives = directives(&response);
         let mut start = Vec::new();
         if kind.is_html {
             start = first_bytes(&mut response, MOST_LOOKED_AT).await.map_err(ItemError::Item)?;
@@ -211,14 +211,14 @@ impl Web {
             let parsed;
             (start, parsed) = self.parse(start, &address).await?;
             let (page, found) = parsed;
-            wishes.no_index |= page.wishes.no_index;
-            *links = if wishes.no_follow { Vec::new() } else { found };
+            directives.no_index |= page.directives.no_index;
+            *links = if directives.no_follow { Vec::new() } else { found };
             if let Some(canonical) = self.replaced_by(item, &page, &address) {
                 let state = State::of_skipped(&address, &self.fingerprint, links);
                 return Ok(Reading::Skipped { reason: format!("it is the same as {canonical}"), state });
             }
         }
-        if wishes.no_index {
+        if directives.no_index {
             let state = State::of_skipped(&address, &self.fingerprint, links);
             return Ok(Reading::Skipped { reason: "it asks not to be indexed".to_owned(), state });
         }
@@ -292,12 +292,12 @@ fn header(response: &Response, name: HeaderName) -> String {
     value.unwrap_or_default().to_owned()
 }
 
-fn wishes(response: &Response) -> Wishes {
-    let mut wishes = Wishes::default();
+fn directives(response: &Response) -> RobotsDirectives {
+    let mut directives = RobotsDirectives::default();
     for value in response.headers().get_all("x-robots-tag") {
-        wishes.add(value.to_str().unwrap_or_default());
+        directives.add(value.to_str().unwrap_or_default());
     }
-    wishes
+    directives
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::read::{csv, eml, log, man, notebook, subtitles, tex};
 use crate::{ExtractError, Kind, gzip};
 use containers::{compound_file, flat_open_document, is_tar, zip_archive};
 
-/// Looks for signatures and parses nothing, so it is safe and fast for any bytes. Of a file packed with gzip, the kind
-/// of its content is returned.
+/// Looks for signatures, at the names in a ZIP archive and at the start of a text, and reads no content. Of a file packed
+/// with gzip, the kind of its content is returned.
 pub fn detect(name: &str, bytes: &[u8]) -> Result<Kind, ExtractError> {
     match gzip::start(bytes) {
         Some(start) if is_tar(&start) => Ok(Kind::Archive),

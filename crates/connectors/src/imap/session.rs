@@ -16,7 +16,7 @@ use crate::{ConnectError, Environment, network};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What is needed to connect, and to connect again.
+/// What is needed to connect.
 #[derive(Clone)]
 pub(super) struct Account {
     pub host: String,

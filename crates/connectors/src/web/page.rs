@@ -14,21 +14,21 @@ const LONGEST_ADDRESS: usize = 2_000;
 
 /// What a page says to robots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wishes {
+pub(super) struct RobotsDirectives {
     pub no_index: bool,
     pub no_follow: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    pub wishes: Wishes,
+    pub directives: RobotsDirectives,
     /// As they are written, without those that are not to be followed.
     hrefs: Vec<String>,
     base: Option<String>,
     canonical: Option<String>,
 }
 
-impl Wishes {
+impl RobotsDirectives {
     /// Takes up the value of `X-Robots-Tag` or of a `meta` element. Directives for another robot do not count.
     pub fn add(&mut self, value: &str) {
         let directives = match value.split_once(':') {
@@ -64,7 +64,7 @@ impl Page {
 
     /// Returns the addresses that the page at `address` links to, without fragments; each once.
     pub fn links(&self, address: &Url) -> Vec<Url> {
-        if self.wishes.no_follow {
+        if self.directives.no_follow {
             return Vec::new();
         }
         let base = self.base.as_ref().and_then(|base| address.join(base).ok());
@@ -132,7 +132,7 @@ impl Page {
             ("meta", _) => {
                 let name = attribute("name").unwrap_or_default();
                 if ["robots", "stoabot"].iter().any(|robot| name.eq_ignore_ascii_case(robot)) {
-                    self.wishes.add(attribute("content").unwrap_or_default());
+                    self.directives.add(attribute("content").unwrap_or_default());
                 }
             }
             _ => {}
@@ -169,15 +169,15 @@ mod tests {
 
     #[test]
     fn wishes_for_other_robots_do_not_count() {
-        let wishes = |value: &str| {
-            let mut wishes = Wishes::default();
-            wishes.add(value);
-            (wishes.no_index, wishes.no_follow)
+        let directives = |value: &str| {
+            let mut directives = RobotsDirectives::default();
+            directives.add(value);
+            (directives.no_index, directives.no_follow)
         };
-        assert_eq!(wishes("noindex"), (true, false));
-        assert_eq!(wishes("None"), (true, true));
-        assert_eq!(wishes("googlebot: noindex"), (false, false));
-        assert_eq!(wishes("StoaBot: noindex, nofollow"), (true, true));
-        assert_eq!(wishes("noarchive, unavailable_after: 1 Jan 2040, noindex"), (true, false));
+        assert_eq!(directives("noindex"), (true, false));
+        assert_eq!(directives("None"), (true, true));
+        assert_eq!(directives("googlebot: noindex"), (false, false));
+        assert_eq!(directives("StoaBot: noindex, nofollow"), (true, true));
+        assert_eq!(directives("noarchive, unavailable_after: 1 Jan 2040, noindex"), (true, false));
     }
 }
