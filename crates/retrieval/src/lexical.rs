@@ -148,15 +148,15 @@ impl Lexical {
 
     /// Returns the terms of a passage with their counts, and how many words it has.
     fn count_terms(&mut self, passage: &Passage<'_>, language: Language) -> (Vec<(u32, u32)>, u32) {
-        let above = passage.headings.iter().map(String::as_str).chain([passage.title]);
+        let above = || passage.headings.iter().map(String::as_str).chain([passage.title]);
         let mut terms = Vec::new();
-        for (text, weight) in above.map(|text| (text, TITLE_WEIGHT)).chain([(passage.text, 1)]) {
+        for (text, weight) in above().map(|text| (text, TITLE_WEIGHT)).chain([(passage.text, 1)]) {
             for_each_stem(text, language, |stem| terms.push((self.term(stem), weight)));
         }
         let length = terms.iter().map(|(_, weight)| *weight).sum();
         // So that a question of one ideograph finds it. They are no further words of the passage.
-        for (_, letter) in words::ideographs(passage.title).chain(words::ideographs(passage.text)) {
-            terms.push((self.term(letter), 1));
+        for text in above().chain([passage.text]) {
+            words::for_each_ideograph(text, |letter| terms.push((self.term(letter), 1)));
         }
         terms.sort_unstable();
         terms.dedup_by(|next, kept| {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Page, ask, put, titles};
-use retrieval::{Index, Mode};
+use retrieval::{Index, Mode, Passage};
 use std::fs::{self, File};
 
 /// Title, text, and questions with other forms of its words that find it first.
@@ -60,6 +60,21 @@ fn a_document_is_found_by_other_forms_of_its_words() {
             assert_eq!(first(&index, question).as_deref(), Some(title), "{question}");
         }
     }
+}
+
+#[test]
+fn one_ideograph_is_found_in_headings_and_in_other_forms() {
+    let mut index = library();
+    let mut put = |title: &str, heading: &str, text: &str| {
+        let headings = [heading.to_owned()];
+        let passage = Passage { title, headings: &headings, text, vector: &[1.0, 0.0], mentions: &[] };
+        index.put(title, &[passage]);
+    };
+    put("heading", "锅炉维护", "每年一次。");
+    // A compatibility form of the letter that is asked for.
+    put("form", "", "\u{f90a}屬加工。");
+    assert_eq!(first(&index, "炉").as_deref(), Some("heading"));
+    assert_eq!(first(&index, "金").as_deref(), Some("form"));
 }
 
 #[test]

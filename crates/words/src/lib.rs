@@ -14,6 +14,6 @@ mod tokens;
 pub use edit_distance::{edit_distance, is_within_one_edit};
 pub use language::{Evidence, Language};
 pub use sentences::sentences;
-pub use stems::{Term, for_each_stem, ideographs, stem_set, stems, terms};
+pub use stems::{Term, for_each_ideograph, for_each_stem, ideographs, stem_set, stems, terms};
 pub use support::is_supported;
 pub use tokens::tokens;

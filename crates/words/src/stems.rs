@@ -39,6 +39,15 @@ pub fn for_each_stem(text: &str, language: Language, mut found: impl FnMut(&str)
     });
 }
 
+/// Calls `found` with each ideograph of a text in NFKC, as [`for_each_stem`] has the words.
+pub fn for_each_ideograph(text: &str, mut found: impl FnMut(&str)) {
+    for_each_piece(text, |piece| {
+        if let Piece::Ideographs(run) = piece {
+            ideographs(run).for_each(|(_, letter)| found(letter));
+        }
+    });
+}
+
 /// Returns each ideograph of a text with its byte offset. [`for_each_stem`] has only those that stand alone.
 pub fn ideographs(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let letters = text.char_indices().filter(|(_, letter)| is_ideograph(*letter));
