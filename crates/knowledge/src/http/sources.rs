@@ -299,15 +299,11 @@ async fn find(app: &App, user: &User, id: &str, access: Access) -> Result<Source
 
 /// Files of the server are for administrators.
 fn check_kind(user: &User, settings: &Settings) -> Result<(), ApiError> {
-    match settings {
-        _ if user.is_admin => Ok(()),
-        Settings::Folder { .. } => {
-            Err(ApiError::forbidden("only an administrator may read folders of the server"))
+    match !user.is_admin && connectors::is_local(settings) {
+        true => {
+            Err(ApiError::forbidden("only an administrator may read folders and repositories of the server"))
         }
-        Settings::Git { url, .. } if !url.contains("://") || url.starts_with("file:") => {
-            Err(ApiError::forbidden("only an administrator may read repositories of the server"))
-        }
-        _ => Ok(()),
+        false => Ok(()),
     }
 }
 
