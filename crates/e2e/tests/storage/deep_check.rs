@@ -18,7 +18,7 @@ const BREAKS: [(&str, &str); 10] = [
     ),
     (
         "INSERT INTO documents SELECT 'd3', user_id, title, filename, '', '', 0, 1, '{}', 'processing', 0, NULL, 0, 0, 0, 0,
-            '', 12345, 9, 0, '', '', 1, '', NULL FROM documents LIMIT 1",
+            '', 12345, 9, 0, '', '', 1, '', NULL, '' FROM documents LIMIT 1",
         "FAILED  indexing jobs  0 of 1",
     ),
     (
