@@ -17,8 +17,9 @@ pub struct Ledger {
     next: AtomicUsize,
     documents: Mutex<Vec<(usize, String)>>,
     leads: Mutex<Vec<String>>,
-    /// The highest number that a patch has set.
+    /// The highest number that a patch has set. One is sent at a time: of two, the lower number may be the last.
     patched: AtomicUsize,
+    patching: tokio::sync::Mutex<()>,
     questions: Mutex<Vec<String>>,
     runs: Mutex<Vec<String>>,
 }
@@ -110,6 +111,7 @@ impl Clients {
     }
 
     async fn patch(&self, ledger: &Ledger, subjects: &Subjects) -> Option<()> {
+        let turn = ledger.patching.lock().await;
         let number = number(ledger);
         let path = format!("/api/portal/goals/{}", subjects.goal);
         let patch = json!({ "title": number.to_string() });
@@ -117,6 +119,7 @@ impl Clients {
         if status == 200 {
             ledger.patched.fetch_max(number, Relaxed);
         }
+        drop(turn);
         tokio::time::sleep(Duration::from_millis(10)).await;
         Some(())
     }
