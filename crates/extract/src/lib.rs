@@ -19,6 +19,7 @@ mod limits;
 mod outline;
 mod passages;
 mod read;
+mod ready;
 mod tool;
 mod worker;
 mod zip_names;

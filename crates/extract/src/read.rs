@@ -19,6 +19,7 @@ mod package;
 mod pdf;
 mod plain;
 mod pptx;
+mod printed;
 mod rtf;
 pub(crate) mod subtitles;
 pub(crate) mod table;

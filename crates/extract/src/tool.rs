@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_group, prlimit};
 
-use crate::worker::is_ready;
+use crate::ready::is_ready;
 use crate::{ExtractError, Limits};
 pub(crate) use family::{end_family, family};
 

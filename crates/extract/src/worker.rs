@@ -7,12 +7,12 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{self, ArchiveLimits, Unpacked};
 use crate::read::extract_with_progress;
+use crate::ready::is_ready;
 use crate::{Document, ExtractError, Limits, Progress};
 
 /// An idle child ends after this time.
@@ -110,18 +110,6 @@ fn lower(resource: Resource, most: u64) -> io::Result<()> {
     let maximum = getrlimit(resource).maximum;
     let current = Some(maximum.map_or(most, |maximum| maximum.min(most)));
     Ok(setrlimit(resource, Rlimit { current, maximum })?)
-}
-
-/// Returns whether there is something to read before the time is up.
-pub(crate) fn is_ready(from: impl AsFd, within: Duration) -> io::Result<bool> {
-    let timeout = Timespec { tv_sec: within.as_secs() as i64, tv_nsec: within.subsec_nanos().into() };
-    loop {
-        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&timeout)) {
-            Ok(ready) => return Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
 }
 
 /// Reads a length in eight bytes, and then that many bytes. Returns `None` if the other side has closed.

@@ -1,7 +1,6 @@
 //! Whose request it is, as far as the choice of a target is concerned: requests of one caller go to the same knowledge
 //! service, which then has the caller's index in memory. Nothing is verified here; the target does that.
 
-use crate::bearer::Caller;
 use base::token::Route;
 use http::HeaderMap;
 use kit::headers::{cookie, text};
@@ -16,12 +15,12 @@ const API_KEY: &str = "x-api-key";
 pub struct Affinity(u64);
 
 impl Affinity {
-    pub fn of(route: Route, headers: &HeaderMap, caller: Option<&Caller>) -> Option<Self> {
+    pub fn of(route: Route, headers: &HeaderMap, user: Option<&str>) -> Option<Self> {
         if route != Route::Core {
             return None;
         }
         let session = text(headers, API_KEY).or_else(|| cookie(headers, COOKIE));
-        let name = session.or_else(|| caller.map(|caller| caller.verified.claims.project_id.as_str()))?;
+        let name = session.or(user)?;
         Some(Self(hash(name)))
     }
 

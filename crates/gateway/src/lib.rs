@@ -172,7 +172,8 @@ impl Inner {
             trusted: &self.trusted_proxies,
             upgrade: None,
         };
-        let affinity = Affinity::of(route, request.headers(), caller.as_ref());
+        let user = caller.as_ref().map(|caller| caller.verified.claims.project_id.as_str());
+        let affinity = Affinity::of(route, request.headers(), user);
         self.proxy(route)?.forward(request, rest, introduction, affinity).await
     }
 

@@ -4,6 +4,7 @@ mod backup;
 
 use crate::config::settings;
 use crate::eval::Questions;
+use crate::extractor;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use std::collections::BTreeMap;
@@ -19,9 +20,6 @@ const SETTINGS_ARE: &str = "The settings of `stoa serve` are taken here as well:
 pub const ROLES: [&str; 5] = ["gateway", "knowledge", "supervisor", "portal", "leads"];
 
 const SETTINGS: &str = "Settings";
-
-/// The hidden command of a child process that reads untrusted files for its parent.
-pub const EXTRACT: &str = "extract-worker";
 
 pub fn command() -> Command {
     Command::new("stoa")
@@ -151,7 +149,7 @@ pub fn command() -> Command {
                     Arg::new("folder").value_name("DIR").required(true).value_parser(value_parser!(PathBuf)),
                 ),
         )
-        .subcommand(Command::new(EXTRACT).hide(true))
+        .subcommand(Command::new(extractor::COMMAND).hide(true))
         .subcommand(
             Command::new("completions")
                 .about("Print a completion script for a shell")

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(&error),
         },
-        cli::EXTRACT => extract_worker(),
+        extractor::COMMAND => extract_worker(),
         _ => with_config(name, matches),
     }
 }

@@ -3,6 +3,7 @@
 //! Search, chat and the supervisor's worksheets share these rules, so that a word matches the same words everywhere.
 
 mod edit_distance;
+mod evidence;
 mod language;
 mod sentences;
 mod split;
@@ -12,7 +13,8 @@ mod support;
 mod tokens;
 
 pub use edit_distance::{edit_distance, is_within_one_edit};
-pub use language::{Evidence, Language};
+pub use evidence::Evidence;
+pub use language::Language;
 pub use sentences::sentences;
 pub use stems::{Term, for_each_ideograph, for_each_stem, ideographs, stem_set, stems, terms};
 pub use support::is_supported;

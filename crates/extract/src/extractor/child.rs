@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::ready::is_ready;
 use crate::tool::{end_family, family};
-use crate::worker::{Answer, Request, is_ready, write_frame};
+use crate::worker::{Answer, Request, write_frame};
 use crate::{ExtractError, Limits, Progress};
 
 const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::document::Builder;
-use crate::read::pdf::{self, Page};
+use crate::read::printed::{self, Page};
 use crate::tool::{self, ToolError, ToolLimits};
 use crate::{Excess, ExtractError, Kind, Limits, Progress};
 pub(super) use hocr::Recognised;
@@ -51,8 +51,8 @@ pub(super) fn read_picture(
     settle(&mut recognised, None);
     let pages = recognised
         .iter()
-        .map(|(number, page)| Page { number: *number, lines: pdf::lines_of_runs(&page.runs) });
-    pdf::write(pages.collect(), builder)
+        .map(|(number, page)| Page { number: *number, lines: printed::lines_of_runs(&page.runs) });
+    printed::write(pages.collect(), builder)
 }
 
 /// The program with the languages that it is asked for.

@@ -1,29 +1,19 @@
 //! PDF: takes characters with their positions from the parser, and puts the text in reading order, page by page.
 
-mod contents;
 mod filters;
 mod fonts;
-mod glyph;
 mod grids;
-mod layout;
 mod pages;
-mod paragraphs;
-mod running;
 mod scans;
-mod tables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pdf_extract::{Dictionary, LoadOptions, Object};
 
-use crate::clean;
+use super::printed;
 use crate::document::Builder;
 use crate::{Excess, ExtractError, Kind, Limits, Progress};
-pub(super) use glyph::Glyph;
-pub(super) use layout::lines_of_runs;
-pub(super) use pages::Page;
 use pages::Pages;
-use paragraphs::{BULLETS, Paragraph, begins_item};
 
 pub(super) fn read(
     bytes: &[u8],
@@ -52,49 +42,7 @@ pub(super) fn read(
     }
     let mut pages = reader.finish();
     scans::add(&document, bytes, &mut pages, limits, progress)?;
-    write(pages, builder)
-}
-
-/// Adds the text of pages to a document, without running heads and tables of contents.
-pub(super) fn write(mut pages: Vec<Page>, builder: &mut Builder) -> Result<(), ExtractError> {
-    running::remove(&mut pages);
-    contents::remove(&mut pages);
-    for page in &mut pages {
-        tables::join_stretched(&mut page.lines);
-        tables::join_wrapped(&mut page.lines);
-    }
-    let paragraphs = paragraphs::paragraphs(&pages);
-    let is_same_list =
-        |one: &Paragraph, next: &Paragraph| one.page == next.page && is_item(one) && is_item(next);
-    paragraphs.chunk_by(is_same_list).try_for_each(|group| match group {
-        [first, ..] if is_item(first) => {
-            builder.page(first.page);
-            builder.lines(&group.iter().map(item).collect::<Vec<_>>().join("\n"))
-        }
-        _ => group.iter().try_for_each(|paragraph| put(paragraph, builder)),
-    })
-}
-
-fn is_item(paragraph: &Paragraph) -> bool {
-    paragraph.level.is_none() && !paragraph.is_table && begins_item(&paragraph.text)
-}
-
-/// Returns an item with the mark that items have in every format.
-fn item(paragraph: &Paragraph) -> String {
-    let text = clean::prose(&paragraph.text);
-    match text.strip_prefix(BULLETS) {
-        Some(rest) => format!("- {}", rest.trim_start()),
-        None => text,
-    }
-}
-
-fn put(paragraph: &Paragraph, builder: &mut Builder) -> Result<(), ExtractError> {
-    builder.page(paragraph.page);
-    match paragraph.level {
-        Some(level) => builder.heading(level, &paragraph.text),
-        None if paragraph.is_table => builder.lines(&paragraph.text),
-        None => builder.prose(&paragraph.text),
-    }
+    printed::write(pages, builder)
 }
 
 fn open(bytes: &[u8]) -> Result<pdf_extract::Document, ExtractError> {

@@ -8,10 +8,11 @@ use super::agents::Agent;
 use super::answer_style::AnswerStyle;
 use super::evidence;
 use super::question::{Asked, Wanted};
+use super::quoted::Quoted;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
-use super::{Ask, ChatFailure, Chats, NOTHING_FOUND, critique, follow_up, summary};
+use super::{Ask, ChatFailure, Chats, critique, follow_up, summary};
 use crate::records::Scope;
 use std::collections::HashSet;
 use store::StoreError;
@@ -55,34 +56,6 @@ const CONTINUES: f32 = 3.0;
 const LEAST_CONFIDENCE: f32 = -5.0;
 
 const NOT_SAID: &str = "The documents do not say.";
-const NEAREST: &str = "What comes nearest:";
-const MOST_NEAREST: usize = 3;
-
-/// An answer in the documents' own words.
-#[derive(Default)]
-pub struct Quoted {
-    pub text: String,
-    pub sources: Vec<Source>,
-}
-
-impl Quoted {
-    /// An answer without sources.
-    pub fn said(text: impl Into<String>) -> Self {
-        Self { text: text.into(), ..Self::default() }
-    }
-
-    /// Says that the documents do not answer, and what they have instead.
-    fn refused(says: &str, mut nearest: Vec<Source>) -> Self {
-        if nearest.is_empty() {
-            return Self::said(NOTHING_FOUND);
-        }
-        nearest.truncate(MOST_NEAREST);
-        let line =
-            |(index, source): (usize, &Source)| format!("{}. {}", index + 1, source.above().join(" > "));
-        let lines: Vec<String> = nearest.iter().enumerate().map(line).collect();
-        Self { text: format!("{says} {NEAREST}\n{}", lines.join("\n")), sources: nearest }
-    }
-}
 
 /// What was read for a question.
 struct Reading {

@@ -1,6 +1,6 @@
 //! Summarises a document: its first sentences, and what its sections begin with.
 
-use super::reader::Quoted;
+use super::quoted::Quoted;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::{Form, units};

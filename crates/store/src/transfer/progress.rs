@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::table;
 use crate::{Db, StoreError, Tx};
 
-pub(super) const TABLE: &str = "move_progress";
+const TABLE: &str = table::PROGRESS;
 const SOURCE: &str = "source";
 
 /// The notes of a move in its target.

@@ -3,11 +3,12 @@
 use sqlx::Row;
 use std::collections::BTreeSet;
 
-use super::progress;
 use crate::{Db, Dialect, StoreError};
 
+/// The table of what is moved already.
+pub(super) const PROGRESS: &str = "move_progress";
 /// Tables that are not moved: what belongs to the engine or to the move itself.
-const NOT_MOVED: [&str; 4] = ["schema_migrations", "wake_log", "kv_last_version", progress::TABLE];
+const NOT_MOVED: [&str; 4] = ["schema_migrations", "wake_log", "kv_last_version", PROGRESS];
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

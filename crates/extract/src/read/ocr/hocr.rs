@@ -1,6 +1,6 @@
 //! Reads hOCR, in which `tesseract` describes a page: lines with their baselines, and words with their boxes.
 
-use crate::read::pdf::Glyph;
+use crate::read::printed::Glyph;
 use crate::read::xml::{self, Element, Node};
 use crate::{ExtractError, Kind};
 

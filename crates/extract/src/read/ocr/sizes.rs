@@ -51,7 +51,7 @@ impl Recognised {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::pdf::Glyph;
+    use crate::read::printed::Glyph;
 
     fn pages(sizes: &[f64]) -> Vec<(u32, Recognised)> {
         let run = |size: &f64| Glyph {

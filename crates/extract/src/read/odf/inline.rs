@@ -1,22 +1,22 @@
 //! Text within paragraphs: spaces and breaks that are elements, and elements whose text is not shown.
 
-use crate::read::xml::Element;
+use crate::read::xml::{Element, Node};
 
 /// Counts the open elements whose content is left out.
 #[derive(Default)]
 pub(super) struct Hidden(usize);
 
 impl Hidden {
-    pub fn open(&mut self, name: &str) {
-        self.0 += usize::from(is_hidden(name));
-    }
-
-    pub fn close(&mut self, name: &str) {
-        self.0 = self.0.saturating_sub(usize::from(is_hidden(name)));
-    }
-
-    pub fn is_inside(&self) -> bool {
-        self.0 > 0
+    /// Takes the next node, and returns whether it is left out.
+    pub fn leaves_out(&mut self, node: &Node) -> bool {
+        if let Node::Open(element) = node {
+            self.0 += usize::from(is_hidden(element.name));
+        }
+        let is_inside = self.0 > 0;
+        if let Node::Close(name) = node {
+            self.0 = self.0.saturating_sub(usize::from(is_hidden(name)));
+        }
+        is_inside
     }
 }
 

@@ -55,24 +55,14 @@ const LONGEST_REPEATED: usize = 1 << 20;
 
 impl SheetReader<'_> {
     fn node(&mut self, node: Node) -> Result<(), ExtractError> {
+        if self.hidden.leaves_out(&node) {
+            return Ok(());
+        }
         match node {
-            Node::Open(element) => {
-                self.hidden.open(element.name);
-                if !self.hidden.is_inside() {
-                    self.open(&element)?;
-                }
-            }
-            Node::Text(text) => {
-                if self.cell.in_text && !self.hidden.is_inside() {
-                    inline::push(&mut self.cell.text, text);
-                }
-            }
-            Node::Close(name) => {
-                if !self.hidden.is_inside() {
-                    self.close(name)?;
-                }
-                self.hidden.close(name);
-            }
+            Node::Open(element) => self.open(&element)?,
+            Node::Text(text) if self.cell.in_text => inline::push(&mut self.cell.text, text),
+            Node::Text(_) => {}
+            Node::Close(name) => self.close(name)?,
         }
         Ok(())
     }

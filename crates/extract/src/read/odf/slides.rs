@@ -54,24 +54,14 @@ enum Role {
 
 impl Slides<'_> {
     fn node(&mut self, node: Node) -> Result<(), ExtractError> {
+        if self.hidden.leaves_out(&node) {
+            return Ok(());
+        }
         match node {
-            Node::Open(element) => {
-                self.hidden.open(element.name);
-                if !self.hidden.is_inside() {
-                    self.open(&element)?;
-                }
-            }
-            Node::Text(text) => {
-                if self.slide.in_text && !self.hidden.is_inside() {
-                    inline::push(&mut self.slide.text, text);
-                }
-            }
-            Node::Close(name) => {
-                if !self.hidden.is_inside() {
-                    self.close(name)?;
-                }
-                self.hidden.close(name);
-            }
+            Node::Open(element) => self.open(&element)?,
+            Node::Text(text) if self.slide.in_text => inline::push(&mut self.slide.text, text),
+            Node::Text(_) => {}
+            Node::Close(name) => self.close(name)?,
         }
         Ok(())
     }

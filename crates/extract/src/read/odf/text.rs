@@ -77,24 +77,17 @@ impl<'a> Body<'a> {
     }
 
     fn node(&mut self, node: Node) -> Result<(), ExtractError> {
+        if self.hidden.leaves_out(&node) {
+            return Ok(());
+        }
         match node {
-            Node::Open(element) => {
-                self.hidden.open(element.name);
-                if !self.hidden.is_inside() {
-                    self.open(&element);
-                }
-            }
+            Node::Open(element) => self.open(&element),
             Node::Text(text) => {
-                if let Some(paragraph) = self.paragraphs.last_mut().filter(|_| !self.hidden.is_inside()) {
+                if let Some(paragraph) = self.paragraphs.last_mut() {
                     inline::push(&mut paragraph.text, text);
                 }
             }
-            Node::Close(name) => {
-                if !self.hidden.is_inside() {
-                    self.close(name)?;
-                }
-                self.hidden.close(name);
-            }
+            Node::Close(name) => self.close(name)?,
         }
         Ok(())
     }

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use pdf_extract::{Path, PathOp, Transform};
 
-use super::glyph::Glyph;
-use super::layout::{self, CELL_GAP, Cell, Line};
 use crate::clean;
+use crate::read::printed::{CELL_GAP, Cell, Glyph, Line, lines};
 
 /// A straight line on a page, as the rectangle that it fills, in points.
 #[derive(Clone, Copy)]
@@ -245,7 +244,7 @@ impl Grid {
 
     /// Returns the rows between two lines: one, or several if the table has no lines between its rows.
     fn rows(&self, cells: &[Vec<Glyph>], top: f64, size: f64) -> Vec<Line> {
-        let cells: Vec<Vec<Line>> = cells.iter().map(|glyphs| layout::lines(glyphs)).collect();
+        let cells: Vec<Vec<Line>> = cells.iter().map(|glyphs| lines(glyphs)).collect();
         let baselines: Vec<f64> = match is_several(&cells, size) {
             true => cells[0].iter().map(|line| line.y).collect(),
             false => vec![top],

@@ -2,14 +2,8 @@
 
 use pdf_extract::{ColorSpace, MediaBox, OutputDev, OutputError, Path, Transform};
 
-use super::glyph::Glyph;
 use super::grids::{self, MOST_RULES, Rule};
-use super::layout::{self, Line};
-
-pub(in crate::read) struct Page {
-    pub number: u32,
-    pub lines: Vec<Line>,
-}
+use crate::read::printed::{Glyph, Page, lines};
 
 pub(super) struct Pages {
     pages: Vec<Page>,
@@ -47,7 +41,7 @@ impl Pages {
         let rules = std::mem::take(&mut self.rules);
         let Some(page) = self.pages.last_mut() else { return };
         let tables = if usual == 0 { grids::take_tables(&rules, &mut glyphs) } else { Vec::new() };
-        page.lines.extend(layout::lines(&glyphs));
+        page.lines.extend(lines(&glyphs));
         tables.into_iter().for_each(|table| grids::insert(table, &mut page.lines));
     }
 

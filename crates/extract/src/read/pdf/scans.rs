@@ -8,9 +8,8 @@ use std::time::Duration;
 use pdf_extract::{Dictionary, Document, LoadOptions, Object, ObjectId};
 
 use super::filters;
-use super::layout;
-use super::pages::Page;
 use crate::read::ocr::{Patience, Recognised, Recogniser, settle};
+use crate::read::printed::{Page, lines_of_runs};
 use crate::tool::{self, ToolError, ToolLimits};
 use crate::{Excess, ExtractError, Kind, Limits, Progress};
 
@@ -40,7 +39,7 @@ pub(super) fn add(
     };
     settle(&mut recognised, text_size(pages));
     for (number, page) in recognised.into_iter().filter(|(_, page)| !page.runs.is_empty()) {
-        let lines = layout::lines_of_runs(&page.runs);
+        let lines = lines_of_runs(&page.runs);
         match pages.binary_search_by_key(&number, |page| page.number) {
             Ok(at) => pages[at].lines = lines,
             Err(at) => pages.insert(at, Page { number, lines }),

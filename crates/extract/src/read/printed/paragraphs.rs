@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::layout::Line;
-use super::pages::Page;
+use super::page::Page;
 use super::tables;
 use crate::clean;
 

@@ -38,10 +38,10 @@ pub(in crate::read) struct Cell {
 }
 
 /// Separates the cells of a row.
-pub(super) const CELL_GAP: &str = " | ";
+pub(in crate::read) const CELL_GAP: &str = " | ";
 
 /// Returns the lines of a page in reading order.
-pub(super) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
+pub(in crate::read) fn lines(glyphs: &[Glyph]) -> Vec<Line> {
     let mut ordered = Vec::new();
     order(segments(runs(glyphs)), 0, &mut ordered);
     ordered

@@ -1,7 +1,7 @@
 //! Removes tables of contents: entries whose dots or wide gaps lead to a page number.
 
 use super::layout::Line;
-use super::pages::Page;
+use super::page::Page;
 use crate::read::plain::is_leader;
 
 /// What a table of contents is called.

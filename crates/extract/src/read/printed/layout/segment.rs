@@ -2,7 +2,7 @@
 
 use super::direction::{Direction, direction};
 use super::{WIDE_GAP, WORD_GAP};
-use crate::read::pdf::glyph::Glyph;
+use crate::read::printed::glyph::Glyph;
 
 pub(super) struct Segment {
     pub text: String,

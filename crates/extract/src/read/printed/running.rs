@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::layout::Line;
-use super::pages::Page;
+use super::page::Page;
 
 /// Lines at the top and at the bottom that are compared.
 const EDGE: usize = 2;
