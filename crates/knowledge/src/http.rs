@@ -25,6 +25,7 @@ mod search;
 mod signup;
 mod sources;
 mod spaces;
+mod storage;
 mod streams;
 mod users;
 mod versions;

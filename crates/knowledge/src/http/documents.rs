@@ -3,6 +3,7 @@
 use super::App;
 use super::caller::{Access, Caller, OwnerQuery};
 use super::search::MetadataQuery;
+use super::storage::storage_of;
 use crate::listing::{Listing, MOST_LISTED};
 use crate::records::{Cursor, Document, Metadata, Order, Role, Stage, Status, User};
 use crate::spaces::SpaceError;
@@ -211,17 +212,13 @@ pub async fn list(
     };
     let page = listing.page(&app.db, &owner_id).await?;
     let [processing, indexed, error] = tables::documents::count_by_status(&app.db, &owner_id).await?;
-    let owners = [owner_id.as_str()];
-    let amounts = tables::documents::amounts(&app.db, &owners).await?;
-    let allowances = tables::users::allowances(app.db.read(), &owners).await?;
-    let amount = amounts.get(&owner_id).copied().unwrap_or_default();
-    let quota = allowances.get(&owner_id).and_then(|own| app.settings.quotas.apply(own));
+    let storage = storage_of(&app, &[&owner_id]).await?.remove(&owner_id).unwrap_or_default();
     let next = page.next.map(|cursor| cursor.to_string());
     let body = DocumentList {
         documents: page.documents.into_iter().map(DocumentView::from).collect(),
         next: next.clone(),
         counts: StatusCounts { processing, indexed, error },
-        storage: StorageUse { bytes: amount.bytes, quota },
+        storage: StorageUse { bytes: storage.bytes, quota: storage.quota },
     };
     let filters = [
         ("userId", owner.user_id.as_deref()),

@@ -5,7 +5,7 @@ pub mod items;
 use super::App;
 use super::caller::{Access, Caller, OwnerQuery};
 use super::fields::{given, name};
-use super::spaces::Done;
+use super::users::Success;
 use crate::records::{ItemStatus, Role, RunCounts, Source, User};
 use crate::sources::{
     LONGEST_PAUSE, LONGEST_SECRET, NewSource, SHORTEST_PAUSE, SourceChanges, SourceError, is_running,
@@ -266,7 +266,7 @@ pub async fn run(
 
 /// Removes a source, with or without its documents.
 #[utoipa::path(delete, path = "/api/sources/{id}", params(("id" = String, Path), RemoveQuery), responses(
-    (status = 200, body = Done),
+    (status = 200, body = Success),
     (status = 403, description = "`FORBIDDEN`: the caller is only a reader of the space."),
     (status = 404, description = "`NOT_FOUND`: the caller has no source with this id."),
 ))]
@@ -275,10 +275,10 @@ pub async fn remove(
     Caller(user): Caller,
     PathId(id): PathId,
     Query(query): Query<RemoveQuery>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Success>, ApiError> {
     find(&app, &user, &id, Access::Change).await?;
     app.sources.remove(&id, query.documents).await?;
-    Ok(Json(Done::new()))
+    Ok(Json(Success { success: true }))
 }
 
 /// Finds a source of the caller or of a space of theirs, or for an administrator any source.

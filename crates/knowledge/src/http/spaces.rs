@@ -5,11 +5,10 @@ pub mod members;
 use super::App;
 use super::caller::Caller;
 use super::fields::{given, name};
-use super::users::{check_quota, set_quota};
+use super::storage::{Storage, storage_of};
+use super::users::{Success, check_quota, set_quota};
 use crate::records::Role;
 use crate::spaces::{LONGEST_DESCRIPTION, SpaceChanges, VisibleSpace};
-use crate::tables;
-use crate::tables::documents::Amount;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -129,17 +128,6 @@ pub struct ChangedSpace {
     space: SpaceView,
 }
 
-#[derive(Serialize, ToSchema)]
-pub struct Done {
-    success: bool,
-}
-
-impl Done {
-    pub fn new() -> Self {
-        Self { success: true }
-    }
-}
-
 /// Lists the spaces that the caller has a role in.
 #[utoipa::path(get, path = "/api/spaces", params(SpacesQuery), responses((status = 200, body = SpaceList)))]
 pub async fn list(
@@ -219,7 +207,7 @@ pub async fn update(
 
 /// Removes a space with all of its documents; for administrators and the user who made it.
 #[utoipa::path(delete, path = "/api/spaces/{id}", params(("id" = String, Path)), responses(
-    (status = 200, body = Done),
+    (status = 200, body = Success),
     (status = 403, description = "`FORBIDDEN`: the caller does not manage the space."),
     (status = 404, description = "`NOT_FOUND`: the caller has no space with this id."),
 ))]
@@ -227,9 +215,9 @@ pub async fn remove(
     State(app): State<App>,
     Caller(user): Caller,
     PathId(id): PathId,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Success>, ApiError> {
     app.spaces.remove(&user, &id).await?;
-    Ok(Json(Done::new()))
+    Ok(Json(Success { success: true }))
 }
 
 async fn one_view(app: &App, found: VisibleSpace) -> Result<SpaceView, ApiError> {
@@ -240,23 +228,16 @@ async fn one_view(app: &App, found: VisibleSpace) -> Result<SpaceView, ApiError>
 /// Adds how much the spaces have, and may have.
 async fn views(app: &App, spaces: Vec<VisibleSpace>) -> Result<Vec<SpaceView>, ApiError> {
     let ids: Vec<&str> = spaces.iter().map(|found| found.space.id.as_str()).collect();
-    let amounts = tables::documents::amounts(&app.db, &ids).await?;
-    let allowances = tables::users::allowances(app.db.read(), &ids).await?;
+    let storage = storage_of(app, &ids).await?;
     let views = spaces.into_iter().map(|found| {
-        let amount = amounts.get(&found.space.id).copied().unwrap_or_default();
-        let quota = allowances.get(&found.space.id).and_then(|own| app.settings.quotas.apply(own));
-        view(found, amount, quota)
+        let storage = storage.get(&found.space.id).copied().unwrap_or_default();
+        view(found, storage)
     });
     Ok(views.collect())
 }
 
-fn view(
-    VisibleSpace { space, role, manages }: VisibleSpace,
-    amount: Amount,
-    quota: Option<i64>,
-) -> SpaceView {
+fn view(VisibleSpace { space, role, manages }: VisibleSpace, storage: Storage) -> SpaceView {
     SpaceView {
-        quota,
         id: space.id,
         name: space.name,
         description: space.description,
@@ -265,8 +246,9 @@ fn view(
         everyone: space.everyone,
         created_by: space.created_by,
         created_at: space.created_at,
-        documents: amount.documents,
-        bytes: amount.bytes,
+        documents: storage.documents,
+        bytes: storage.bytes,
+        quota: storage.quota,
     }
 }
 

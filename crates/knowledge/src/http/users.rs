@@ -3,11 +3,11 @@
 use super::App;
 use super::caller::Admin;
 use super::fields::given;
+use super::storage::{Storage, storage_of};
 use crate::accounts::{AccountError, Goals, UserChanges};
 use crate::records::User;
 use crate::summary::summarize;
 use crate::tables;
-use crate::tables::documents::Amount;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -163,11 +163,9 @@ pub async fn list(
     let (users, has_more) = app.accounts.page(query.after.as_deref(), limit).await?;
     let next = users.last().filter(|_| has_more).map(|last| last.id.clone());
     let ids: Vec<&str> = users.iter().map(|user| user.id.as_str()).collect();
-    let amounts = tables::documents::amounts(&app.db, &ids).await?;
-    let allowances = tables::users::allowances(app.db.read(), &ids).await?;
+    let storage = storage_of(&app, &ids).await?;
     let listed = users.into_iter().map(|user| {
-        let Amount { documents, bytes } = amounts.get(&user.id).copied().unwrap_or_default();
-        let quota = allowances.get(&user.id).and_then(|own| app.settings.quotas.apply(own));
+        let Storage { documents, bytes, quota } = storage.get(&user.id).copied().unwrap_or_default();
         ListedUser { user: user.into(), documents, bytes, quota }
     });
     let users = listed.collect();

@@ -1,8 +1,8 @@
 //! The users who share a space.
 
-use super::Done;
 use crate::http::App;
 use crate::http::caller::Caller;
+use crate::http::users::Success;
 use crate::records::{Member, Role};
 use axum::Json;
 use axum::extract::{Path, State};
@@ -99,7 +99,7 @@ pub async fn put(
 /// Takes a member out of a space: oneself, or any member for administrators and the user who made it.
 #[utoipa::path(delete, path = "/api/spaces/{id}/members/{user}",
     params(("id" = String, Path), ("user" = String, Path, description = "The user's id.")), responses(
-        (status = 200, body = Done),
+        (status = 200, body = Success),
         (status = 403, description = "`FORBIDDEN`: the caller does not manage the space."),
         (status = 404, description = "`NOT_FOUND`: the caller has no space with this id, or the user is not a member."),
     ))]
@@ -107,10 +107,10 @@ pub async fn remove(
     State(app): State<App>,
     Caller(user): Caller,
     Path((id, member)): Path<(String, String)>,
-) -> Result<Json<Done>, ApiError> {
+) -> Result<Json<Success>, ApiError> {
     if member.contains('\0') {
         return Err(crate::spaces::SpaceError::NotAMember.into());
     }
     app.spaces.remove_member(&user, &id, &member).await?;
-    Ok(Json(Done::new()))
+    Ok(Json(Success { success: true }))
 }
