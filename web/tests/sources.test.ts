@@ -1,5 +1,7 @@
 /* Sources: added, followed while they run, with what could not be read, paused, changed and deleted. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -17,7 +19,7 @@ const root = mkdtempSync(join(tmpdir(), 'stoa-root-'));
 
 beforeAll(async () => {
   [program, browser] = await Promise.all([
-    startProgram({ FOLDER_ROOTS: root, MAX_UPLOAD_MIB: '1' }),
+    startProgram({ FOLDER_ROOTS: root, MAX_UPLOAD_MIB: '1', ALLOW_PRIVATE_ADDRESSES: 'true' }),
     startBrowser(),
   ]);
 });
@@ -122,6 +124,32 @@ describe('a source', () => {
     expect(await member.page.getByRole('button', { name: words.actions.run }).count()).toBe(0);
     expect(await member.page.getByRole('link', { name: words.add }).count()).toBe(0);
     await member.close();
+  });
+
+  it('makes documents of the pages of a site', async () => {
+    const pages: Record<string, string> = {
+      '/docs/': '<title>Start</title><main><p>The okapi pump.</p><a href="seal.html">Seal</a></main>',
+      '/docs/seal.html': '<title>Seal</title><main><p>The seal of the okapi pump is new.</p></main>',
+    };
+    const site = createServer((request, response) => {
+      const page = pages[request.url ?? ''];
+      response.writeHead(page ? 200 : 404, { 'Content-Type': 'text/html' }).end(page);
+    });
+    await new Promise<void>((done) => site.listen(0, '127.0.0.1', done));
+    const { page, close } = await open();
+    await page.getByRole('link', { name: words.add }).first().click();
+    await page.getByRole('link', { name: words.kinds.web }).click();
+    const form = page.getByRole('dialog', { name: words.form.title(words.kinds.web) });
+    await form.getByLabel(words.form.name, { exact: true }).fill('Site');
+    await form.getByLabel(words.form.web.mode).selectOption('crawl');
+    const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}/docs/`;
+    await form.getByLabel(words.form.web.addresses.crawl).fill(address);
+    await form.getByRole('button', { name: words.form.create }).click();
+    await source(page, 'Site').getByText(words.documents(2)).waitFor({ timeout: 30_000 });
+    await page.goto(`${program.page}#/search?q=okapi+pump+seal`);
+    await page.getByText('The seal of the okapi pump is new').waitFor({ timeout: 30_000 });
+    await close();
+    site.close();
   });
 
   it('asks for what its kind needs, and keeps a secret to itself', async () => {

@@ -248,7 +248,7 @@ fn spawn_server(binaries: &Path, user: &ServerUser, data: &Path, sockets: &Path)
     let log = File::create(sockets.join("log")).expect("a log file");
     let mut server = user.command(&binaries.join("postgres"));
     server.arg("-D").arg(data).arg("-k").arg(sockets);
-    for setting in ["listen_addresses=", "fsync=off", "max_connections=300", "autovacuum=off"] {
+    for setting in ["listen_addresses=", "fsync=off", "max_connections=1000", "autovacuum=off"] {
         server.args(["-c", setting]);
     }
     server.stdin(Stdio::null()).stdout(log.try_clone().expect("the log file")).stderr(log);

@@ -2,11 +2,18 @@
 
 #![expect(clippy::expect_used, reason = "test support: a test that cannot start its server stops")]
 
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use s3s::auth::SimpleAuth;
 use s3s::service::S3ServiceBuilder;
+use s3s::{Body, HttpResponse};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -18,6 +25,18 @@ pub struct S3 {
     pub secret_access_key: String,
     folder: TempDir,
     accepting: JoinHandle<()>,
+    health: Arc<AtomicU8>,
+}
+
+/// How the server answers.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub enum Health {
+    Well,
+    /// With status 500.
+    Failing,
+    /// After two seconds.
+    Slow,
 }
 
 impl S3 {
@@ -34,9 +53,25 @@ impl S3 {
 
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
+        let health = Arc::new(AtomicU8::new(Health::Well as u8));
+        let state = health.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                let service = service.clone();
+                let (service, state) = (service.clone(), state.clone());
+                let service = service_fn(move |request: Request<Incoming>| {
+                    let (service, health) = (service.clone(), state.load(Relaxed));
+                    async move {
+                        if health == Health::Failing as u8 {
+                            let mut failed = HttpResponse::new(Body::empty());
+                            *failed.status_mut() = "500".parse().expect("a status");
+                            return Ok(failed);
+                        }
+                        if health == Health::Slow as u8 {
+                            tokio::time::sleep(Duration::from_secs(2)).await;
+                        }
+                        Service::call(&service, request).await
+                    }
+                });
                 tokio::spawn(async move {
                     let server = Builder::new(TokioExecutor::new());
                     // A client that disconnects is no failure of the server.
@@ -45,7 +80,11 @@ impl S3 {
             }
         });
         let endpoint = format!("http://{address}");
-        S3 { endpoint, bucket, access_key_id, secret_access_key, folder, accepting }
+        S3 { endpoint, bucket, access_key_id, secret_access_key, folder, accepting, health }
+    }
+
+    pub fn set_health(&self, health: Health) {
+        self.health.store(health as u8, Relaxed);
     }
 
     /// The folder of the objects and of the parts of unfinished uploads.

@@ -39,8 +39,8 @@ pub struct Start {
     environment: BTreeMap<String, String>,
     /// The services, separated by commas; all if absent.
     only: Option<&'static str>,
-    /// The size of a separate file system for the data folder.
-    disk_mib: Option<u32>,
+    /// How the data folder is mounted, as the process sees it.
+    mount: Option<String>,
 }
 
 impl Start {
@@ -63,7 +63,14 @@ impl Start {
 
     /// Uses a data folder of this size, which only the process sees (see [`Stoa::data_folder`]).
     pub fn on_disk_of(mut self, mib: u32) -> Self {
-        self.disk_mib = Some(mib);
+        self.mount = Some(format!("mount -t tmpfs -o size={mib}m tmpfs \"$STOA_DATA_DIR\""));
+        self
+    }
+
+    /// Nothing can be written to the data folder.
+    pub fn on_read_only_disk(mut self) -> Self {
+        let mount = "mount --bind \"$STOA_DATA_DIR\" \"$STOA_DATA_DIR\" && mount -o remount,bind,ro \"$STOA_DATA_DIR\"";
+        self.mount = Some(mount.to_owned());
         self
     }
 
@@ -76,8 +83,8 @@ impl Start {
     }
 
     fn program(&self) -> Command {
-        let Some(mib) = self.disk_mib else { return Command::new(binary()) };
-        let mount = format!("mount -t tmpfs -o size={mib}m tmpfs \"$STOA_DATA_DIR\" && exec \"$@\"");
+        let Some(mount) = &self.mount else { return Command::new(binary()) };
+        let mount = format!("{mount} && exec \"$@\"");
         // In a new mount namespace, so that the file system ends with the process.
         let mut command = Command::new("/usr/bin/unshare");
         command.args(["--map-root-user", "--mount", "/bin/sh", "-c", &mount, "sh"]).arg(binary());
@@ -178,7 +185,7 @@ impl Stoa {
             data: Arc::new(TempDir::new().expect("a temporary folder")),
             environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
             only: Some("gateway"),
-            disk_mib: None,
+            mount: None,
         }
     }
 

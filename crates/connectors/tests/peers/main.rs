@@ -25,4 +25,5 @@ mod git_server;
 #[path = "../../../e2e/src/nginx.rs"]
 mod nginx_server;
 #[path = "../../../e2e/src/s3.rs"]
+#[allow(dead_code, reason = "other tests make it fail")]
 mod s3_server;

@@ -56,3 +56,23 @@ async fn every_write_says_that_the_disk_is_full_and_works_again_with_space() {
     let leads = PortalClient::direct(&stoa, "admin").request(Method::GET, "/api/leads?limit=100");
     assert_eq!(reply(leads).await.json().as_array().unwrap().len(), 21, "each that was taken, and no other");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_cannot_be_written_is_said_at_the_start_and_left_as_it_is() {
+    let stoa = Stoa::start_knowledge().serve();
+    let data = stoa.data.clone();
+    let id = KnowledgeClient::admin(&stoa).await.ingest_text("a.txt", "The harbour of Bergen.").await;
+    stoa.signal("TERM");
+    stoa.wait();
+    let start = Stoa::start_knowledge().data(&data).on_read_only_disk();
+    let started = tokio::task::spawn_blocking(move || start.run(&["serve"]));
+    let (code, _, said) =
+        tokio::time::timeout(Duration::from_secs(30), started).await.expect("it ends").unwrap();
+    assert_ne!(code, 0);
+    assert!(
+        said.contains(&data.path().display().to_string()) && said.to_lowercase().contains("read-only"),
+        "{said}"
+    );
+    let stoa = Stoa::start_knowledge().data(&data).serve();
+    assert_eq!(KnowledgeClient::admin(&stoa).await.find("harbour").await, [id.as_str()]);
+}
