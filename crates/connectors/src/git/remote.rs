@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn ssh_offers_the_key_of_the_source_or_none() {
         let address = "192.0.2.1:22".parse().unwrap();
-        let command = |key| ssh_command(Path::new("/work/it's"), "example.org", &address, key);
+        let command = |key| ssh_command(Path::new("/srv/it's"), "example.org", &address, key);
         let none = "-o IdentitiesOnly=yes -o IdentityAgent=none -o IdentityFile=none";
         assert!(command(None).ends_with(none), "{}", command(None));
-        let own = r"-o IdentitiesOnly=yes -o IdentityAgent=none -o IdentityFile='/work/it'\''s/ssh-key'";
-        assert!(command(Some(Path::new("/work/it's/ssh-key"))).ends_with(own));
+        let own = r"-o IdentitiesOnly=yes -o IdentityAgent=none -o IdentityFile='/srv/it'\''s/ssh-key'";
+        assert!(command(Some(Path::new("/srv/it's/ssh-key"))).ends_with(own));
     }
 
     #[test]
