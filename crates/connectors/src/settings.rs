@@ -83,6 +83,15 @@ pub enum Settings {
 }
 
 impl Settings {
+    /// Returns whether the place may look empty while it is away: a folder whose disk is not mounted, a site that sends all
+    /// requests to a page for signing in.
+    pub fn may_look_empty(&self) -> bool {
+        match self {
+            Self::Folder { .. } | Self::Web { .. } => true,
+            Self::S3 { .. } | Self::Git { .. } | Self::Imap { .. } => false,
+        }
+    }
+
     /// Returns the same without what says where it is: paths, servers and names.
     #[must_use]
     pub fn without_place(self) -> Self {

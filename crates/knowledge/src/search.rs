@@ -172,8 +172,8 @@ impl Search {
         Ok(SearchResults { results: self.read(scope, &hits, &asked).await?, reindex_due, lexical_only })
     }
 
-    /// Ranks the passages without reading their texts. Scores do not depend on other passages, so those of several owners
-    /// are comparable.
+    /// Ranks the passages without reading their texts. Scores are from 0 to 1 in every index, so those of several owners are
+    /// merged as they are.
     pub async fn rank(&self, scope: &Scope, mut question: Question) -> Result<Ranked, SearchError> {
         let vector = match question.mode {
             Mode::Lexical => None,

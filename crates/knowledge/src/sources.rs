@@ -296,19 +296,18 @@ pub fn is_running(source: &Source) -> bool {
 /// Returns whether two places ask the same server with the same name, so that the secret of one is not told to another.
 fn has_same_server(before: &Settings, after: &Settings) -> bool {
     use Settings::{Folder, Git, Imap, S3, Web};
-    match (before, after) {
-        (Folder { .. }, Folder { .. }) | (Web { .. }, Web { .. }) => true,
-        (S3 { endpoint, access_key_id, .. }, S3 { endpoint: other, access_key_id: other_key, .. }) => {
-            (endpoint, access_key_id) == (other, other_key)
+    match before {
+        Folder { .. } => matches!(after, Folder { .. }),
+        Web { .. } => matches!(after, Web { .. }),
+        S3 { endpoint, access_key_id, .. } => {
+            matches!(after, S3 { endpoint: other, access_key_id: key, .. } if (endpoint, access_key_id) == (other, key))
         }
-        (Git { url, username, .. }, Git { url: other, username: other_name, .. }) => {
-            (url, username) == (other, other_name)
+        Git { url, username, .. } => {
+            matches!(after, Git { url: other, username: name, .. } if (url, username) == (other, name))
         }
-        (
-            Imap { host, port, username, tls, .. },
-            Imap { host: other, port: other_port, username: other_name, tls: other_tls, .. },
-        ) => (host, port, username, tls) == (other, other_port, other_name, other_tls),
-        _ => false,
+        Imap { host, port, username, tls, .. } => matches!(after,
+            Imap { host: other, port: other_port, username: name, tls: other_tls, .. }
+            if (host, port, username, tls) == (other, other_port, name, other_tls)),
     }
 }
 

@@ -12,9 +12,9 @@ use crate::ingest::{
     DocumentOwner, Duplicates, IngestError, ItemOrigin, NewFile, Origin, Spool, Upload, clean_filename,
 };
 use crate::jobs::{SOURCE, SOURCE_REMOVAL, SourcePayload, payload};
-use crate::records::{ItemStatus, Metadata, Run, RunCounts, Source, SourceItem};
+use crate::records::{ItemStatus, Metadata, Run, Source, SourceItem};
 use crate::tables::{self, source_items, sources as table};
-use connectors::{Connector, Found, Item, ItemError, Reading, Settings};
+use connectors::{Connector, Found, Item, ItemError, Reading};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl Sources {
                 let secret = settings.keys.decrypt(&source.id, &source.secret);
                 Some(secret.ok_or_else(|| {
                     Interrupted::Failed(
-                        "the secret cannot be decrypted: SOURCES_KEY has changed, so give it again"
+                        "the secret cannot be decrypted: SOURCES_KEY or JWT_SECRET has changed, so give it again"
                             .to_owned(),
                     )
                 })?)
@@ -158,14 +158,12 @@ impl Sources {
         self.remove_gone(source, stop).await
     }
 
-    /// Fails if nothing is left of a place that had something. A folder whose disk is not mounted, and a site that sends all
-    /// requests to a page for signing in, look as if all was deleted.
+    /// Fails if nothing is left of a place that had something, and that may only look empty.
     async fn check_not_away(&self, source: &Source) -> Result<(), Interrupted> {
-        let RunCounts { added, changed, unchanged, failed, .. } = source.last_run.counts;
-        let may_be_away = matches!(source.settings, Settings::Folder { .. } | Settings::Web { .. });
-        if may_be_away
-            && added + changed + unchanged + failed == 0
-            && source_items::has_documents(&self.0.db, &source.id).await?
+        let (db, run) = (&self.0.db, source.last_run.number);
+        if source.settings.may_look_empty()
+            && !source_items::has_seen(db, &source.id, run).await?
+            && source_items::has_documents(db, &source.id).await?
         {
             let message = "nothing is there any more, so the documents stay: if this is right, delete the source \
                            with its documents";

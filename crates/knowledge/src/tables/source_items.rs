@@ -118,6 +118,13 @@ pub async fn forget_document(tx: &mut Tx, document_id: &str) -> Result<(), Store
     Ok(())
 }
 
+/// Returns whether a run has seen an item that it has not skipped.
+pub async fn has_seen(db: &Db, source_id: &str, run: i64) -> Result<bool, StoreError> {
+    let select =
+        "SELECT 1 FROM source_items WHERE source_id = $1 AND run = $2 AND status <> 'skipped' LIMIT 1";
+    Ok(sqlx::query(select).bind(source_id).bind(run).fetch_optional(db.read()).await?.is_some())
+}
+
 /// Returns whether an item of the source is a document.
 pub async fn has_documents(db: &Db, source_id: &str) -> Result<bool, StoreError> {
     let select = "SELECT 1 FROM source_items WHERE source_id = $1 AND document_id <> '' LIMIT 1";
