@@ -23,20 +23,21 @@ struct Synced {
 
 impl Synced {
     async fn new(settings: Value, secret: Option<&str>) -> Synced {
-        let start = || {
+        let start = |lease: &str| {
             Stoa::start_knowledge()
                 .set("ALLOW_PRIVATE_ADDRESSES", true)
-                .set("JOB_LEASE", "1s")
+                .set("JOB_LEASE", lease)
                 .set("SOURCES_KEY", "k".repeat(32))
         };
-        let stoa = start().serve();
+        // A short one for the process that is killed; later runs must not lose theirs on a busy machine.
+        let stoa = start("1s").serve();
         let data = stoa.data.clone();
         let admin = KnowledgeClient::admin(&stoa).await;
         let id = source(&admin, json!({ "name": "Source", "secret": secret, "settings": settings })).await;
         until(&admin, &id, |source| source["items"]["stored"].as_i64() > Some(0)).await;
         stoa.signal("KILL");
         stoa.wait();
-        let stoa = start().data(&data).serve();
+        let stoa = start("60s").data(&data).serve();
         let admin = KnowledgeClient::admin(&stoa).await;
         let last = ended(&admin, &id, &Value::Null).await;
         let synced = Synced { _stoa: stoa, admin, id, last };
