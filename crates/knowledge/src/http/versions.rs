@@ -93,7 +93,9 @@ pub async fn restore(
     Path((id, version)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     // No id has a NUL character, and PostgreSQL would refuse the statement.
-    let id = id.replace('\0', "");
+    if id.contains('\0') {
+        return Err(ApiError::not_found("no document has this id"));
+    }
     let document = find(&app, &user, &id, Access::Change).await?;
     let version = version.parse().map_err(|_| ApiError::not_found(format!("no version `{version}`")))?;
     require_encoder(&app)?;
