@@ -301,15 +301,22 @@ async fn respond<H: Handler>(
     let tracker = Tracker::start(connection.clone(), &request, request_id.clone());
     let is_http2 = request.version() == Version::HTTP_2;
     let refusal = refusal.or_else(|| is_http2.then(|| framing::check_target(request.uri()).err())?);
+    let timeout = connection.serving.limits.body_timeout;
+    let (head, incoming) = request.into_parts();
+    let body = RequestBody::new(incoming, &head, timeout);
+    let watch = body.watch();
+    let request = Request::from_parts(head, body);
     let mut response = match refusal {
         Some(refusal) => handler.refuse(refusal, &context),
         None => {
-            let timeout = connection.serving.limits.body_timeout;
-            let request = request.map(|incoming| RequestBody::new(incoming, is_http2, timeout));
             let handling = AssertUnwindSafe(handler.handle(request, &context)).catch_unwind();
             handling.await.unwrap_or_else(|_| handler.refuse(Refusal::Panicked, &context))
         }
     };
+    if !is_http2 && watch.ends_connection() {
+        // Said, because a client that does not know could send its next request into it.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     response.headers_mut().insert(&X_REQUEST_ID, request_id.into_header());
     // Also on the answers of targets behind the gateway: browsers must not guess that a text is a page.
     response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -93,9 +93,28 @@ async fn a_refusal_is_readable_although_a_large_body_was_being_sent() {
         raw.send(&body).await;
         let answer = raw.read_answer().await;
         assert_eq!(answer.status, status, "{path}");
+        assert!(answer.head.contains("connection: close"), "{}", answer.head);
         check_error(status, &answer.json());
     }
     assert_eq!(upstream.requests(), 0);
+}
+
+#[tokio::test]
+async fn after_a_small_body_that_was_not_wanted_the_connection_goes_on() {
+    let (_, stoa) = start().await;
+    let mut raw = Raw::connect(stoa.gateway).await;
+    for _ in 0..3 {
+        raw.send("POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n").await;
+        let answer = raw.read_answer().await;
+        assert_eq!(answer.status, 404);
+        assert!(!answer.head.contains("connection: close"), "{}", answer.head);
+        raw.send("hello").await;
+    }
+    // This client sends its body only if it is asked to.
+    raw.send("POST /nowhere HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n").await;
+    let answer = raw.read_answer().await;
+    assert_eq!(answer.status, 404);
+    assert!(answer.head.contains("connection: close"), "{}", answer.head);
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 
 use super::Limits;
 use bytes::Bytes;
+use http::request::Parts;
+use http::{Version, header};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use std::future::Future;
@@ -10,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +25,9 @@ pub enum BodyFault {
     Broken,
 }
 
+/// Of a body that the service does not read, so much is read and dropped, to keep the connection for the next request.
+const MAX_SKIPPED: u64 = 64 * 1024;
+
 pub struct RequestBody {
     incoming: Option<Incoming>,
     is_http2: bool,
@@ -31,14 +37,22 @@ pub struct RequestBody {
 }
 
 impl RequestBody {
-    pub(super) fn new(incoming: Incoming, is_http2: bool, timeout: Duration) -> Self {
+    pub(super) fn new(incoming: Incoming, head: &Parts, timeout: Duration) -> Self {
+        let is_http2 = head.version == Version::HTTP_2;
         let has_content = !incoming.is_end_stream();
+        // With `Expect` the body is sent only if it is wanted.
+        let is_offered = head.headers.contains_key(header::EXPECT);
+        let progress = Progress {
+            left: AtomicU64::new(left(&incoming)),
+            most_skipped: if is_http2 || is_offered { 0 } else { MAX_SKIPPED },
+            ..Progress::default()
+        };
         Self {
             incoming: has_content.then_some(incoming),
             is_http2,
             patience: Patience { timeout, waited: Duration::ZERO, waiting: None },
             received: 0,
-            progress: has_content.then(Arc::default),
+            progress: has_content.then(|| Arc::new(progress)),
         }
     }
 
@@ -69,10 +83,11 @@ impl RequestBody {
         Ok(whole)
     }
 
-    fn count(&mut self, bytes: u64) {
+    fn count(&mut self, bytes: u64, left: u64) {
         self.received += bytes;
         if let Some(progress) = &self.progress {
             progress.received.store(self.received, Ordering::Relaxed);
+            progress.left.store(left, Ordering::Relaxed);
         }
     }
 
@@ -97,7 +112,8 @@ impl Body for RequestBody {
         let Some(incoming) = &mut body.incoming else { return Poll::Ready(None) };
         match Pin::new(&mut *incoming).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
-                body.count(frame.data_ref().map_or(0, |data| data.len() as u64));
+                let left = left(incoming);
+                body.count(frame.data_ref().map_or(0, |data| data.len() as u64), left);
                 body.patience.rewarded();
                 Poll::Ready(Some(Ok(frame)))
             }
@@ -105,6 +121,7 @@ impl Body for RequestBody {
             Poll::Ready(None) if was_cut_short(incoming, body.is_http2) => body.fail(BodyFault::Broken),
             Poll::Ready(None) => {
                 body.incoming = None;
+                body.count(0, 0);
                 Poll::Ready(None)
             }
             Poll::Pending if body.patience.exhausted(body.received, cx) => body.fail(BodyFault::TooSlow),
@@ -119,6 +136,24 @@ impl Body for RequestBody {
     fn size_hint(&self) -> SizeHint {
         self.incoming.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
     }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        let Some(progress) = self.progress.take() else { return };
+        let left = progress.left.load(Ordering::Relaxed);
+        let is_skipped = left > 0 && left <= progress.most_skipped;
+        if let (true, Some(incoming), Ok(runtime)) = (is_skipped, self.incoming.take(), Handle::try_current())
+        {
+            let mut rest = Self::empty();
+            (rest.incoming, rest.patience.timeout) = (Some(incoming), self.patience.timeout);
+            runtime.spawn(rest.collect(MAX_SKIPPED as usize));
+        }
+    }
+}
+
+fn left(incoming: &Incoming) -> u64 {
+    incoming.size_hint().exact().unwrap_or(u64::MAX)
 }
 
 /// hyper reports an HTTP/2 stream that the client has reset without an error as one that has ended.
@@ -154,6 +189,10 @@ impl Patience {
 #[derive(Default)]
 struct Progress {
     received: AtomicU64,
+    /// What is still to be read, `u64::MAX` if the client does not say it in advance.
+    left: AtomicU64,
+    /// Up to this size the rest is read although the service does not want it.
+    most_skipped: u64,
     fault: AtomicU8,
 }
 
@@ -170,6 +209,11 @@ pub struct BodyWatch(Option<Arc<Progress>>);
 impl BodyWatch {
     pub fn received(&self) -> u64 {
         self.0.as_ref().map_or(0, |progress| progress.received.load(Ordering::Relaxed))
+    }
+
+    /// Tells whether, if the service stopped reading now, the connection could take no other request.
+    pub(super) fn ends_connection(&self) -> bool {
+        self.0.as_ref().is_some_and(|progress| progress.left.load(Ordering::Relaxed) > progress.most_skipped)
     }
 
     pub fn fault(&self) -> Option<BodyFault> {
