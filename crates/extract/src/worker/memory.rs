@@ -14,13 +14,13 @@ use super::lower;
 const INTERVAL: Duration = Duration::from_millis(2);
 
 /// Kills this process when it uses more than `most` bytes of memory, as the system does when it runs out of memory.
-/// In case the watch is too slow, the address space is limited to twice as much more than now. A tighter limit would
-/// make an allocation fail, which looks like a crash, before the watch can act.
+/// In case the watch is too slow, the address space is limited to four times as much more than now. With a tighter
+/// limit, on a busy machine, an allocation would fail before the watch can act, and that looks like a crash.
 pub(crate) fn limit(most: u64) -> io::Result<()> {
     let usage = Usage::open()?;
     let mapped = usage.read()?.mapped;
     std::thread::Builder::new().name("memory".to_owned()).spawn(move || watch(&usage, most))?;
-    lower(Resource::As, mapped + 2 * most)
+    lower(Resource::As, mapped + 4 * most)
 }
 
 fn watch(usage: &Usage, most: u64) {
