@@ -79,8 +79,8 @@ impl Child {
             match self.answer(limits, deadline)? {
                 Some(Answer::Progress(at)) => {
                     progress(at);
-                    // A page is drawn, then recognised.
-                    let page = Duration::from_secs(2 * limits.ocr.seconds_per_page + 5);
+                    // A page is drawn, then recognised, then perhaps turned and recognised again.
+                    let page = Duration::from_secs(3 * limits.ocr.seconds_per_page + 5);
                     deadline = deadline.max(Instant::now() + page);
                 }
                 answer => return Ok(answer),

@@ -10,26 +10,67 @@ pub(crate) struct Recognised {
     /// Words of one line without wide gaps between them. In pixels, from the bottom left of the page.
     pub runs: Vec<Glyph>,
     pub width: f64,
+    /// Whether the program was unsure, or most words stand on end.
+    pub is_doubtful: bool,
 }
 
 /// Words that the program itself believes less, in percent, are stains and pictures.
 const LEAST_CONFIDENCE: f64 = 20.0;
+/// If it is less sure of the middle word, it has hardly read anything.
+const DOUBTFUL: f64 = 70.0;
 /// A wider gap, in units of the size, separates columns.
 const WIDE_GAP: f64 = 1.3;
 
 pub(super) fn read(hocr: &[u8], kind: Kind) -> Result<Recognised, ExtractError> {
-    let mut reader = Reader::default();
+    let mut reader = Reader { angle: main_angle(&String::from_utf8_lossy(hocr)), ..Reader::default() };
     xml::walk(hocr, kind, |node| {
         reader.node(node);
         Ok(())
     })?;
+    reader.page.is_doubtful = reader.words.is_doubtful();
     Ok(reader.page)
+}
+
+/// Returns by how many degrees most lines are turned, which only a page that was looked at for it has.
+fn main_angle(hocr: &str) -> u32 {
+    let lines = hocr.matches("x_size").count();
+    let is_main = |angle: &u32| 2 * hocr.matches(&format!("textangle {angle};")).count() > lines;
+    [90, 180, 270].into_iter().find(is_main).unwrap_or(0)
+}
+
+/// What tells whether the words of a page were read well.
+#[derive(Default)]
+struct Words {
+    confidences: Vec<f64>,
+    long: usize,
+    on_end: usize,
+}
+
+impl Words {
+    fn add(&mut self, word: &Word) {
+        self.confidences.push(word.confidence);
+        if word.text.chars().nth(2).is_some() {
+            self.long += 1;
+            self.on_end += usize::from(word.height > 1.5 * (word.right - word.left));
+        }
+    }
+
+    fn is_doubtful(&mut self) -> bool {
+        self.confidences.sort_by(f64::total_cmp);
+        let middle = self.confidences.get(self.confidences.len() / 2);
+        middle.is_some_and(|confidence| *confidence < DOUBTFUL) || 2 * self.on_end > self.long
+    }
 }
 
 #[derive(Default)]
 struct Reader {
     page: Recognised,
+    /// Of the page, when it is upright.
     height: f64,
+    /// Of the picture.
+    sides: (f64, f64),
+    angle: u32,
+    words: Words,
     line: Line,
     word: Option<Word>,
     /// Whether the last run is of this line.
@@ -46,6 +87,8 @@ struct Line {
 struct Word {
     left: f64,
     right: f64,
+    height: f64,
+    confidence: f64,
     text: String,
 }
 
@@ -59,8 +102,11 @@ impl Reader {
                 }
             }
             Node::Close("span") => {
-                if let Some(word) = self.word.take() {
-                    self.add(word);
+                if let Some(word) = self.word.take().filter(|word| !word.text.is_empty()) {
+                    self.words.add(&word);
+                    if word.confidence >= LEAST_CONFIDENCE {
+                        self.add(word);
+                    }
                 }
             }
             Node::Close(_) => {}
@@ -70,9 +116,15 @@ impl Reader {
     fn open(&mut self, element: &Element) {
         let title = element.attribute("title").unwrap_or_default();
         let values = |name: &str| values(&title, name);
-        let bbox = || <[f64; 4]>::try_from(values("bbox")).unwrap_or_default();
+        let in_picture = || <[f64; 4]>::try_from(values("bbox")).unwrap_or_default();
+        let bbox = || self.upright(in_picture());
         match element.attribute("class").as_deref() {
-            Some("ocr_page") => [_, _, self.page.width, self.height] = bbox(),
+            Some("ocr_page") => {
+                let [_, _, width, height] = in_picture();
+                self.sides = (width, height);
+                let lies = matches!(self.angle, 90 | 270);
+                (self.page.width, self.height) = if lies { (height, width) } else { (width, height) };
+            }
             Some("ocr_line" | "ocr_header" | "ocr_caption" | "ocr_textfloat") => {
                 let [_, top, _, bottom] = bbox();
                 // Slope, and distance from the bottom of the box.
@@ -82,19 +134,30 @@ impl Reader {
                 self.has_run = false;
             }
             Some("ocrx_word") => {
-                let [left, _, right, _] = bbox();
+                let [left, top, right, bottom] = bbox();
                 let confidence = values("x_wconf").first().copied().unwrap_or(0.0);
-                let word = Word { left, right, text: String::new() };
-                self.word = (confidence >= LEAST_CONFIDENCE).then_some(word);
+                let word = Word { left, right, height: bottom - top, confidence, text: String::new() };
+                self.word = Some(word);
             }
             _ => {}
+        }
+    }
+
+    /// Turns a box of the picture as the page is turned.
+    fn upright(&self, [left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
+        let (width, height) = self.sides;
+        match self.angle {
+            90 => [height - bottom, left, height - top, right],
+            180 => [width - right, height - bottom, width - left, height - top],
+            270 => [top, width - right, bottom, width - left],
+            _ => [left, top, right, bottom],
         }
     }
 
     /// Adds a word to the run before it, or begins another one. In Arabic and Hebrew, a word follows on the left.
     fn add(&mut self, word: Word) {
         let size = self.line.size;
-        if word.text.is_empty() || size <= 0.0 {
+        if size <= 0.0 {
             return;
         }
         if let Some(last) = self.page.runs.last_mut().filter(|_| self.has_run) {
