@@ -74,7 +74,7 @@ faults:
 	cargo build --workspace --bin stoa
 	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
 	STOA_KILLS=$(KILLS) cargo test --workspace --test faults -- --nocapture --test-threads 1
-	STOA_SEEDS=10000 cargo test --workspace --test simulation -- --nocapture
+	STOA_SEEDS=10000 cargo test --workspace --lib --test simulation any_order_of_steps -- --nocapture
 	STOA_FUZZ=50 cargo test --workspace --lib --test readers broken
 	scripts/schemathesis
 

@@ -83,15 +83,41 @@ fn sql_stays_in_the_store_and_in_tables() {
 
 #[test]
 fn only_the_configuration_reads_the_environment() {
-    let places = [
-        "crates/stoa/src/config/",
-        "crates/e2e/",
-        "crates/inference/tests/common/",
-        "crates/mutations/",
-        "crates/store/tests/",
-    ];
+    let places =
+        ["crates/stoa/src/config/", "crates/e2e/", "crates/inference/tests/common/", "crates/mutations/"];
     let allowed = |name: &str| places.iter().any(|place| name.starts_with(place));
     assert_eq!(offenders(|name, text| !allowed(name) && text.contains(concat!("env", "::var"))), NONE);
+}
+
+/// During an upgrade the program of the version before goes on with the tables of the new one.
+#[test]
+fn migrations_only_add() {
+    let takes_away = |line: &&str| {
+        let line = line.to_uppercase();
+        let has = |words: &str| line.contains(words);
+        has("DROP ")
+            || has("RENAME ")
+            || has("SET NOT NULL")
+            || (has("ADD COLUMN") && has("NOT NULL") && !has("DEFAULT"))
+    };
+    let services = ["knowledge", "leads", "store", "supervisor"];
+    let files = services.iter().flat_map(|service| {
+        fs::read_dir(root().join(format!("crates/{service}/migrations")))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+    });
+    let found: Vec<String> = files
+        .flat_map(|file| {
+            fs::read_to_string(file)
+                .unwrap()
+                .lines()
+                .filter(takes_away)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    // Older than the first version that others have.
+    assert_eq!(found, ["ALTER TABLE projects RENAME COLUMN product_seed TO seed_excerpt;"]);
 }
 
 #[test]

@@ -1,8 +1,11 @@
-//! For tests of parsers: broken versions of a file, the same in every run. `STOA_FUZZ=100` makes a hundred times as many.
+//! For tests that try many cases, the same in every run: broken versions of a file for parsers (`STOA_FUZZ=100` makes a
+//! hundred times as many), and seeds for simulations.
+
+use std::ops::Range;
 
 /// Calls `read` with `count` versions of a file, each with a few bytes, numbers or stretches changed.
 pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
-    for seed in 0..count * factor() {
+    for seed in 0..count * setting("STOA_FUZZ").unwrap_or(1) {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut bytes = original.to_vec();
         for _ in 0..=random.below(4) {
@@ -12,9 +15,17 @@ pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
     }
 }
 
+/// Returns the seeds that a simulation tries: `usual` many, `STOA_SEEDS` many, or the one in `STOA_SEED`.
+pub fn seeds(usual: u64) -> Range<u64> {
+    match setting("STOA_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..setting("STOA_SEEDS").unwrap_or(usual),
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
-fn factor() -> u64 {
-    std::env::var("STOA_FUZZ").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1)
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|value| value.parse().ok())
 }
 
 /// Calls `read` with every proper prefix of a file.

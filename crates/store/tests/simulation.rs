@@ -19,11 +19,6 @@ const LEASE: Duration = Duration::from_secs(30);
 const WORKERS: usize = 4;
 const STEPS: usize = 80;
 
-#[expect(clippy::disallowed_methods, reason = "a test has no configuration to ask")]
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|value| value.parse().ok())
-}
-
 /// A generator that gives the same numbers in every run.
 struct Dice(u64);
 
@@ -274,10 +269,7 @@ impl Simulation {
 
 #[tokio::test]
 async fn jobs_and_events_hold_in_any_order_of_steps() {
-    let seeds = match setting("STOA_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => 0..setting("STOA_SEEDS").unwrap_or(150),
-    };
+    let seeds = mutations::seeds(150);
     let folder = TempDir::new().unwrap();
     let clock = Clock::fixed(1_700_000_000_000);
     let url = format!("sqlite://{}", folder.path().join("simulation.db").display());
