@@ -27,6 +27,13 @@ impl Clock {
         }
     }
 
+    /// Sets a fixed clock, and all its clones, back. Does nothing to the system's clock.
+    pub fn set_back(&self, by: Duration) {
+        if let Some(fixed) = &self.fixed {
+            fixed.fetch_sub(by.as_millis() as i64, Ordering::Relaxed);
+        }
+    }
+
     /// Moves a fixed clock, and all its clones, forward. Does nothing to the system's clock.
     pub fn advance(&self, by: Duration) {
         if let Some(fixed) = &self.fixed {

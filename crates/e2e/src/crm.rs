@@ -26,6 +26,8 @@ pub const SIGNING_SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNk
 pub const TOKEN: &str = "pat-na1-0123456789";
 const UPSERT: &str = "/crm/v3/objects/contacts/batch/upsert";
 
+const OTHER_TIME: &str = "signed";
+
 /// How the CRM answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
@@ -77,6 +79,8 @@ pub struct Crm {
 
 struct State {
     mood: Mood,
+    /// Whether it answers 400 to a request that was signed at another time, which otherwise is a fault.
+    refuses_other_times: bool,
     sent: Vec<Sent>,
     faults: Vec<String>,
 }
@@ -87,7 +91,8 @@ impl Crm {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound address");
-        let state = State { mood: Mood::Well, sent: Vec::new(), faults: Vec::new() };
+        let state =
+            State { mood: Mood::Well, refuses_other_times: false, sent: Vec::new(), faults: Vec::new() };
         let state = Arc::new(Mutex::new(state));
         let shared = state.clone();
         let accepting = tokio::spawn(async move {
@@ -106,6 +111,11 @@ impl Crm {
 
     pub fn set(&self, mood: Mood) {
         self.state.lock().expect("no test panicked with it").mood = mood;
+    }
+
+    /// Refuses what is signed at another time, as CRMs do, since the program's clock is wrong in this test.
+    pub fn refuse_other_times(&self) {
+        self.state.lock().expect("no test panicked with it").refuses_other_times = true;
     }
 
     /// Returns all requests so far, in their order. Fails if one of them was wrong.
@@ -174,14 +184,19 @@ async fn respond(request: Request<Incoming>, state: Arc<Mutex<State>>) -> io::Re
     let bytes = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let mood = {
         let mut state = state.lock().expect("no test panicked with it");
-        let mood = state.mood;
+        let mut mood = state.mood;
         if parts.method == "POST" {
             let checked = match parts.uri.path() {
                 UPSERT => check_upsert(&parts.headers, &bytes),
                 "/hook" => check_signature(&parts.headers, &bytes),
                 other => Err(format!("nothing is at {other}")),
             };
-            state.faults.extend(checked.err());
+            match checked {
+                Err(fault) if state.refuses_other_times && fault.starts_with(OTHER_TIME) => {
+                    mood = Mood::Says(400)
+                }
+                checked => state.faults.extend(checked.err()),
+            }
             let body = serde_json::from_slice(&bytes).unwrap_or_default();
             let path = parts.uri.path().to_owned();
             state.sent.push(Sent { path, headers: parts.headers, body, mood, when: Instant::now() });
@@ -237,7 +252,7 @@ fn check_signature(headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     }
     let age = crate::tokens::now() - seconds.parse::<i64>().map_err(|error| error.to_string())?;
     if !(-5..=60).contains(&age) {
-        return Err(format!("signed {age} s ago"));
+        return Err(format!("{OTHER_TIME} {age} s ago"));
     }
     let message = [id.as_bytes(), b".", seconds.as_bytes(), b".", body].concat();
     let signed = jsonwebtoken::crypto::sign(&message, &EncodingKey::from_secret(KEY), Algorithm::HS256);

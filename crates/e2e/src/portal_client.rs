@@ -19,8 +19,12 @@ impl Deref for PortalClient {
 impl PortalClient {
     /// Calls the portal directly, as `admin` or `guest`.
     pub fn direct(stoa: &Stoa, scope: &str) -> Self {
-        let base = format!("http://{}", stoa.portal.expect("the portal runs"));
-        Self(Api::new(base, Some(tokens::token("KV", scope))))
+        Self::with_token(stoa, tokens::token("KV", scope))
+    }
+
+    /// Calls the portal directly, with any token.
+    pub fn with_token(stoa: &Stoa, token: String) -> Self {
+        Self(Api::new(format!("http://{}", stoa.portal.expect("the portal runs")), Some(token)))
     }
 
     pub fn through_gateway(stoa: &Stoa, scope: &str) -> Self {

@@ -77,7 +77,7 @@ impl Bearers {
                 known.remove(&signature);
                 return Err(InvalidToken);
             }
-            if now - caller.identity_made_ms > IDENTITY_USE_MS {
+            if !(0..=IDENTITY_USE_MS).contains(&(now - caller.identity_made_ms)) {
                 *caller = self.introduce(&caller.token, caller.verified.clone(), now)?;
             }
             return Ok(caller.clone());

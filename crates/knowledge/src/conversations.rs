@@ -21,6 +21,7 @@ use crate::records::{Conversation, Message, MessageRole, MessageStatus, conversa
 use crate::tables::{conversations, messages, users};
 use base::{Clock, Random};
 use live::LiveAnswers;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Db, StoreError, Tx};
@@ -270,7 +271,7 @@ impl Conversations {
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {
-        for id in messages::conversations_of_expired(&self.db, self.clock.now_ms()).await? {
+        for id in messages::conversations_of_expired(&self.db, &self.living_leases()).await? {
             let mut tx = self.db.begin().await?;
             // This locks the conversation.
             if conversations::touch(&mut tx, &id, self.clock.now_ms()).await? {
@@ -281,10 +282,24 @@ impl Conversations {
         Ok(())
     }
 
+    /// When the leases of living processes end, on clocks that differ by less than a minute.
+    fn living_leases(&self) -> Range<i64> {
+        let now = self.clock.now_ms();
+        now + 1..now + self.lease.as_millis() as i64 + 60_000
+    }
+
     /// Ends the answer of a conversation if its process has died.
     async fn interrupt_expired(&self, tx: &mut Tx, id: &str) -> Result<(), StoreError> {
         let Some((answer, lease_until)) = messages::running(tx, id).await? else { return Ok(()) };
-        if lease_until > self.clock.now_ms() {
+        let living = self.living_leases();
+        // The clock may have leapt while this process writes it.
+        if living.contains(&lease_until) || self.live.get(&answer.id).is_some() {
+            return Ok(());
+        }
+        if lease_until >= living.end {
+            // The clock was set back: if a process writes it, that will extend the lease.
+            let lease_until = self.clock.now_ms() + self.lease.as_millis() as i64;
+            messages::save(tx, &answer.id, &answer.content, lease_until).await?;
             return Ok(());
         }
         tracing::warn!(message = answer.id, "the process that wrote an answer has died");

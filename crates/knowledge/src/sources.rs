@@ -284,7 +284,8 @@ impl Sources {
             0 => Duration::from_secs(source.every.unsigned_abs()),
             failures => retry_pause(failures),
         };
-        Some(ended_at.unwrap_or(now) + pause.as_millis() as i64)
+        // Not later than now: the clock may have been set back since.
+        Some(ended_at.unwrap_or(now).min(now) + pause.as_millis() as i64)
     }
 }
 

@@ -18,25 +18,25 @@ use crate::tables;
 use base::Backoff;
 use crm::{Crm, SendError};
 use futures_util::future::BoxFuture;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use store::{Db, StoreError, Tx};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How many keys' leads are sent at the same time.
 const KEYS_AT_ONCE: usize = 16;
 /// A pause that the CRM asks for is waited for in the job up to this length; for a longer one the job is retried later.
-const LONGEST_WAIT_MS: i64 = 30_000;
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(500);
 
 struct Forwarder {
     db: Db,
     crm: Box<dyn Crm>,
     backoff: Backoff,
-    /// The CRM has asked for no requests until then, in milliseconds since 1970.
-    paused_until: AtomicI64,
+    /// The CRM has asked for no requests until then.
+    paused_until: Mutex<Option<Instant>>,
 }
 
 pub fn worker(db: Db, forms: Forms, settings: &CrmSettings, lease: Duration) -> reqwest::Result<Worker> {
@@ -50,7 +50,7 @@ pub fn worker(db: Db, forms: Forms, settings: &CrmSettings, lease: Duration) -> 
         }
     };
     let backoff = Backoff::new(settings.retry_first, settings.retry_longest);
-    let forwarder = Forwarder { db: db.clone(), crm, backoff, paused_until: AtomicI64::new(0) };
+    let forwarder = Forwarder { db: db.clone(), crm, backoff, paused_until: Mutex::default() };
     Ok(Worker {
         concurrency: KEYS_AT_ONCE,
         lease,
@@ -134,20 +134,17 @@ impl Forwarder {
     /// Returns the pause before the next attempt: the backoff, or what the CRM asks for if that is longer.
     fn pause(&self, attempts: i64, asked: Option<Duration>) -> Duration {
         if let Some(asked) = asked {
-            let until = self.db.clock().now_ms().saturating_add(asked.as_millis() as i64);
-            self.paused_until.fetch_max(until, Ordering::Relaxed);
+            let mut until = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+            *until = (*until).max(Some(Instant::now() + asked));
         }
         self.backoff.pause(attempts, self.db.random()).max(asked.unwrap_or_default())
     }
 
     /// Waits until a pause that the CRM has asked for is over.
     async fn wait_for_pause(&self) -> Result<(), JobError> {
-        let left = self.paused_until.load(Ordering::Relaxed) - self.db.clock().now_ms();
-        if left <= 0 {
-            return Ok(());
-        }
-        let left = Duration::from_millis(left.unsigned_abs());
-        if left.as_millis() > LONGEST_WAIT_MS as u128 {
+        let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+        if left > LONGEST_WAIT {
             return Err(JobError {
                 message: "the CRM asked for a pause".to_owned(),
                 retry: Retry::After(left),
@@ -180,3 +177,6 @@ fn lost(error: StoreError) -> JobError {
         other => other.into(),
     }
 }
+
+#[cfg(test)]
+mod simulation;

@@ -5,7 +5,9 @@
 mod lease;
 mod worker;
 
-pub use lease::{Heartbeat, abandoned, claim, complete, fail, heartbeat, hold, release, settle_abandoned};
+pub use lease::{
+    Heartbeat, abandoned, claim, complete, fail, follow_clock, heartbeat, hold, release, settle_abandoned,
+};
 pub use worker::{Handler, Worker};
 
 use serde_json::Value;
@@ -109,13 +111,17 @@ impl From<StoreError> for JobError {
     }
 }
 
+/// When a job is due that need not wait. Not "now": after the clock was set back, that would still be to come.
+const AT_ONCE: i64 = 0;
+
 /// Adds a job in `tx` and returns its id.
 pub async fn enqueue(tx: &mut Tx, job: NewJob) -> Result<i64, StoreError> {
     let now = tx.now_ms();
-    let insert = "INSERT INTO jobs (kind, payload, priority, state, max_attempts, due_at, created_at)
-        VALUES ($1, $2, $3, 'queued', $4, $5, $6) RETURNING id";
+    let insert =
+        "INSERT INTO jobs (kind, payload, priority, state, max_attempts, due_at, created_at, scheduled_at)
+        VALUES ($1, $2, $3, 'queued', $4, $5, $6, $6) RETURNING id";
     let query = sqlx::query(insert).bind(job.kind).bind(job.payload.to_string()).bind(job.priority);
-    let query = query.bind(job.max_attempts).bind(job.run_at.unwrap_or(now)).bind(now);
+    let query = query.bind(job.max_attempts).bind(job.run_at.unwrap_or(AT_ONCE)).bind(now);
     let id = query.fetch_one(tx.conn()).await?.try_get(0)?;
     tx.wake(TOPIC);
     Ok(id)

@@ -24,12 +24,15 @@ pub async fn hit(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Dec
     let now = db.now_ms();
     let count = "INSERT INTO rate_windows (key, hits, resets_at) VALUES ($1, 1, $2)
         ON CONFLICT (key) DO UPDATE SET
-            hits = CASE WHEN rate_windows.resets_at <= $3 THEN 1 ELSE rate_windows.hits + 1 END,
-            resets_at = CASE WHEN rate_windows.resets_at <= $3 THEN $2 ELSE rate_windows.resets_at END
-        WHERE rate_windows.resets_at <= $3 OR rate_windows.hits < $4
+            hits = CASE WHEN rate_windows.resets_at > $3 AND rate_windows.resets_at < $5
+                THEN rate_windows.hits + 1 ELSE 1 END,
+            resets_at = CASE WHEN rate_windows.resets_at > $3 AND rate_windows.resets_at < $5
+                THEN rate_windows.resets_at ELSE $2 END
+        WHERE rate_windows.resets_at <= $3 OR rate_windows.resets_at >= $5 OR rate_windows.hits < $4
         RETURNING hits, resets_at";
     let mut tx = db.begin().await?;
     let query = sqlx::query(count).bind(key).bind(end_of_window(now, window)).bind(now).bind(limit);
+    let query = query.bind(after_any_window(now, window));
     let row = query.fetch_optional(tx.conn()).await?;
     tx.commit().await?;
     let Some(row) = row else {
@@ -44,8 +47,10 @@ pub async fn hit(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Dec
 /// Returns what a hit would get, without counting one.
 pub async fn peek(db: &Db, key: &str, limit: i64, window: Duration) -> Result<Decision, StoreError> {
     let now = db.now_ms();
-    let select = "SELECT hits, resets_at FROM rate_windows WHERE key = $1 AND resets_at > $2";
-    let row = sqlx::query(select).bind(key).bind(now).fetch_optional(db.read()).await?;
+    let select =
+        "SELECT hits, resets_at FROM rate_windows WHERE key = $1 AND resets_at > $2 AND resets_at < $3";
+    let query = sqlx::query(select).bind(key).bind(now).bind(after_any_window(now, window));
+    let row = query.fetch_optional(db.read()).await?;
     let (hits, reset_at_ms) = match row {
         Some(row) => (row.try_get(0)?, row.try_get(1)?),
         None => (0, end_of_window(now, window)),
@@ -71,6 +76,12 @@ pub async fn prune(db: &Db) -> Result<u64, StoreError> {
     let removed = delete.execute(tx.conn()).await?.rows_affected();
     tx.commit().await?;
     Ok(removed)
+}
+
+/// No window of this length ends so late, on a clock that differs by less than a minute. One that seems to was begun
+/// before the clock was set back, and counts as passed.
+fn after_any_window(now: i64, window: Duration) -> i64 {
+    end_of_window(now, window).saturating_add(60_000)
 }
 
 fn end_of_window(now: i64, window: Duration) -> i64 {

@@ -31,4 +31,5 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration::portable(6, "admin changes", include_str!("../migrations/0006_admin_changes.sql")),
     Migration::portable(7, "figures", include_str!("../migrations/0007_figures.sql")),
     Migration::portable(8, "index use", include_str!("../migrations/0008_index_use.sql")),
+    Migration::portable(9, "job schedule", include_str!("../migrations/0009_job_schedule.sql")),
 ];

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "it says how much it has tried")]
 
 mod bad_files;
+mod clock;
 mod connections;
 mod failover;
 mod kills;

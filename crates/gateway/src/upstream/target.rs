@@ -91,7 +91,9 @@ impl Target {
     }
 
     pub fn is_down(&self, now_ms: i64) -> bool {
-        self.down_until_ms.load(Ordering::Relaxed) > now_ms
+        let left = self.down_until_ms.load(Ordering::Relaxed) - now_ms;
+        // Longer if the clock was set back.
+        (1..=MAX_DOWN_MS).contains(&left)
     }
 
     /// Returns an idle connection, or a new one if there is none or a `fresh` one is wanted.

@@ -4,6 +4,7 @@
 use crate::records::{Basis, Message, MessageStatus};
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
+use std::ops::Range;
 use store::{Db, StoreError, Tx, parse_stored};
 
 const COLUMNS: &str = "id, conversation_id, number, role, content, status, error, sources, provider, model, \
@@ -150,10 +151,11 @@ pub async fn running(tx: &mut Tx, conversation_id: &str) -> Result<Option<(Messa
     row.map(|row| Ok((message_of(&row)?, row.try_get("lease_until")?))).transpose()
 }
 
-/// Returns the conversations whose running answers have outlived their leases.
-pub async fn conversations_of_expired(db: &Db, now: i64) -> Result<Vec<String>, StoreError> {
-    let select = "SELECT conversation_id FROM messages WHERE status = 'running' AND lease_until <= $1";
-    let rows = sqlx::query(select).bind(now).fetch_all(db.read()).await?;
+/// Returns the conversations whose running answers have leases that end at another time than within `range`.
+pub async fn conversations_of_expired(db: &Db, range: &Range<i64>) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT conversation_id FROM messages
+        WHERE status = 'running' AND (lease_until < $1 OR lease_until >= $2)";
+    let rows = sqlx::query(select).bind(range.start).bind(range.end).fetch_all(db.read()).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::crm::SendError;
 use base::{Clock, innermost};
 use chrono::DateTime;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How much of the CRM's answer an error repeats.
 const LONGEST_MESSAGE: usize = 500;
 const LONGEST_ANSWER: usize = 256 * 1024;
+/// Receivers of signed requests usually accept five minutes.
+const MOST_DIFFERENCE: Duration = Duration::from_secs(4 * 60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn client(timeout: Duration) -> reqwest::Result<Client> {
@@ -25,6 +27,7 @@ pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>,
     let response = request.send().await.map_err(|error| broken(&error))?;
     let status = response.status();
     let after = retry_after(response.headers(), clock);
+    let clocks_differ = clock_difference(response.headers(), clock) > MOST_DIFFERENCE;
     let body = match read(response).await {
         Ok(body) => body,
         Err(error) if status.is_success() => return Err(broken(&error)),
@@ -39,6 +42,11 @@ pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>,
     match status {
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => {
             Err(SendError::Later { cause: "busy", message, after })
+        }
+        // Signatures are good for some minutes: with the clock right again, it will be accepted.
+        StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if clocks_differ => {
+            let message = format!("{message} (its clock and this one differ by minutes)");
+            Err(SendError::Later { cause: "clock", message, after })
         }
         StatusCode::TOO_MANY_REQUESTS => Err(SendError::Later { cause: "rate_limit", message, after }),
         status if status.is_client_error() => Err(SendError::Refused { message }),
@@ -70,6 +78,13 @@ fn broken(error: &reqwest::Error) -> SendError {
         _ => "broken",
     };
     SendError::Later { cause, message: format!("the CRM did not answer: {}", innermost(error)), after: None }
+}
+
+/// Returns how far the CRM's clock is from this one; zero if it does not say its time.
+fn clock_difference(headers: &HeaderMap, clock: &Clock) -> Duration {
+    let date = headers.get(DATE).and_then(|date| DateTime::parse_from_rfc2822(date.to_str().ok()?).ok());
+    let ms = date.map_or(0, |date| date.timestamp_millis().abs_diff(clock.now_ms()));
+    Duration::from_millis(ms)
 }
 
 /// Reads the header `Retry-After`: seconds, or a date.

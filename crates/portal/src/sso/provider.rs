@@ -217,11 +217,14 @@ impl Provider {
     async fn metadata(&self, not_older: Duration) -> Result<Arc<Metadata>, SsoError> {
         let asked_at = self.clock.now_ms();
         let mut known = self.known.lock().await;
-        let is_new = asked_at.saturating_sub(known.read_at) < not_older.as_millis() as i64;
+        // A time that is to come was noted before the clock was set back.
+        let is_new = (0..not_older.as_millis() as i64).contains(&asked_at.saturating_sub(known.read_at));
         if let Some(metadata) = known.metadata.as_ref().filter(|_| is_new) {
             return Ok(metadata.clone());
         }
-        if let Some((_, failure)) = known.failed.as_ref().filter(|(at, _)| *at > asked_at) {
+        if let Some((_, failure)) =
+            known.failed.as_ref().filter(|(at, _)| *at > asked_at && *at <= self.clock.now_ms())
+        {
             return Err(failed(failure));
         }
         match self.discover().await {

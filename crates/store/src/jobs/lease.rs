@@ -5,10 +5,12 @@ use base::Backoff;
 use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
 
-use super::{COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
+use super::{AT_ONCE, COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
 use crate::{Db, Dialect, StoreError, Tx, placeholders};
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10 * 60));
+/// The clocks of processes that share a database differ by less.
+pub(super) const CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 /// `$1` is now.
 const ABANDONED: &str =
     "state = 'running' AND due_at <= $1 AND (attempt - released >= max_attempts OR cancel_requested = 1)";
@@ -28,7 +30,7 @@ pub async fn claim(
         Dialect::Postgres => "FOR UPDATE SKIP LOCKED",
     };
     let sql = format!(
-        "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $1, due_at = $2
+        "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $1, due_at = $2, scheduled_at = $3
          WHERE id = (
              SELECT id FROM jobs
              WHERE state IN ('queued', 'running') AND kind IN ({kinds}) AND due_at <= $3
@@ -58,11 +60,11 @@ pub enum Heartbeat {
 
 /// Extends the lease: it ends `lease` from now.
 pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat, StoreError> {
-    let until = db.now_ms() + milliseconds(lease);
-    let extend = "UPDATE jobs SET due_at = $3 WHERE id = $1 AND attempt = $2 AND state = 'running'
-        RETURNING cancel_requested";
+    let now = db.now_ms();
+    let extend = "UPDATE jobs SET due_at = $3, scheduled_at = $4
+        WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING cancel_requested";
     let mut tx = db.begin().await?;
-    let query = sqlx::query(extend).bind(job.id).bind(job.attempt).bind(until);
+    let query = sqlx::query(extend).bind(job.id).bind(job.attempt).bind(now + milliseconds(lease)).bind(now);
     let row = query.fetch_optional(tx.conn()).await?;
     tx.commit().await?;
     let Some(row) = row else { return Ok(Heartbeat::Lost) };
@@ -110,7 +112,7 @@ pub async fn fail(tx: &mut Tx, job: &Job, error: &JobError) -> Result<Job, Store
         None => (State::Failed, job.due_at, Some(now)),
     };
     let sql = format!(
-        "UPDATE jobs SET error = $4, due_at = $5,
+        "UPDATE jobs SET error = $4, due_at = $5, scheduled_at = $7,
              state = CASE WHEN cancel_requested = 1 THEN 'cancelled' ELSE $3 END,
              finished_at = CASE WHEN cancel_requested = 1 THEN $7 ELSE $6 END
          WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING {COLUMNS}"
@@ -126,13 +128,28 @@ pub async fn fail(tx: &mut Tx, job: &Job, error: &JobError) -> Result<Job, Store
 
 /// Returns a job to the queue at once, without using up one of its attempts.
 pub async fn release(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
-    let now = tx.now_ms();
     let update = "UPDATE jobs SET state = 'queued', released = released + 1, due_at = $3
         WHERE id = $1 AND attempt = $2 AND state = 'running'";
-    let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(now);
+    let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(AT_ONCE);
     check_lease(job, query.execute(tx.conn()).await?.rows_affected())?;
     tx.wake(TOPIC);
     Ok(())
+}
+
+/// Corrects times that were set before the clock was set back: a job waits, or a lease lasts, as long from now as it was
+/// meant to. Returns how many there were.
+pub async fn follow_clock(db: &Db) -> Result<u64, StoreError> {
+    let now = db.now_ms();
+    let update = "UPDATE jobs SET due_at = $1 + due_at - scheduled_at, scheduled_at = $1
+        WHERE state IN ('queued', 'running') AND scheduled_at > $2";
+    let mut tx = db.begin().await?;
+    let query = sqlx::query(update).bind(now).bind(now + milliseconds(CLOCK_DIFFERENCE));
+    let corrected = query.execute(tx.conn()).await?.rows_affected();
+    tx.commit().await?;
+    if corrected > 0 {
+        tracing::warn!(jobs = corrected, "the clock was set back: jobs that waited for it wait no longer");
+    }
+    Ok(corrected)
 }
 
 /// Returns the jobs whose workers died and that [`claim`] does not return any more: their attempts are used up, or they

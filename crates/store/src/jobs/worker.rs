@@ -68,6 +68,9 @@ impl Worker {
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut running = JoinSet::new();
         let release = CancellationToken::new();
+        // It may have been set back since the last start.
+        worker.follow_clock().await;
+        let mut clock = ClockWatch::new(&worker.db);
         while !shutdown.is_cancelled() {
             if running.len() < worker.concurrency
                 && let Some(job) = worker.claim(&name).await
@@ -79,7 +82,12 @@ impl Worker {
                 () = shutdown.cancelled() => {}
                 Some(_) = running.join_next() => {}
                 () = wakeup.notified(), if running.len() < worker.concurrency => {}
-                _ = poll.tick() => worker.settle_abandoned().await,
+                _ = poll.tick() => {
+                    worker.settle_abandoned().await;
+                    if clock.was_set_back(&worker.db) {
+                        worker.follow_clock().await;
+                    }
+                }
             }
         }
         let drained = async { while running.join_next().await.is_some() {} };
@@ -111,6 +119,12 @@ impl Worker {
         }
     }
 
+    async fn follow_clock(&self) {
+        if let Err(error) = lease::follow_clock(&self.db).await {
+            tracing::error!(%error, "cannot correct the times of jobs after the clock was set back");
+        }
+    }
+
     async fn try_settle_abandoned(&self, job: &Job) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         self.handler.lock(&mut tx, job).await?;
@@ -118,6 +132,24 @@ impl Worker {
         tracing::warn!(job = job.id, kind = job.kind, state = job.state.as_str(), "a dead worker's job ends");
         self.handler.given_up(&mut tx, &job).await?;
         tx.commit().await
+    }
+}
+
+/// Notices that the clock was set back.
+struct ClockWatch {
+    now_ms: i64,
+    at: Instant,
+}
+
+impl ClockWatch {
+    fn new(db: &Db) -> Self {
+        Self { now_ms: db.now_ms(), at: Instant::now() }
+    }
+
+    fn was_set_back(&mut self, db: &Db) -> bool {
+        let before = std::mem::replace(self, Self::new(db));
+        let expected = before.now_ms + super::milliseconds(self.at - before.at);
+        self.now_ms < expected - super::milliseconds(lease::CLOCK_DIFFERENCE)
     }
 }
 

@@ -25,6 +25,7 @@ on_both_engines![
     a_cancelled_job_of_a_dead_worker_is_not_run_again,
     a_released_job_costs_no_attempt,
     ended_jobs_are_pruned,
+    jobs_follow_a_clock_that_is_set_back,
 ];
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -317,4 +318,27 @@ async fn ended_jobs_are_pruned(engine: Engine) {
     assert_eq!(jobs::prune(&db, Duration::from_secs(30)).await.unwrap(), 1);
     assert!(jobs::get(&db, done.id).await.unwrap().is_none());
     assert_eq!(state(&db, cancelled).await, State::Cancelled);
+}
+
+async fn jobs_follow_a_clock_that_is_set_back(engine: Engine) {
+    let clock = Clock::fixed(START);
+    let db = engine.open_at(&clock).await;
+    let retried = enqueue_plain(&db).await;
+    clock.advance(Duration::from_secs(3600));
+    let error = JobError { message: "busy".into(), retry: Retry::After(Duration::from_secs(20)) };
+    fail(&db, &claim(&db).await.unwrap(), error).await;
+    let running = enqueue_plain(&db).await;
+    assert_eq!(claim(&db).await.unwrap().id, running);
+    let at_once = enqueue_plain(&db).await;
+    let later = NewJob { run_at: Some(START + 3_610_000), ..NewJob::new("test", json!({})) };
+    let later = enqueue(&db, later).await;
+    clock.set_back(Duration::from_secs(3600));
+    assert_eq!(claim(&db).await.unwrap().id, at_once, "it need not wait for the clock");
+    assert_eq!(jobs::follow_clock(&db).await.unwrap(), 3);
+    for (seconds, due) in [(10, later), (20, retried), (30, running)] {
+        assert!(claim(&db).await.is_none(), "before {seconds} s");
+        clock.advance(Duration::from_secs(10));
+        assert_eq!(claim(&db).await.map(|job| job.id), Some(due), "after {seconds} s");
+    }
+    assert_eq!(jobs::follow_clock(&db).await.unwrap(), 0);
 }

@@ -9,6 +9,7 @@ use store::rate::{self, Decision};
 on_both_engines![
     fifty_racing_hits_with_a_limit_of_ten_allow_exactly_ten,
     the_window_is_fixed_from_the_first_hit,
+    a_window_from_before_the_clock_was_set_back_has_passed,
     a_hit_can_be_taken_back,
     looking_counts_nothing,
     passed_windows_are_pruned,
@@ -32,6 +33,19 @@ async fn fifty_racing_hits_with_a_limit_of_ten_allow_exactly_ten(engine: Engine)
     remaining.sort_unstable();
     assert_eq!(remaining, (0..10).collect::<Vec<_>>());
     assert!(decisions.iter().all(|decision| decision.reset_at_ms == decisions[0].reset_at_ms));
+}
+
+async fn a_window_from_before_the_clock_was_set_back_has_passed(engine: Engine) {
+    let clock = Clock::fixed(START);
+    let db = engine.open_at(&clock).await;
+    let hit = async || rate::hit(&db, "user", 1, WINDOW).await.unwrap();
+    assert!(hit().await.allowed && !hit().await.allowed);
+    clock.set_back(Duration::from_secs(59));
+    assert!(!hit().await.allowed, "the clocks of processes may differ");
+    clock.set_back(Duration::from_secs(3600));
+    let now = START - 3_659_000;
+    assert_eq!(hit().await, decision(true, 0, now + 60_000));
+    assert!(!hit().await.allowed);
 }
 
 async fn the_window_is_fixed_from_the_first_hit(engine: Engine) {
