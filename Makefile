@@ -123,7 +123,7 @@ bench-scale:
 	scripts/fetch-postgres
 	scripts/fetch-bench-stores scale
 	target/bench/stores/bin/python bench/scale/run.py
-	target/bench/stores/bin/python bench/scale/owners.py 4 400
+	for processes in 1 2 4; do target/bench/stores/bin/python bench/scale/owners.py $$processes 400; done
 	target/bench/stores/bin/python bench/scale/pgvector.py 100000 100
 
 # Questions over documents from Debian, PyPI and npm packages, and some that they do not answer.

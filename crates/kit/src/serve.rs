@@ -313,7 +313,7 @@ async fn respond<H: Handler>(
             handling.await.unwrap_or_else(|_| handler.refuse(Refusal::Panicked, &context))
         }
     };
-    if !is_http2 && watch.ends_connection() {
+    if !is_http2 && watch.ends_connection(response.status()) {
         // Said, because a client that does not know could send its next request into it.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

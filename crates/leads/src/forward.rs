@@ -144,6 +144,9 @@ impl Forwarder {
     async fn wait_for_pause(&self) -> Result<(), JobError> {
         let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
         let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return Ok(());
+        }
         if left > LONGEST_WAIT {
             return Err(JobError {
                 message: "the CRM asked for a pause".to_owned(),

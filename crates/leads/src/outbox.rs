@@ -61,7 +61,7 @@ impl Outbox {
         let id = self.db.random().uuid_v7(self.db.clock()).to_string();
         let sequence_key = if lead.sequence_key.is_empty() { id.clone() } else { lead.sequence_key.clone() };
         let lead = Lead { id, sequence_key, ..lead.clone() };
-        tables::leads::forget_same(&mut tx, &lead, lead.created_at - SAME_WITHIN_MS).await?;
+        tables::leads::forget_same(&mut tx, &lead, SAME_WITHIN_MS).await?;
         if !tables::leads::insert(&mut tx, &lead).await? {
             let first = tables::leads::find_same(&mut tx, &lead).await?;
             return Ok(first.map(|id| Accepted { id, is_new: false }));

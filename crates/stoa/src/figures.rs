@@ -82,7 +82,9 @@ impl Writer {
                 times: sums.times.to_vec(),
             });
         }
-        if changed.is_empty() && now - self.process.seen_at_ms < SIGN_OF_LIFE_MS {
+        // Seen in the future: the clock was set back.
+        let was_just_seen = (0..SIGN_OF_LIFE_MS).contains(&(now - self.process.seen_at_ms));
+        if changed.is_empty() && was_just_seen {
             return Ok(());
         }
         self.process.seen_at_ms = now;

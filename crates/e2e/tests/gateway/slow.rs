@@ -108,6 +108,7 @@ async fn a_body_that_stops_coming_times_out() {
         let come = raw.read_to_end(Duration::from_secs(4)).await.expect("it is closed");
         let answers = split(&come);
         assert_eq!(answers[0].status, 408, "{path} {framing}");
+        assert!(answers[0].head.contains("connection: close"), "{}", answers[0].head);
         assert_eq!(answers[0].json()["code"], "REQUEST_TIMEOUT");
         check_error(408, &answers[0].json());
     }

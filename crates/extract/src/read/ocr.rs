@@ -97,11 +97,11 @@ impl<'a> Recogniser<'a> {
     /// down: it is tried again.
     pub fn recognise(&self, picture: &[u8], page: usize) -> Result<Recognised, ExtractError> {
         let upright = self.view(picture, page, View::Upright)?;
-        if !upright.is_doubtful || !self.finds_turn {
+        if !upright.is_doubtful() || !self.finds_turn {
             return Ok(upright);
         }
-        let turned = self.view(picture, page, View::Turned)?;
-        Ok(if turned.is_doubtful { upright } else { turned })
+        let turned = self.view(picture, page, View::Turned);
+        Ok(turned.ok().filter(|turned| turned.confidence > upright.confidence).unwrap_or(upright))
     }
 
     fn view(&self, picture: &[u8], page: usize, view: View) -> Result<Recognised, ExtractError> {

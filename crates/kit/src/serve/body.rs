@@ -3,7 +3,7 @@
 use super::Limits;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Version, header};
+use http::{StatusCode, Version, header};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use std::future::Future;
@@ -27,6 +27,10 @@ pub enum BodyFault {
 
 /// Of a body that the service does not read, so much is read and dropped, to keep the connection for the next request.
 const MAX_SKIPPED: u64 = 64 * 1024;
+/// What is left of a body whose length the client does not say in advance.
+const UNKNOWN: u64 = u64::MAX - 1;
+/// What is left of a body that failed: it is not read further.
+const NEVER_READ: u64 = u64::MAX;
 
 pub struct RequestBody {
     incoming: Option<Incoming>,
@@ -95,6 +99,7 @@ impl RequestBody {
         self.incoming = None;
         if let Some(progress) = &self.progress {
             progress.set_fault(fault);
+            progress.left.store(NEVER_READ, Ordering::Relaxed);
         }
         Poll::Ready(Some(Err(fault)))
     }
@@ -142,7 +147,8 @@ impl Drop for RequestBody {
     fn drop(&mut self) {
         let Some(progress) = self.progress.take() else { return };
         let left = progress.left.load(Ordering::Relaxed);
-        let is_skipped = left > 0 && left <= progress.most_skipped;
+        let may_be_small = left <= progress.most_skipped || (left == UNKNOWN && progress.most_skipped > 0);
+        let is_skipped = left > 0 && may_be_small;
         if let (true, Some(incoming), Ok(runtime)) = (is_skipped, self.incoming.take(), Handle::try_current())
         {
             let mut rest = Self::empty();
@@ -153,7 +159,7 @@ impl Drop for RequestBody {
 }
 
 fn left(incoming: &Incoming) -> u64 {
-    incoming.size_hint().exact().unwrap_or(u64::MAX)
+    incoming.size_hint().exact().unwrap_or(UNKNOWN)
 }
 
 /// hyper reports an HTTP/2 stream that the client has reset without an error as one that has ended.
@@ -189,7 +195,7 @@ impl Patience {
 #[derive(Default)]
 struct Progress {
     received: AtomicU64,
-    /// What is still to be read, `u64::MAX` if the client does not say it in advance.
+    /// What is still to be read.
     left: AtomicU64,
     /// Up to this size the rest is read although the service does not want it.
     most_skipped: u64,
@@ -211,9 +217,15 @@ impl BodyWatch {
         self.0.as_ref().map_or(0, |progress| progress.received.load(Ordering::Relaxed))
     }
 
-    /// Tells whether, if the service stopped reading now, the connection could take no other request.
-    pub(super) fn ends_connection(&self) -> bool {
-        self.0.as_ref().is_some_and(|progress| progress.left.load(Ordering::Relaxed) > progress.most_skipped)
+    /// Tells whether the connection takes no other request after an answer of this status, because of what is left of
+    /// the body. Of one of unknown length, a service that succeeds has read all but its end.
+    pub(super) fn ends_connection(&self, status: StatusCode) -> bool {
+        let Some(progress) = &self.0 else { return false };
+        let is_failure = status.is_client_error() || status.is_server_error();
+        match progress.left.load(Ordering::Relaxed) {
+            UNKNOWN if progress.most_skipped > 0 => is_failure,
+            left => left > progress.most_skipped,
+        }
     }
 
     pub fn fault(&self) -> Option<BodyFault> {

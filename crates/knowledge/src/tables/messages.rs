@@ -97,6 +97,13 @@ pub enum Saved {
     Gone,
 }
 
+/// Sets the lease of a running answer.
+pub async fn set_lease(tx: &mut Tx, id: &str, lease_until: i64) -> Result<(), StoreError> {
+    let update = "UPDATE messages SET lease_until = $2 WHERE id = $1 AND status = 'running'";
+    sqlx::query(update).bind(id).bind(lease_until).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Stores the text so far of a running answer, and extends its lease.
 pub async fn save(tx: &mut Tx, id: &str, content: &str, lease_until: i64) -> Result<Saved, StoreError> {
     let update = "UPDATE messages SET content = $2, lease_until = $3 WHERE id = $1 AND status = 'running'

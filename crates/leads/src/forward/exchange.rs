@@ -22,12 +22,13 @@ pub fn client(timeout: Duration) -> reqwest::Result<Client> {
     client.user_agent(concat!("stoa/", env!("CARGO_PKG_VERSION"))).build()
 }
 
-/// Sends a request and returns the body of a successful answer. A body that breaks off is an error.
-pub async fn exchange(request: RequestBuilder, clock: &Clock) -> Result<Vec<u8>, SendError> {
+/// Sends a request and returns the body of a successful answer. A body that breaks off is an error. If the request
+/// `is_signed`, it may be refused because its time is wrong.
+pub async fn exchange(request: RequestBuilder, is_signed: bool, clock: &Clock) -> Result<Vec<u8>, SendError> {
     let response = request.send().await.map_err(|error| broken(&error))?;
     let status = response.status();
     let after = retry_after(response.headers(), clock);
-    let clocks_differ = clock_difference(response.headers(), clock) > MOST_DIFFERENCE;
+    let clocks_differ = is_signed && clock_difference(response.headers(), clock) > MOST_DIFFERENCE;
     let body = match read(response).await {
         Ok(body) => body,
         Err(error) if status.is_success() => return Err(broken(&error)),

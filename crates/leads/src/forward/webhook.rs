@@ -57,7 +57,7 @@ impl Webhook {
         if let Some(token) = &self.settings.token {
             request = request.bearer_auth(token);
         }
-        exchange(request.body(body), &self.clock).await.map(drop)
+        exchange(request.body(body), self.settings.signing_secret.is_some(), &self.clock).await.map(drop)
     }
 
     fn body(&self, lead: &Lead) -> String {

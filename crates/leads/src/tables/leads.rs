@@ -13,9 +13,6 @@ const COLUMNS: &str = "id, form, status, email, fields, consent, address, sequen
 /// The size of a lead in JSON beside its fields and its consent.
 const OTHER_BYTES: usize = 1_000;
 
-/// The clocks of processes that share a database differ by less.
-const CLOCK_DIFFERENCE_MS: i64 = 60_000;
-
 /// Inserts a lead. Returns false if the same lead is stored already.
 pub async fn insert(tx: &mut Tx, lead: &Lead) -> Result<bool, StoreError> {
     let sql = format!(
@@ -54,14 +51,15 @@ pub async fn find_same(tx: &mut Tx, lead: &Lead) -> Result<Option<String>, Store
     Ok(row.map(|row| row.try_get(0)).transpose()?)
 }
 
-/// Removes the digests of leads from before `cutoff` that would count as the same as this one, and of those from a time
-/// that is to come since the clock was set back.
-pub async fn forget_same(tx: &mut Tx, lead: &Lead, cutoff: i64) -> Result<(), StoreError> {
+/// Removes the digests of leads that would count as the same as this one, but are further from it in time than `within`,
+/// before or, if the clock was set back, after it.
+pub async fn forget_same(tx: &mut Tx, lead: &Lead, within_ms: i64) -> Result<(), StoreError> {
     let update = "UPDATE leads SET idempotency_key = NULL, content_digest = NULL
         WHERE form = $1 AND (idempotency_key = $2 OR content_digest = $3)
             AND (created_at < $4 OR created_at > $5)";
     let query = sqlx::query(update).bind(&lead.form).bind(&lead.idempotency_key).bind(&lead.content_digest);
-    query.bind(cutoff).bind(lead.created_at + CLOCK_DIFFERENCE_MS).execute(tx.conn()).await?;
+    let query = query.bind(lead.created_at - within_ms).bind(lead.created_at + within_ms);
+    query.execute(tx.conn()).await?;
     Ok(())
 }
 

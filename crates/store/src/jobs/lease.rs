@@ -140,16 +140,27 @@ pub async fn release(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
 /// meant to. Returns how many there were.
 pub async fn follow_clock(db: &Db) -> Result<u64, StoreError> {
     let now = db.now_ms();
+    let ahead = now + milliseconds(CLOCK_DIFFERENCE);
     let update = "UPDATE jobs SET due_at = $1 + due_at - scheduled_at, scheduled_at = $1
         WHERE state IN ('queued', 'running') AND scheduled_at > $2";
     let mut tx = db.begin().await?;
-    let query = sqlx::query(update).bind(now).bind(now + milliseconds(CLOCK_DIFFERENCE));
+    if tx.db().dialect() == Dialect::Postgres && server_time(&mut tx).await? > ahead {
+        tracing::warn!("the clock of this process is behind that of the database: set it right");
+        return Ok(0);
+    }
+    let query = sqlx::query(update).bind(now).bind(ahead);
     let corrected = query.execute(tx.conn()).await?.rows_affected();
     tx.commit().await?;
     if corrected > 0 {
         tracing::warn!(jobs = corrected, "the clock was set back: jobs that waited for it wait no longer");
     }
     Ok(corrected)
+}
+
+/// Returns the time of PostgreSQL's clock. Processes whose clocks differ must not correct each other's times.
+async fn server_time(tx: &mut Tx) -> Result<i64, StoreError> {
+    let select = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+    Ok(sqlx::query(select).fetch_one(tx.conn()).await?.try_get(0)?)
 }
 
 /// Returns the jobs whose workers died and that [`claim`] does not return any more: their attempts are used up, or they

@@ -68,8 +68,6 @@ impl Worker {
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut running = JoinSet::new();
         let release = CancellationToken::new();
-        // It may have been set back since the last start.
-        worker.follow_clock().await;
         let mut clock = ClockWatch::new(&worker.db);
         while !shutdown.is_cancelled() {
             if running.len() < worker.concurrency
@@ -84,9 +82,7 @@ impl Worker {
                 () = wakeup.notified(), if running.len() < worker.concurrency => {}
                 _ = poll.tick() => {
                     worker.settle_abandoned().await;
-                    if clock.was_set_back(&worker.db) {
-                        worker.follow_clock().await;
-                    }
+                    clock.follow(&worker.db).await;
                 }
             }
         }
@@ -119,12 +115,6 @@ impl Worker {
         }
     }
 
-    async fn follow_clock(&self) {
-        if let Err(error) = lease::follow_clock(&self.db).await {
-            tracing::error!(%error, "cannot correct the times of jobs after the clock was set back");
-        }
-    }
-
     async fn try_settle_abandoned(&self, job: &Job) -> Result<(), StoreError> {
         let mut tx = self.db.begin().await?;
         self.handler.lock(&mut tx, job).await?;
@@ -135,21 +125,33 @@ impl Worker {
     }
 }
 
-/// Notices that the clock was set back.
+/// Notices that the clock was set back, and corrects the times of jobs.
 struct ClockWatch {
     now_ms: i64,
     at: Instant,
+    /// At first, since it may have been set back before the start.
+    is_correction_due: bool,
 }
 
 impl ClockWatch {
     fn new(db: &Db) -> Self {
-        Self { now_ms: db.now_ms(), at: Instant::now() }
+        Self { now_ms: db.now_ms(), at: Instant::now(), is_correction_due: true }
     }
 
-    fn was_set_back(&mut self, db: &Db) -> bool {
-        let before = std::mem::replace(self, Self::new(db));
-        let expected = before.now_ms + super::milliseconds(self.at - before.at);
-        self.now_ms < expected - super::milliseconds(lease::CLOCK_DIFFERENCE)
+    async fn follow(&mut self, db: &Db) {
+        let (now_ms, at) = (db.now_ms(), Instant::now());
+        let expected = self.now_ms + super::milliseconds(at - self.at);
+        if now_ms >= expected {
+            (self.now_ms, self.at) = (now_ms, at);
+        }
+        // Several small steps back add up.
+        self.is_correction_due |= now_ms < expected - super::milliseconds(lease::CLOCK_DIFFERENCE);
+        if self.is_correction_due {
+            match lease::follow_clock(db).await {
+                Ok(_) => *self = Self { now_ms, at, is_correction_due: false },
+                Err(error) => tracing::error!(%error, "cannot correct the times of jobs"),
+            }
+        }
     }
 }
 

@@ -10,13 +10,19 @@ pub(crate) struct Recognised {
     /// Words of one line without wide gaps between them. In pixels, from the bottom left of the page.
     pub runs: Vec<Glyph>,
     pub width: f64,
-    /// Whether the program was unsure, or most words stand on end.
-    pub is_doubtful: bool,
+    /// How sure the program is of the middle word, in percent; zero if most words stand on end.
+    pub confidence: f64,
+}
+
+impl Recognised {
+    /// Returns whether the program has hardly read anything of what is there.
+    pub fn is_doubtful(&self) -> bool {
+        self.confidence < DOUBTFUL
+    }
 }
 
 /// Words that the program itself believes less, in percent, are stains and pictures.
 const LEAST_CONFIDENCE: f64 = 20.0;
-/// If it is less sure of the middle word, it has hardly read anything.
 const DOUBTFUL: f64 = 70.0;
 /// A wider gap, in units of the size, separates columns.
 const WIDE_GAP: f64 = 1.3;
@@ -27,7 +33,7 @@ pub(super) fn read(hocr: &[u8], kind: Kind) -> Result<Recognised, ExtractError> 
         reader.node(node);
         Ok(())
     })?;
-    reader.page.is_doubtful = reader.words.is_doubtful();
+    reader.page.confidence = reader.words.confidence();
     Ok(reader.page)
 }
 
@@ -55,10 +61,13 @@ impl Words {
         }
     }
 
-    fn is_doubtful(&mut self) -> bool {
+    fn confidence(mut self) -> f64 {
+        if 2 * self.on_end > self.long {
+            return 0.0;
+        }
         self.confidences.sort_by(f64::total_cmp);
-        let middle = self.confidences.get(self.confidences.len() / 2);
-        middle.is_some_and(|confidence| *confidence < DOUBTFUL) || 2 * self.on_end > self.long
+        // A page without words is blank.
+        self.confidences.get(self.confidences.len() / 2).copied().unwrap_or(100.0)
     }
 }
 

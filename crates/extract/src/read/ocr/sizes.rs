@@ -62,7 +62,7 @@ mod tests {
             text: "words".to_owned(),
             quarter_turns: 0,
         };
-        vec![(1, Recognised { runs: sizes.iter().map(run).collect(), width: 100.0, is_doubtful: false })]
+        vec![(1, Recognised { runs: sizes.iter().map(run).collect(), width: 100.0, confidence: 90.0 })]
     }
 
     fn sizes(pages: &[(u32, Recognised)]) -> Vec<f64> {
