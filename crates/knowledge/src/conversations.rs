@@ -24,7 +24,7 @@ use live::LiveAnswers;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Db, StoreError, Tx};
+use store::{CLOCK_DIFFERENCE, Db, StoreError, Tx};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -282,10 +282,10 @@ impl Conversations {
         Ok(())
     }
 
-    /// When the leases of living processes end, on clocks that differ by less than a minute.
+    /// When the leases of living processes end.
     fn living_leases(&self) -> Range<i64> {
         let now = self.clock.now_ms();
-        now + 1..now + self.lease.as_millis() as i64 + 60_000
+        now + 1..now + (self.lease + CLOCK_DIFFERENCE).as_millis() as i64
     }
 
     /// Ends the answer of a conversation if its process has died.

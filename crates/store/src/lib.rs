@@ -37,3 +37,7 @@ pub use schema::SCHEMA;
 pub use sqlite::file_of as sqlite_file;
 pub use transaction::Tx;
 pub use wake::Wakeup;
+
+/// The clocks of processes that share a database differ by less. A time that is further ahead was noted before the clock
+/// was set back.
+pub const CLOCK_DIFFERENCE: std::time::Duration = std::time::Duration::from_secs(60);

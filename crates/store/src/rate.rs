@@ -4,7 +4,7 @@
 use sqlx::Row;
 use std::time::Duration;
 
-use crate::{Db, StoreError};
+use crate::{CLOCK_DIFFERENCE, Db, StoreError};
 
 /// Whether a hit is allowed, and what is left of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +78,10 @@ pub async fn prune(db: &Db) -> Result<u64, StoreError> {
     Ok(removed)
 }
 
-/// No window of this length ends so late, on a clock that differs by less than a minute. One that seems to was begun
-/// before the clock was set back, and counts as passed.
+/// No window of this length ends so late. One that seems to was begun before the clock was set back, and counts as
+/// passed.
 fn after_any_window(now: i64, window: Duration) -> i64 {
-    end_of_window(now, window).saturating_add(60_000)
+    end_of_window(now, window.saturating_add(CLOCK_DIFFERENCE))
 }
 
 fn end_of_window(now: i64, window: Duration) -> i64 {

@@ -6,11 +6,9 @@ use sqlx::{AssertSqlSafe, Row};
 use std::time::Duration;
 
 use super::{AT_ONCE, COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
-use crate::{Db, Dialect, StoreError, Tx, placeholders};
+use crate::{CLOCK_DIFFERENCE, Db, Dialect, StoreError, Tx, placeholders};
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(10 * 60));
-/// The clocks of processes that share a database differ by less.
-pub(super) const CLOCK_DIFFERENCE: Duration = Duration::from_secs(60);
 /// `$1` is now.
 const ABANDONED: &str =
     "state = 'running' AND due_at <= $1 AND (attempt - released >= max_attempts OR cancel_requested = 1)";

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Heartbeat, Job, JobError, State, TOPIC, cancel_topic, lease};
-use crate::{Db, StoreError, Tx};
+use crate::{CLOCK_DIFFERENCE, Db, StoreError, Tx};
 
 const FIRST_HEARTBEAT: Duration = Duration::from_millis(250);
 
@@ -145,7 +145,7 @@ impl ClockWatch {
             (self.now_ms, self.at) = (now_ms, at);
         }
         // Several small steps back add up.
-        self.is_correction_due |= now_ms < expected - super::milliseconds(lease::CLOCK_DIFFERENCE);
+        self.is_correction_due |= now_ms < expected - super::milliseconds(CLOCK_DIFFERENCE);
         if self.is_correction_due {
             match lease::follow_clock(db).await {
                 Ok(_) => *self = Self { now_ms, at, is_correction_due: false },
