@@ -38,13 +38,19 @@ pub struct Db(Arc<Inner>);
 struct Inner {
     dialect: Dialect,
     readers: AnyPool,
-    writers: AnyPool,
+    writers: Writers,
     bulk: AnyPool,
     clock: Clock,
     random: Random,
     hub: Arc<Hub>,
     writes: Writes,
     _listening: DropGuard,
+}
+
+/// The connections that write.
+pub(crate) enum Writers {
+    Sqlite(Arc<sqlite::Writer>),
+    Postgres(AnyPool),
 }
 
 /// The state of write transactions, for the health check.
@@ -91,7 +97,8 @@ impl Db {
         let (dialect, readers, writers, bulk) = match scheme(url)? {
             Dialect::Sqlite => {
                 let options = sqlite::prepare_file(url).await?;
-                let (readers, writers) = sqlite::pools(&options).await?;
+                let readers = sqlite::readers(sqlite::reader_count()).connect_with(options.clone()).await?;
+                let writers = Writers::Sqlite(sqlite::Writer::open(options.clone()).await?);
                 let bulk = sqlite::readers(BULK_CONNECTIONS).connect_lazy_with(options.clone());
                 wake::sqlite::listen(options, hub.clone(), stopped);
                 (Dialect::Sqlite, readers, writers, bulk)
@@ -111,7 +118,7 @@ impl Db {
                 let (readers, writers) = (pool(shared.div_ceil(2)).await?, pool((shared / 2).max(1)).await?);
                 let bulk = AnyPoolOptions::new().max_connections(loading).connect_lazy_with(options);
                 wake::postgres::listen(url, hub.clone(), stopped).await?;
-                (Dialect::Postgres, readers, writers, bulk)
+                (Dialect::Postgres, readers, Writers::Postgres(writers), bulk)
             }
         };
 
@@ -155,10 +162,16 @@ impl Db {
     /// Begins a write transaction. On SQLite there is one at a time in this process: do not begin a second one while
     /// holding the first.
     pub async fn begin(&self) -> Result<Tx, StoreError> {
-        Tx::begin(self).await
+        Tx::begin(self, true).await
     }
 
-    pub(crate) fn writers(&self) -> &AnyPool {
+    /// As [`Db::begin`], for one of many transactions that are independent of each other: on SQLite they may be committed
+    /// together. So it may see what others have written that is not committed yet, and its commit may wait for others.
+    pub async fn begin_in_group(&self) -> Result<Tx, StoreError> {
+        Tx::begin(self, false).await
+    }
+
+    pub(crate) fn writers(&self) -> &Writers {
         &self.0.writers
     }
 
@@ -235,7 +248,10 @@ impl Db {
     pub async fn close(&self) {
         self.0.bulk.close().await;
         self.0.readers.close().await;
-        self.0.writers.close().await;
+        match &self.0.writers {
+            Writers::Sqlite(writer) => writer.close().await,
+            Writers::Postgres(pool) => pool.close().await,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// An error of the database. No message contains the database URL, which may hold a password.
 #[derive(Debug, thiserror::Error)]
@@ -31,9 +32,13 @@ pub enum StoreError {
     #[error("what is stored in {what} cannot be read: {reason}")]
     Corrupt { what: String, reason: String },
 
+    /// By the failure of another transaction that would have been committed together with this one.
+    #[error("the database failed, and nothing was written: {0}")]
+    Undone(Arc<sqlx::Error>),
+
     /// A caller that retries has to check first whether the change is there.
     #[error("whether the transaction was committed is unknown: {0}")]
-    Unsure(sqlx::Error),
+    Unsure(Arc<sqlx::Error>),
 
     #[error("the process is stopping: whether the transaction was committed is unknown")]
     Stopping,
@@ -45,9 +50,12 @@ impl StoreError {
     pub fn is_refusal(&self) -> bool {
         let Self::Database(sqlx::Error::Database(error)) = self else { return false };
         let code = error.code().unwrap_or_default();
-        // PostgreSQL's classes for wrong data, and SQLite's codes for the same.
-        ["22", "23", "54"].iter().any(|class| code.len() == 5 && code.starts_with(class))
-            || ["18", "19", "20", "25"].contains(&code.as_ref())
+        // PostgreSQL's codes have five characters, of which the first two are the class. Of SQLite's, the low byte is what
+        // the rest says more of.
+        match code.len() {
+            5 => ["22", "23", "54"].iter().any(|class| code.starts_with(class)),
+            _ => code.parse::<u32>().is_ok_and(|code| [18, 19, 20, 25].contains(&(code & 0xFF))),
+        }
     }
 }
 
@@ -64,7 +72,8 @@ impl StoreError {
     /// Returns the outage behind this error, if there is one.
     pub fn outage(&self) -> Option<Outage> {
         match self {
-            Self::Database(error) | Self::Unsure(error) => outage_of(error),
+            Self::Database(error) => outage_of(error),
+            Self::Undone(error) | Self::Unsure(error) => outage_of(error),
             Self::Stopping => Some(Outage::Away),
             Self::File { source, .. } => Some(outage_of_io(source)),
             _ => None,

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use crate::{Db, StoreError, Tx, Wakeup};
+use crate::{Db, Dialect, StoreError, Tx, Wakeup};
 
 const INSERT_BATCH: usize = 64;
 
@@ -17,39 +17,53 @@ pub struct Event {
     pub created_at: i64,
 }
 
-/// Adds events in their order and returns the number of the last. The stream is locked for other writers until `tx` ends,
-/// so a reader of number n can read all numbers before it.
+/// The number of the last event of stream `$1`.
+const LAST: &str = "(SELECT last_seq FROM event_streams WHERE stream = $1)";
+/// Counts the events of a stream. `$2` is how many there are more.
+const COUNT: &str = "INSERT INTO event_streams (stream, last_seq) VALUES ($1, $2)
+    ON CONFLICT (stream) DO UPDATE SET last_seq = event_streams.last_seq + $2";
+
+/// Adds events in their order and returns the number of the last. They are written at the commit. The stream is locked for
+/// other writers until `tx` ends, so a reader of number n can read all numbers before it.
 pub async fn append(tx: &mut Tx, stream: &str, events: &[(&str, Value)]) -> Result<i64, StoreError> {
-    let now = tx.now_ms();
-    let count = "INSERT INTO event_streams (stream, last_seq) VALUES ($1, $2)
-        ON CONFLICT (stream) DO UPDATE SET last_seq = event_streams.last_seq + $2 RETURNING last_seq";
-    let query = sqlx::query(count).bind(stream).bind(events.len() as i64);
+    let sql = format!("{COUNT} RETURNING last_seq");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(stream).bind(events.len() as i64);
     let last: i64 = query.fetch_one(tx.conn()).await?.try_get(0)?;
-    let first = last - events.len() as i64 + 1;
-    for batch in events.chunks(INSERT_BATCH).enumerate() {
-        insert(tx, stream, first + (batch.0 * INSERT_BATCH) as i64, batch.1, now).await?;
+    let mut first = last - events.len() as i64 + 1;
+    for batch in events.chunks(INSERT_BATCH) {
+        insert(tx, stream, "0", first, batch);
+        first += batch.len() as i64;
+        if first <= last {
+            tx.flush().await?;
+        }
     }
     tx.wake(&topic(stream));
     Ok(last)
 }
 
-async fn insert(
-    tx: &mut Tx,
-    stream: &str,
-    first: i64,
-    events: &[(&str, Value)],
-    now: i64,
-) -> Result<(), StoreError> {
-    let rows: Vec<String> = (0..events.len())
-        .map(|row| format!("($1, ${}, ${}, ${}, $2)", row * 3 + 3, row * 3 + 4, row * 3 + 5))
-        .collect();
-    let sql = format!("INSERT INTO events (stream, seq, kind, data, created_at) VALUES {}", rows.join(", "));
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(stream).bind(now);
-    for (seq, (kind, data)) in (first..).zip(events) {
-        query = query.bind(seq).bind(*kind).bind(data.to_string());
+/// As [`append`], for a caller that need not know the number, and adds nothing else to the stream in this transaction.
+pub async fn append_later(tx: &mut Tx, stream: &str, events: &[(&str, Value)]) -> Result<(), StoreError> {
+    // On PostgreSQL the statements of one flush do not see what the others write.
+    if tx.db().dialect() == Dialect::Postgres || events.len() > INSERT_BATCH {
+        return append(tx, stream, events).await.map(drop);
     }
-    query.execute(tx.conn()).await?;
+    tx.later(COUNT).bind(stream).bind(events.len() as i64);
+    insert(tx, stream, LAST, 1 - events.len() as i64, events);
+    tx.wake(&topic(stream));
     Ok(())
+}
+
+/// Inserts events at the commit. The number of the first is `start`, which is SQL, and `first` more.
+fn insert(tx: &mut Tx, stream: &str, start: &str, first: i64, events: &[(&str, Value)]) {
+    let row =
+        |row: usize| format!("($1, {start} + ${}, ${}, ${}, $2)", row * 3 + 3, row * 3 + 4, row * 3 + 5);
+    let rows: Vec<String> = (0..events.len()).map(row).collect();
+    let sql = format!("INSERT INTO events (stream, seq, kind, data, created_at) VALUES {}", rows.join(", "));
+    let now = tx.now_ms();
+    let mut statement = tx.later(&sql).bind(stream).bind(now);
+    for (number, (kind, data)) in (first..).zip(events) {
+        statement = statement.bind(number).bind(*kind).bind(data.to_string());
+    }
 }
 
 /// Returns the number of the last event; 0 if there is none yet.
@@ -73,6 +87,7 @@ pub async fn read(db: &Db, stream: &str, after: i64, limit: i64) -> Result<Vec<E
 
 /// Removes a stream and its counter. A stream made again under the same name starts at 1.
 pub async fn delete_stream(tx: &mut Tx, stream: &str) -> Result<(), StoreError> {
+    tx.flush().await?;
     // The counter first: its lock waits for appends under way, whose events are then deleted too.
     sqlx::query("DELETE FROM event_streams WHERE stream = $1").bind(stream).execute(tx.conn()).await?;
     sqlx::query("DELETE FROM events WHERE stream = $1").bind(stream).execute(tx.conn()).await?;

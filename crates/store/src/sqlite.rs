@@ -1,7 +1,11 @@
 //! Opens an SQLite file so that a commit is durable and several processes can share the file.
 
+mod writer;
+
+pub(crate) use writer::{Member, Writer};
+
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Row};
+use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
 use std::fmt::Write;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -33,49 +37,26 @@ pub(crate) async fn prepare_file(url: &str) -> Result<AnyConnectOptions, StoreEr
     Ok(options)
 }
 
-/// Opens a few connections that read and exactly one that writes.
-pub(crate) async fn pools(options: &AnyConnectOptions) -> Result<(AnyPool, AnyPool), StoreError> {
-    let reader_count = std::thread::available_parallelism().map_or(4, |cores| cores.get().clamp(4, 16));
-    let readers = readers(reader_count as u32).connect_with(options.clone()).await?;
-    let writers = pool(1)
-        .after_connect(|connection, _| {
-            Box::pin(async move {
-                sqlx::raw_sql(CONNECTION_PRAGMAS).execute(connection).await?;
-                Ok(())
-            })
-        })
-        .after_release(|connection, _| {
-            Box::pin(async move {
-                // Waits for a rollback that is under way.
-                connection.ping().await?;
-                // sqlx counts a transaction as open until its COMMIT or ROLLBACK succeeds. After some failures (a full
-                // disk) SQLite has rolled back by itself, so that neither can succeed: such a connection is closed.
-                Ok(!connection.is_in_transaction())
-            })
-        })
-        .connect_with(options.clone())
-        .await?;
-    Ok((readers, writers))
+/// Returns how many connections read at a time.
+pub(crate) fn reader_count() -> u32 {
+    std::thread::available_parallelism().map_or(4, |cores| cores.get().clamp(4, 16)) as u32
 }
 
 /// Returns a pool whose connections refuse to write.
 pub(crate) fn readers(connections: u32) -> AnyPoolOptions {
-    pool(connections).after_connect(|connection, _| {
+    // A file cannot go away between two statements, as a server can: no ping, no renewal.
+    let pool = AnyPoolOptions::new()
+        .max_connections(connections)
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None);
+    pool.after_connect(|connection, _| {
         Box::pin(async move {
             sqlx::raw_sql(CONNECTION_PRAGMAS).execute(&mut *connection).await?;
             sqlx::raw_sql("PRAGMA query_only = ON").execute(connection).await?;
             Ok(())
         })
     })
-}
-
-fn pool(connections: u32) -> AnyPoolOptions {
-    // A file cannot go away between two statements, as a server can: no ping, no renewal.
-    AnyPoolOptions::new()
-        .max_connections(connections)
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
 }
 
 /// Returns the file that a URL names; none if it is not one of SQLite.

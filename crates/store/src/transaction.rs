@@ -1,36 +1,49 @@
 //! Write transactions, which wake the subscribers of what they have written.
 
-use sqlx::{AnyConnection, SqlSafeStr};
+use sqlx::AnyConnection;
+use std::sync::Arc;
 
-use crate::wake;
-use crate::{Db, Dialect, StoreError};
+use crate::db::Writers;
+use crate::later::{Later, Statement};
+use crate::{Db, Dialect, StoreError, sqlite, wake};
 
 /// A write transaction. Dropped without [`Tx::commit`], it rolls back and wakes no subscriber.
 pub struct Tx {
     db: Db,
-    inner: sqlx::Transaction<'static, sqlx::Any>,
+    inner: Inner,
+    later: Later,
     topics: Vec<u64>,
 }
 
+enum Inner {
+    Sqlite(sqlite::Member),
+    Postgres(sqlx::Transaction<'static, sqlx::Any>),
+}
+
+impl Inner {
+    async fn begin(db: Db, is_alone: bool) -> Result<Self, StoreError> {
+        Ok(match db.writers() {
+            Writers::Sqlite(writer) => Self::Sqlite(writer.clone().begin(is_alone).await?),
+            Writers::Postgres(pool) => Self::Postgres(pool.begin().await?),
+        })
+    }
+}
+
 impl Tx {
-    pub(crate) async fn begin(db: &Db) -> Result<Tx, StoreError> {
-        let statement = match db.dialect() {
-            // An immediate transaction waits for the write lock here, and cannot fail later when it changes from
-            // reading to writing.
-            Dialect::Sqlite => "BEGIN IMMEDIATE",
-            Dialect::Postgres => "BEGIN",
-        };
-        let connection = db.writers().acquire().await?;
-        // In a task of its own: on PostgreSQL, a caller that is dropped before `BEGIN` is answered would return a
-        // connection to the pool that is inside a transaction.
-        let beginning = tokio::spawn(sqlx::Transaction::begin(connection, Some(statement.into_sql_str())));
-        let inner = beginning.await.map_err(|_| StoreError::Stopping)??;
+    pub(crate) async fn begin(db: &Db, is_alone: bool) -> Result<Tx, StoreError> {
+        // In a task of its own: a caller that is dropped before the transaction has begun would leave a connection that
+        // is inside of one.
+        let inner =
+            tokio::spawn(Inner::begin(db.clone(), is_alone)).await.map_err(|_| StoreError::Stopping)??;
         db.note_activity();
-        Ok(Tx { db: db.clone(), inner, topics: Vec::new() })
+        Ok(Tx { db: db.clone(), inner, later: Later::default(), topics: Vec::new() })
     }
 
     pub fn conn(&mut self) -> &mut AnyConnection {
-        &mut self.inner
+        match &mut self.inner {
+            Inner::Sqlite(member) => member.connection(),
+            Inner::Postgres(transaction) => transaction,
+        }
     }
 
     pub fn db(&self) -> &Db {
@@ -39,6 +52,20 @@ impl Tx {
 
     pub(crate) fn now_ms(&self) -> i64 {
         self.db.now_ms()
+    }
+
+    /// Adds a statement that is executed at the next [`Tx::flush`] or at the commit, in one trip to the database with the
+    /// others that were added. `sql` changes rows and returns none. No statement before that flush may depend on it, and
+    /// no two of one flush may change the same row.
+    pub fn later(&mut self, sql: &str) -> Statement<'_> {
+        self.later.add(sql)
+    }
+
+    /// Executes the statements that were added with [`Tx::later`].
+    pub async fn flush(&mut self) -> Result<(), StoreError> {
+        let later = std::mem::take(&mut self.later);
+        let dialect = self.db.dialect();
+        Ok(later.execute(dialect, self.conn()).await?)
     }
 
     /// Wakes the subscribers of `topic` in every process after the commit.
@@ -50,17 +77,23 @@ impl Tx {
     }
 
     /// Commits. If this fails, the connection is not used again.
-    pub async fn commit(mut self) -> Result<(), StoreError> {
-        let hub = self.db.hub().clone();
-        match self.db.dialect() {
-            Dialect::Sqlite => wake::sqlite::record(&mut self.inner, hub.id(), &self.topics).await?,
-            Dialect::Postgres => wake::postgres::record(&mut self.inner, hub.id(), &self.topics).await?,
-        }
-        let Tx { db, inner, topics } = self;
+    pub async fn commit(self) -> Result<(), StoreError> {
+        let Tx { db, inner, mut later, topics } = self;
         // In a task of its own: a caller that is dropped between the commit and the wake-up (a client that
         // hung up) would leave the subscribers asleep.
         let committing = tokio::spawn(async move {
-            let committed = inner.commit().await;
+            let hub = db.hub();
+            let committed = match inner {
+                Inner::Sqlite(member) => {
+                    wake::sqlite::record(&mut later, hub, &topics);
+                    member.commit(later).await
+                }
+                Inner::Postgres(mut transaction) => {
+                    wake::postgres::record(&mut later, hub, &topics);
+                    later.execute(Dialect::Postgres, &mut transaction).await?;
+                    transaction.commit().await.map_err(|error| StoreError::Unsure(Arc::new(error)))
+                }
+            };
             db.note_activity();
             db.note_commit(committed.is_ok());
             if committed.is_ok() {
@@ -68,11 +101,16 @@ impl Tx {
             }
             committed
         });
-        committing.await.map_err(|_| StoreError::Stopping)?.map_err(StoreError::Unsure)
+        committing.await.map_err(|_| StoreError::Stopping)?
     }
 
     pub(crate) async fn rollback(self) -> Result<(), StoreError> {
         self.db.note_activity();
-        Ok(self.inner.rollback().await?)
+        match self.inner {
+            // Undone by the next that has the connection.
+            Inner::Sqlite(member) => drop(member),
+            Inner::Postgres(transaction) => transaction.rollback().await?,
+        }
+        Ok(())
     }
 }

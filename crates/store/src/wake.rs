@@ -5,6 +5,7 @@ pub(crate) mod sqlite;
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -30,18 +31,25 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
 /// The subscribers of this process.
 pub(crate) struct Hub {
     id: u64,
+    /// How many messages this process has sent to others.
+    sent: AtomicU64,
     topics: Mutex<HashMap<u64, watch::Sender<()>>>,
     subscribed: Notify,
 }
 
 impl Hub {
     pub(crate) fn new(id: u64) -> Self {
-        Self { id, topics: Mutex::default(), subscribed: Notify::new() }
+        Self { id, sent: AtomicU64::new(0), topics: Mutex::default(), subscribed: Notify::new() }
     }
 
     /// Returns the id that tells this process's messages from those of others.
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Counts a message to other processes, and returns its number.
+    fn next_message(&self) -> u64 {
+        self.sent.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(crate) fn subscribe(self: &Arc<Self>, topic: &str) -> Wakeup {

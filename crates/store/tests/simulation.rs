@@ -68,7 +68,7 @@ impl Simulation {
             4 => self.settle_abandoned().await,
             5 => self.cancel().await,
             action => match self.workers[worker].clone() {
-                None => self.claim(worker).await,
+                None => self.claim_some(worker).await,
                 Some(job) => self.work(worker, &job, action).await,
             },
         }
@@ -96,11 +96,24 @@ impl Simulation {
         self.jobs.insert(id, expected);
     }
 
-    async fn claim(&mut self, worker: usize) {
+    /// Claims for the worker and for some others that are idle.
+    async fn claim_some(&mut self, worker: usize) {
+        let others = (0..WORKERS).filter(|other| *other != worker && self.workers[*other].is_none());
+        let mut idle: Vec<usize> = std::iter::once(worker).chain(others).collect();
+        idle.truncate(1 + self.dice.below(idle.len() as u64) as usize);
+        self.claim(&idle).await;
+    }
+
+    async fn claim(&mut self, workers: &[usize]) {
         let kinds = [self.kind.clone()];
-        let Some(job) = jobs::claim(&self.db, &kinds, &worker.to_string(), LEASE).await.unwrap() else {
-            return;
-        };
+        let claimed = jobs::claim(&self.db, &kinds, "worker", LEASE, workers.len()).await.unwrap();
+        assert!(claimed.len() <= workers.len(), "more than were asked for");
+        for (job, worker) in claimed.into_iter().zip(workers) {
+            self.take(*worker, job);
+        }
+    }
+
+    fn take(&mut self, worker: usize, job: Job) {
         let now = self.clock.now_ms();
         let expected = self.jobs.get_mut(&job.id).expect("a job that was committed");
         assert!(!expected.is_done, "a job that has ended is claimed again: {expected:?}");
@@ -245,7 +258,7 @@ impl Simulation {
         for _ in 0..40 * self.jobs.len().max(1) {
             self.clock.advance(Duration::from_secs(900));
             self.settle_abandoned().await;
-            self.claim(0).await;
+            self.claim(&[0]).await;
             if let Some(job) = self.workers[0].take() {
                 self.write(&job, "done", true).await;
             }

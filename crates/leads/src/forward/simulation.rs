@@ -184,8 +184,8 @@ impl Simulation {
         let Process { forwarder, line, working } = &mut self.processes[number];
         if working.is_none() {
             let kinds = [JOB.to_owned()];
-            let claimed = jobs::claim(&self.world.db, &kinds, &number.to_string(), LEASE).await.unwrap();
-            let Some(job) = claimed else { return };
+            let claimed = jobs::claim(&self.world.db, &kinds, &number.to_string(), LEASE, 1).await.unwrap();
+            let Some(job) = claimed.into_iter().next() else { return };
             *locked(&line.job) = (job.id, job.attempt);
             let (forwarder, its) = (forwarder.clone(), job.clone());
             *working = Some((job, Box::pin(async move { forwarder.send_all(&its).await })));
@@ -225,7 +225,10 @@ impl Simulation {
             }
         }
         let kinds = [JOB.to_owned()];
-        assert!(jobs::claim(&self.world.db, &kinds, "last", LEASE).await.unwrap().is_none(), "a job is left");
+        assert!(
+            jobs::claim(&self.world.db, &kinds, "last", LEASE, 1).await.unwrap().is_empty(),
+            "a job is left"
+        );
         leads.len()
     }
 }

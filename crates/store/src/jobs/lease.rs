@@ -2,7 +2,9 @@
 //! names the attempt that it belongs to, so a worker that has lost its lease changes nothing.
 
 use base::Backoff;
+use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::{AT_ONCE, COLUMNS, Job, JobError, Retry, State, TOPIC, job_of, milliseconds};
@@ -12,39 +14,51 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_sec
 /// `$1` is now.
 const ABANDONED: &str =
     "state = 'running' AND due_at <= $1 AND (attempt - released >= max_attempts OR cancel_requested = 1)";
+const COMPLETE: &str = "UPDATE jobs SET state = 'done', finished_at = $3, error = NULL
+    WHERE id = $1 AND attempt = $2 AND state = 'running'";
 const WORKER_DIED: &str = "its worker stopped without a word, too many times";
 
-/// Claims the most urgent job that is due: the highest priority first, then the oldest. A running job whose lease has
-/// ended is due as well.
+/// Claims at most `most` jobs that are due, the most urgent: the highest priority first, then the oldest. A running job
+/// whose lease has ended is due as well.
 pub async fn claim(
     db: &Db,
     kinds: &[String],
     worker: &str,
     lease: Duration,
-) -> Result<Option<Job>, StoreError> {
-    let now = db.now_ms();
+    most: usize,
+) -> Result<Vec<Job>, StoreError> {
     let skip_locked = match db.dialect() {
         Dialect::Sqlite => "",
         Dialect::Postgres => "FOR UPDATE SKIP LOCKED",
     };
+    // Materialised: PostgreSQL could read the list twice, and lock more jobs the second time.
     let sql = format!(
-        "UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $1, due_at = $2, scheduled_at = $3
-         WHERE id = (
+        "WITH due AS MATERIALIZED (
              SELECT id FROM jobs
              WHERE state IN ('queued', 'running') AND kind IN ({kinds}) AND due_at <= $3
                  AND (state = 'queued' OR (attempt - released < max_attempts AND cancel_requested = 0))
-             ORDER BY priority DESC, id LIMIT 1 {skip_locked})
-         RETURNING {COLUMNS}",
-        kinds = placeholders(4, kinds.len()),
+             ORDER BY priority DESC, id LIMIT $4 {skip_locked})
+         UPDATE jobs SET state = 'running', attempt = attempt + 1, worker = $1, due_at = $2, scheduled_at = $3
+         WHERE id IN (SELECT id FROM due) RETURNING {COLUMNS}",
+        kinds = placeholders(5, kinds.len()),
     );
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(worker).bind(now + milliseconds(lease)).bind(now);
+    let mut tx = db.begin().await?;
+    // Not before: it may have waited for other transactions.
+    let now = db.now_ms();
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(worker).bind(now + milliseconds(lease)).bind(now);
+    let mut query = query.bind(most as i64);
     for kind in kinds {
         query = query.bind(kind);
     }
-    let mut tx = db.begin().await?;
-    let row = query.fetch_optional(tx.conn()).await?;
+    let rows = query.fetch_all(tx.conn()).await?;
     tx.commit().await?;
-    row.as_ref().map(job_of).transpose()
+    // One that cannot be read does not keep the others from being run.
+    let readable = rows.iter().filter_map(|row| {
+        job_of(row).inspect_err(|error| tracing::error!(%error, "a job cannot be read")).ok()
+    });
+    let mut jobs: Vec<Job> = readable.collect();
+    jobs.sort_by_key(|job| (Reverse(job.priority), job.id));
+    Ok(jobs)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,13 +72,24 @@ pub enum Heartbeat {
 
 /// Extends the lease: it ends `lease` from now.
 pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat, StoreError> {
-    let now = db.now_ms();
     let extend = "UPDATE jobs SET due_at = $3, scheduled_at = $4
         WHERE id = $1 AND attempt = $2 AND state = 'running' RETURNING cancel_requested";
     let mut tx = db.begin().await?;
+    let now = db.now_ms();
     let query = sqlx::query(extend).bind(job.id).bind(job.attempt).bind(now + milliseconds(lease)).bind(now);
     let row = query.fetch_optional(tx.conn()).await?;
     tx.commit().await?;
+    heartbeat_of(row)
+}
+
+/// Returns how the job is, and leaves its lease as it is.
+pub(super) async fn look(db: &Db, job: &Job) -> Result<Heartbeat, StoreError> {
+    let select = "SELECT cancel_requested FROM jobs WHERE id = $1 AND attempt = $2 AND state = 'running'";
+    let query = sqlx::query(select).bind(job.id).bind(job.attempt);
+    heartbeat_of(query.fetch_optional(db.read()).await?)
+}
+
+fn heartbeat_of(row: Option<AnyRow>) -> Result<Heartbeat, StoreError> {
     let Some(row) = row else { return Ok(Heartbeat::Lost) };
     match row.try_get::<i64, _>(0)? {
         0 => Ok(Heartbeat::Continue),
@@ -73,25 +98,34 @@ pub async fn heartbeat(db: &Db, job: &Job, lease: Duration) -> Result<Heartbeat,
 }
 
 /// Fails with [`StoreError::LeaseLost`] if another worker has the job by now. If not, none can claim it until `tx` ends:
-/// what `tx` writes is written by the job's only worker.
-pub async fn hold(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
+/// what `tx` writes is written by the job's only worker. Returns whether the job is to be cancelled.
+pub async fn hold(tx: &mut Tx, job: &Job) -> Result<bool, StoreError> {
     let lock = match tx.db().dialect() {
         Dialect::Sqlite => "",
         Dialect::Postgres => "FOR SHARE",
     };
-    let sql = format!("SELECT 1 FROM jobs WHERE id = $1 AND attempt = $2 AND state = 'running' {lock}");
+    let sql = format!(
+        "SELECT cancel_requested FROM jobs WHERE id = $1 AND attempt = $2 AND state = 'running' {lock}"
+    );
     let query = sqlx::query(AssertSqlSafe(sql)).bind(job.id).bind(job.attempt);
-    let found = query.fetch_optional(tx.conn()).await?;
-    check_lease(job, u64::from(found.is_some()))
+    match heartbeat_of(query.fetch_optional(tx.conn()).await?)? {
+        Heartbeat::Lost => Err(StoreError::LeaseLost { job: job.id, attempt: job.attempt }),
+        held => Ok(held == Heartbeat::Cancelled),
+    }
 }
 
 /// Ends a job in the transaction of its results. On [`StoreError::LeaseLost`], drop `tx` to undo them.
 pub async fn complete(tx: &mut Tx, job: &Job) -> Result<(), StoreError> {
     let now = tx.now_ms();
-    let update = "UPDATE jobs SET state = 'done', finished_at = $3, error = NULL
-        WHERE id = $1 AND attempt = $2 AND state = 'running'";
-    let query = sqlx::query(update).bind(job.id).bind(job.attempt).bind(now);
+    let query = sqlx::query(COMPLETE).bind(job.id).bind(job.attempt).bind(now);
     check_lease(job, query.execute(tx.conn()).await?.rows_affected())
+}
+
+/// As [`complete`], at the commit. For a transaction that holds the job, and so cannot lose it.
+pub fn complete_held(tx: &mut Tx, job: &Job) {
+    let now = tx.now_ms();
+    let statement = tx.later(COMPLETE).bind(job.id).bind(job.attempt);
+    statement.bind(now);
 }
 
 /// Ends a failed attempt. The job goes back to the queue, or ends as failed, or as cancelled if that was requested.

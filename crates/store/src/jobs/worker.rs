@@ -4,14 +4,15 @@ use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, timeout};
+use tokio::time::{Instant, MissedTickBehavior, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Heartbeat, Job, JobError, State, TOPIC, cancel_topic, lease};
 use crate::{CLOCK_DIFFERENCE, Db, StoreError, Tx};
 
-const FIRST_HEARTBEAT: Duration = Duration::from_millis(250);
+/// Jobs that are claimed in one transaction, so that other processes get theirs.
+const MOST_CLAIMED: usize = 8;
 
 /// Runs the jobs of a [`Worker`].
 pub trait Handler: Send + Sync + 'static {
@@ -70,10 +71,15 @@ impl Worker {
         let release = CancellationToken::new();
         let mut clock = ClockWatch::new(&worker.db);
         while !shutdown.is_cancelled() {
-            if running.len() < worker.concurrency
-                && let Some(job) = worker.claim(&name).await
-            {
-                running.spawn(run_job(worker.clone(), job, release.clone()));
+            while running.try_join_next().is_some() {}
+            let most = (worker.concurrency - running.len()).min(MOST_CLAIMED);
+            let lease_ends = Instant::now() + worker.lease;
+            let claimed = worker.claim(&name, most).await;
+            let are_more = most > 0 && claimed.len() == most;
+            for job in claimed {
+                running.spawn(run_job(worker.clone(), job, lease_ends, release.clone()));
+            }
+            if are_more {
                 continue;
             }
             tokio::select! {
@@ -93,14 +99,14 @@ impl Worker {
         }
     }
 
-    async fn claim(&self, name: &str) -> Option<Job> {
-        match lease::claim(&self.db, &self.kinds, name, self.lease).await {
-            Ok(job) => job,
-            Err(error) => {
-                tracing::error!(%error, "cannot claim jobs");
-                None
-            }
+    async fn claim(&self, name: &str, most: usize) -> Vec<Job> {
+        if most == 0 {
+            return Vec::new();
         }
+        lease::claim(&self.db, &self.kinds, name, self.lease, most).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot claim jobs");
+            Vec::new()
+        })
     }
 
     async fn settle_abandoned(&self) {
@@ -156,7 +162,7 @@ impl ClockWatch {
 }
 
 /// Runs one attempt of a job to its end: done, failed, cancelled, lost or released.
-async fn run_job(worker: Arc<Worker>, job: Job, release: CancellationToken) {
+async fn run_job(worker: Arc<Worker>, job: Job, lease_ends: Instant, release: CancellationToken) {
     let stop = CancellationToken::new();
     let mut handling = {
         let (worker, job, stop) = (worker.clone(), job.clone(), stop.clone());
@@ -168,7 +174,7 @@ async fn run_job(worker: Arc<Worker>, job: Job, release: CancellationToken) {
             let result = result.unwrap_or_else(|error| Err(JobError::retry(format!("the handler stopped: {error}"))));
             settle(&worker, &job, result).await
         }
-        lost_or_cancelled = keep_lease(&worker, &job) => {
+        lost_or_cancelled = keep_lease(&worker, &job, lease_ends) => {
             stop.cancel();
             end_within(worker.grace, &mut handling).await;
             match lost_or_cancelled {
@@ -187,15 +193,19 @@ async fn run_job(worker: Arc<Worker>, job: Job, release: CancellationToken) {
 }
 
 /// Extends the lease until the job is cancelled or the lease is lost, and returns which.
-async fn keep_lease(worker: &Worker, job: &Job) -> Heartbeat {
+async fn keep_lease(worker: &Worker, job: &Job, mut lease_ends: Instant) -> Heartbeat {
     let mut cancelled = worker.db.subscribe(&cancel_topic(job.id));
-    let mut lease_ends = Instant::now() + worker.lease;
-    // The first heartbeat is early: a request to cancel from before the subscription has sent no wake-up.
-    let mut pause = FIRST_HEARTBEAT.min(worker.lease / 3);
+    // A request to cancel from before the subscription has sent no wake-up.
+    match lease::look(&worker.db, job).await {
+        Ok(Heartbeat::Continue) => {}
+        Ok(ended) => return ended,
+        Err(error) => tracing::warn!(job = job.id, %error, "cannot see whether the job is cancelled"),
+    }
+    let mut next_beat = lease_ends - worker.lease / 3 * 2;
     loop {
-        let _ = timeout(pause, cancelled.notified()).await;
-        pause = worker.lease / 3;
+        let _ = timeout_at(next_beat, cancelled.notified()).await;
         let beat = Instant::now();
+        next_beat = beat + worker.lease / 3;
         match lease::heartbeat(&worker.db, job, worker.lease).await {
             Ok(Heartbeat::Continue) => lease_ends = beat + worker.lease,
             Ok(ended) => return ended,

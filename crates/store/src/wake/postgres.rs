@@ -1,12 +1,12 @@
 //! Wake-ups between processes on PostgreSQL: `NOTIFY` in the transaction, and one `LISTEN` connection per process.
 
-use sqlx::AnyConnection;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Hub, RECONNECT_PAUSE, decode, encode};
 use crate::StoreError;
+use crate::later::Later;
 
 const CHANNEL: &str = "stoa_wake";
 /// A notification holds at most 8,000 bytes, and a topic takes 16.
@@ -70,20 +70,18 @@ async fn forward(mut listener: PgListener, hub: &Hub) -> sqlx::Error {
     }
 }
 
-/// Sends the topics of a transaction to other processes, as part of it. Runs at least one statement: PostgreSQL answers
+/// Sends the topics of a transaction to other processes, as part of it. Adds at least one statement: PostgreSQL answers
 /// the `COMMIT` of a transaction that has already failed with a rollback and no error, and this statement fails then.
-pub(crate) async fn record(
-    connection: &mut AnyConnection,
-    sender: u64,
-    topics: &[u64],
-) -> Result<(), sqlx::Error> {
-    if topics.is_empty() {
-        sqlx::query("SELECT 1").execute(&mut *connection).await?;
+pub(crate) fn record(later: &mut Later, hub: &Hub, topics: &[u64]) {
+    let mut messages: Vec<String> = topics.chunks(TOPICS_PER_NOTIFICATION).map(encode).collect();
+    messages.iter_mut().for_each(|message| message.insert_str(0, &encode(&[hub.id()])));
+    let calls: Vec<String> =
+        (2..messages.len() + 2).map(|number| format!("pg_notify($1, ${number})")).collect();
+    let mut statement = match calls.as_slice() {
+        [] => later.add("SELECT 1"),
+        calls => later.add(&format!("SELECT {}", calls.join(", "))).bind(CHANNEL),
+    };
+    for message in messages {
+        statement = statement.bind(message);
     }
-    for chunk in topics.chunks(TOPICS_PER_NOTIFICATION) {
-        let payload = encode(&[sender]) + &encode(chunk);
-        let notify = sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(payload);
-        notify.execute(&mut *connection).await?;
-    }
-    Ok(())
 }

@@ -8,11 +8,13 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::{Hub, RECONNECT_PAUSE, decode, encode};
+use crate::later::Later;
 
 const POLL: Duration = Duration::from_millis(100);
 /// More than are ever written between two polls. A process that misses rows wakes all its subscribers.
 const KEPT_ROWS: i64 = 1_000;
-const PRUNE_EVERY: i64 = 256;
+/// After how many of its messages a process deletes old rows.
+const PRUNE_EVERY: u64 = 256;
 
 /// Forwards the wake-ups of other processes to `hub` until `stopped`.
 pub(crate) fn listen(options: AnyConnectOptions, hub: Arc<Hub>, stopped: CancellationToken) {
@@ -84,19 +86,13 @@ async fn forward_rows_after(
 }
 
 /// Writes the topics of a transaction for other processes, as part of it.
-pub(crate) async fn record(
-    connection: &mut AnyConnection,
-    sender: u64,
-    topics: &[u64],
-) -> Result<(), sqlx::Error> {
+pub(crate) fn record(later: &mut Later, hub: &Hub, topics: &[u64]) {
     if topics.is_empty() {
-        return Ok(());
+        return;
     }
-    let insert = sqlx::query("INSERT INTO wake_log (sender, topics) VALUES ($1, $2) RETURNING id");
-    let row = insert.bind(encode(&[sender])).bind(encode(topics)).fetch_one(&mut *connection).await?;
-    let id: i64 = row.try_get(0)?;
-    if id % PRUNE_EVERY == 0 {
-        sqlx::query("DELETE FROM wake_log WHERE id <= $1").bind(id - KEPT_ROWS).execute(connection).await?;
+    let insert = "INSERT INTO wake_log (sender, topics) VALUES ($1, $2)";
+    later.add(insert).bind(encode(&[hub.id()])).bind(encode(topics));
+    if hub.next_message().is_multiple_of(PRUNE_EVERY) {
+        later.add("DELETE FROM wake_log WHERE id <= last_insert_rowid() - $1").bind(KEPT_ROWS);
     }
-    Ok(())
 }

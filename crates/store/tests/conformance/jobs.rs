@@ -49,7 +49,7 @@ async fn counts(db: &Db) -> Vec<(String, i64)> {
 }
 
 async fn claim(db: &Db) -> Option<Job> {
-    jobs::claim(db, &["test".to_owned()], "worker", LEASE).await.unwrap()
+    jobs::claim(db, &["test".to_owned()], "worker", LEASE, 1).await.unwrap().pop()
 }
 
 async fn complete(db: &Db, job: &Job) -> Result<(), StoreError> {
@@ -168,7 +168,7 @@ async fn only_jobs_of_the_asked_kinds_that_are_due_are_taken(engine: Engine) {
     clock.advance(Duration::from_secs(5));
     assert_eq!(claim(&db).await.unwrap().id, later);
     let both = ["test".to_owned(), "other".to_owned()];
-    assert_eq!(jobs::claim(&db, &both, "w", LEASE).await.unwrap().unwrap().kind, "other");
+    assert_eq!(jobs::claim(&db, &both, "w", LEASE, 1).await.unwrap()[0].kind, "other");
 }
 
 async fn a_stale_worker_cannot_complete(engine: Engine) {

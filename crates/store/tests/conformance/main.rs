@@ -8,6 +8,7 @@ mod engine;
 mod events;
 mod faults;
 mod figures;
+mod groups;
 mod hold;
 mod jobs;
 mod kv;

@@ -228,7 +228,7 @@ async fn at_shutdown_what_does_not_finish_is_handed_back(engine: Engine) {
     let start_of_stop = Instant::now();
     worker.stop().await;
     assert!(start_of_stop.elapsed() < Duration::from_secs(2));
-    let job = jobs::claim(&db, &["test".to_owned()], "next", Duration::from_secs(30)).await.unwrap();
+    let job = jobs::claim(&db, &["test".to_owned()], "next", Duration::from_secs(30), 1).await.unwrap().pop();
     let job = job.expect("it can be taken at once, though it had one attempt only");
     assert_eq!(job.id, id);
 }
@@ -236,7 +236,7 @@ async fn at_shutdown_what_does_not_finish_is_handed_back(engine: Engine) {
 async fn a_dead_workers_last_attempt_is_given_up_by_the_next(engine: Engine) {
     let db = engine.open().await;
     let id = enqueue(&db, json!(0), 1).await;
-    jobs::claim(&db, &["test".to_owned()], "dies", Duration::from_millis(1)).await.unwrap().unwrap();
+    jobs::claim(&db, &["test".to_owned()], "dies", Duration::from_millis(1), 1).await.unwrap().pop().unwrap();
     tokio::time::sleep(Duration::from_millis(5)).await;
     let worker = start(&db, |_| {});
     until(&db, id, State::Failed).await;
