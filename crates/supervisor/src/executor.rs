@@ -119,7 +119,8 @@ impl Executor {
         };
         let checkpoints = tables::checkpoints::of_run(&self.db, &run.id).await?;
         let traces = tables::traces::running(&self.db, &run.id).await?;
-        let state = RunState::new(phase, &checkpoints, &traces);
+        let newest = tables::artifacts::newest_versions(&self.db, &run.project_id, &run.phase).await?;
+        let state = RunState::new(phase, &checkpoints, &traces, &newest);
         let mut execution = Execution { executor: self, job, phase, run, state, failure: None };
         execution.run_to_end(stop).await
     }
@@ -200,7 +201,7 @@ impl Execution<'_> {
         if running.is_empty() {
             return Ok(running);
         }
-        let Some(mut tx) = self.begin().await? else { return Ok(Vec::new()) };
+        let Some((mut tx, _)) = self.begin().await? else { return Ok(Vec::new()) };
         for index in &running {
             let agent = &self.phase.agents[*index].name;
             let message = "its process had stopped: the step begins again";
@@ -220,11 +221,11 @@ impl Execution<'_> {
         let mut retries = 0;
         loop {
             match self.commit_steps(ended).await {
-                Err(StoreError::Database(error)) if retries < STORE_RETRIES => {
+                Err(error @ (StoreError::Database(_) | StoreError::Undone(_))) if retries < STORE_RETRIES => {
                     retries += 1;
                     tracing::warn!(run = self.run.id, %error, "a step cannot be stored yet");
                     tokio::select! {
-                        () = stop.cancelled() => return Err(StoreError::Database(error)),
+                        () = stop.cancelled() => return Err(error),
                         () = tokio::time::sleep(STORE_RETRY_WAIT * retries) => {}
                     }
                 }
@@ -251,7 +252,7 @@ impl Execution<'_> {
                 if !self.state.advance(agent, percent) {
                     return Ok(());
                 }
-                let Some(mut tx) = self.begin().await? else { return Ok(()) };
+                let Some((mut tx, _)) = self.begin().await? else { return Ok(()) };
                 let AgentState::Running { trace, progress, .. } = self.state.agent(agent).clone() else {
                     return Ok(());
                 };
@@ -260,7 +261,7 @@ impl Execution<'_> {
                 tx.commit().await
             }
             Report::Trouble { agent, message } => {
-                let Some(mut tx) = self.begin().await? else { return Ok(()) };
+                let Some((mut tx, _)) = self.begin().await? else { return Ok(()) };
                 tx.log(Level::Warn, &self.run.phase, Some(&self.phase.agents[agent].name), message);
                 tx.commit().await
             }
@@ -277,7 +278,7 @@ impl Execution<'_> {
 
     /// Stops after the job was cancelled: because a caller asked for it, or because the lease was lost.
     async fn stop(&mut self) -> Result<(), StoreError> {
-        let Some(mut tx) = self.begin().await? else { return self.executor.finish_job(self.job).await };
+        let Some((mut tx, _)) = self.begin().await? else { return self.executor.finish_job(self.job).await };
         let run = tables::runs::get_locked(tx.inner(), &self.run.id).await?;
         // Without a signal the lease was lost, and the worker that has it now continues.
         let Some(mut run) = run.filter(|run| run.signal.is_some()) else { return Err(self.lease_lost()) };
@@ -286,13 +287,13 @@ impl Execution<'_> {
         tx.commit().await
     }
 
-    /// Begins a transaction on the project and checks that this worker still has the job. Returns none if the project was
-    /// deleted. The project is locked before the job, as everywhere.
-    async fn begin(&self) -> Result<Option<ProjectTx<'static>>, StoreError> {
-        let tx = ProjectTx::begin(&self.executor.db, &self.run.project_id).await?;
+    /// Begins a transaction on the project and checks that this worker still has the job. Returns it, and whether the run
+    /// is asked to stop; none if the project was deleted. The project is locked before the job, as everywhere.
+    async fn begin(&self) -> Result<Option<(ProjectTx<'static>, bool)>, StoreError> {
+        let tx = ProjectTx::begin_in_group(&self.executor.db, &self.run.project_id).await?;
         let Some(mut tx) = tx else { return Ok(None) };
-        jobs::hold(tx.inner(), self.job).await?;
-        Ok(Some(tx))
+        let is_asked_to_stop = jobs::hold(tx.inner(), self.job).await?;
+        Ok(Some((tx, is_asked_to_stop)))
     }
 }
 

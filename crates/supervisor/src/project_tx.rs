@@ -30,6 +30,12 @@ impl ProjectTx<'static> {
     pub async fn begin(db: &Db, project_id: &str) -> Result<Option<Self>, StoreError> {
         Self::lock(Handle::Own(db.begin().await?), project_id).await
     }
+
+    /// As [`ProjectTx::begin`], for the worker that has the project's run: it may be committed together with those of other
+    /// projects.
+    pub async fn begin_in_group(db: &Db, project_id: &str) -> Result<Option<Self>, StoreError> {
+        Self::lock(Handle::Own(db.begin_in_group().await?), project_id).await
+    }
 }
 
 impl<'a> ProjectTx<'a> {
@@ -94,13 +100,17 @@ impl<'a> ProjectTx<'a> {
             let named = self.events.iter().map(NamedEvent::try_from).collect::<Result<Vec<_>, _>>()?;
             let named: Vec<(&str, Value)> =
                 named.iter().map(|event| (event.name.as_str(), event.data.clone())).collect();
-            let last = events::append(tx, &Project::stream(&self.project.id), &named).await?;
-            if let Some(run) = self.ended_run {
-                tables::runs::update(tx, &Run { last_event: Some(last), ..run }).await?;
+            let stream = Project::stream(&self.project.id);
+            match self.ended_run {
+                Some(run) => {
+                    let last_event = Some(events::append(tx, &stream, &named).await?);
+                    tables::runs::update(tx, &Run { last_event, ..run });
+                }
+                None => events::append_later(tx, &stream, &named).await?,
             }
         }
         if !self.logs.is_empty() {
-            tables::logs::insert_all(tx, &self.project.id, &self.logs).await?;
+            tables::logs::insert_all(tx, &self.project.id, &self.logs);
         }
         match self.tx {
             Handle::Own(tx) => tx.commit().await,

@@ -70,6 +70,7 @@ impl Runs {
         let phase = request.phase.unwrap_or(current).to_owned();
         self.check_phase(&tx.project, &phase)?;
         let latest = tables::runs::latest_locked(tx.inner(), project_id).await?;
+        let seen = events::last(tx.inner(), &Project::stream(project_id)).await?;
         let (mut run, is_new) = match latest {
             Some(run) if run.last_event.is_none() && run.phase == phase => {
                 if !request.is_met_by(&run) {
@@ -88,12 +89,11 @@ impl Runs {
                 )));
             }
             Some(run) if run.status == RunStatus::Error && run.phase == phase => (run, false),
-            _ => (new_run(&mut tx, &phase).await?, true),
+            _ => (new_run(&tx, &phase, seen), true),
         };
         if let Some(guest) = request.guest {
             self.guest_limits.check_runs(tx.inner(), guest).await?;
         }
-        let seen = events::last(tx.inner(), &Project::stream(project_id)).await?;
         run.status = RunStatus::Running;
         run.caller = request.caller;
         run.guest_address = request.guest.map(|guest| guest.address.clone());
@@ -106,17 +106,17 @@ impl Runs {
         run.reason.clear();
         run.job_id = Some(enqueue(&mut tx, &run).await?);
         if is_new {
-            tables::runs::insert(tx.inner(), &run).await?;
+            tables::runs::insert(tx.inner(), &run);
             tx.log(Level::Info, &phase, None, format!("phase `{phase}` starts"));
         } else {
-            tables::runs::update(tx.inner(), &run).await?;
+            tables::runs::update(tx.inner(), &run);
             let reason = "executed again after an error: it goes on after the last step that had ended";
             let resumed =
                 Resumed { phase: phase.clone(), reason: Some(reason.to_owned()), ..Resumed::default() };
             tx.event(RunEvent::Resumed(resumed));
             tx.log(Level::Info, &phase, None, reason);
         }
-        tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running).await?;
+        tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running);
         tx.commit().await?;
         Ok((run, seen))
     }
@@ -164,7 +164,7 @@ impl Runs {
             None => false,
         };
         if has_worker {
-            tables::runs::update(tx.inner(), &run).await?;
+            tables::runs::update(tx.inner(), &run);
             tx.commit().await?;
             return Ok(self.wait_until_stopped(run).await?);
         }
@@ -233,12 +233,12 @@ impl Runs {
             run.signal = None;
             run.reason.clear();
             run.job_id = Some(enqueue(&mut tx, &run).await?);
-            tables::runs::update(tx.inner(), &run).await?;
-            tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running).await?;
+            tables::runs::update(tx.inner(), &run);
+            tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running);
             tx.log(Level::Info, &run.phase, None, format!("resumed by {by}"));
         } else if let Some(agent) = waiting.first().and_then(|checkpoint| checkpoint.agent.as_deref()) {
             run.reason = approval_reason(agent);
-            tables::runs::update(tx.inner(), &run).await?;
+            tables::runs::update(tx.inner(), &run);
         }
         tx.event(RunEvent::Resumed(resumed));
         tx.commit().await?;
@@ -276,9 +276,9 @@ fn find_approval(waiting: &[Checkpoint], approval_id: Option<&str>) -> Result<us
     }
 }
 
-async fn new_run(tx: &mut ProjectTx<'_>, phase: &str) -> Result<Run, StoreError> {
-    let stream = Project::stream(&tx.project.id);
-    Ok(Run {
+/// Returns a new run of which no event is written yet: the stream's last is `seen`.
+fn new_run(tx: &ProjectTx<'_>, phase: &str, seen: i64) -> Run {
+    Run {
         id: tx.new_id(),
         project_id: tx.project.id.clone(),
         phase: phase.to_owned(),
@@ -290,11 +290,11 @@ async fn new_run(tx: &mut ProjectTx<'_>, phase: &str) -> Result<Run, StoreError>
         caller: None,
         guest_address: None,
         job_id: None,
-        first_event: events::last(tx.inner(), &stream).await? + 1,
+        first_event: seen + 1,
         last_event: None,
         created_at: tx.now(),
         ended_at: None,
-    })
+    }
 }
 
 async fn enqueue(tx: &mut ProjectTx<'_>, run: &Run) -> Result<i64, StoreError> {

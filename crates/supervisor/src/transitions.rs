@@ -25,23 +25,27 @@ pub async fn apply_signal(
 /// Ends the run and abandons the steps that have begun.
 async fn cancel(tx: &mut ProjectTx<'_>, run: &mut Run, workflow: &Workflow) -> Result<(), StoreError> {
     let now = tx.now();
+    tx.inner().flush().await?;
     tables::traces::interrupt_all(tx.inner(), &run.id, now).await?;
     tx.event(RunEvent::Cancelled(Cancelled { phase: run.phase.clone(), reason: run.reason.clone() }));
     tx.log(Level::Warn, &run.phase, None, with_reason("cancelled", &run.reason));
     end(tx, run, RunStatus::Cancelled);
-    settle_project(tx, workflow).await
+    let project = tx.project.id.clone();
+    tables::projects::settle(tx.inner(), &project, None, workflow.last());
+    Ok(())
 }
 
 /// Stops the run and abandons the steps that have begun: they begin again when the run is resumed.
 async fn interrupt(tx: &mut ProjectTx<'_>, run: &mut Run) -> Result<(), StoreError> {
     let now = tx.now();
+    tx.inner().flush().await?;
     let abandoned = tables::traces::interrupt_all(tx.inner(), &run.id, now).await?;
     let agent = abandoned.first().cloned();
     let checkpoints = tables::checkpoints::of_run_locked(tx.inner(), &run.id).await?;
     let ended = checkpoints.iter().map(|checkpoint| checkpoint.step).max().unwrap_or(0);
     let checkpoint =
         Checkpoint { agent: agent.clone(), ..new_checkpoint(tx, run, ended, CheckpointStatus::Interrupted) };
-    tables::checkpoints::insert(tx.inner(), &checkpoint).await?;
+    tables::checkpoints::insert(tx.inner(), &checkpoint);
     tx.event(RunEvent::Interrupt(Interrupt {
         agent: agent.clone(),
         agents: Some(abandoned),
@@ -54,15 +58,12 @@ async fn interrupt(tx: &mut ProjectTx<'_>, run: &mut Run) -> Result<(), StoreErr
     let waiting = checkpoints.into_iter().filter(|checkpoint| checkpoint.status == CheckpointStatus::Waiting);
     let waiting: Vec<(String, String)> =
         waiting.map(|checkpoint| (checkpoint.agent.unwrap_or_default(), checkpoint.id)).collect();
-    await_approval(tx, run, &waiting).await
+    await_approval(tx, run, &waiting);
+    Ok(())
 }
 
 /// Stops the run until the artifacts of these agents and checkpoints are approved, edited or rejected.
-pub async fn await_approval(
-    tx: &mut ProjectTx<'_>,
-    run: &mut Run,
-    waiting: &[(String, String)],
-) -> Result<(), StoreError> {
+pub fn await_approval(tx: &mut ProjectTx<'_>, run: &mut Run, waiting: &[(String, String)]) {
     for (agent, approval_id) in waiting {
         let reason = approval_reason(agent);
         tx.event(RunEvent::Interrupt(Interrupt {
@@ -80,9 +81,9 @@ pub async fn await_approval(
     run.status = RunStatus::Interrupted;
     run.signal = Some(Signal::Interrupt);
     run.job_id = None;
-    tables::runs::update(tx.inner(), run).await?;
+    tables::runs::update(tx.inner(), run);
     counter!("supervisor_interrupts_total").increment(1);
-    set_project_status(tx, ProjectStatus::Interrupted).await
+    set_project_status(tx, ProjectStatus::Interrupted);
 }
 
 /// Returns why a run waits for the approval of an agent's artifact.
@@ -98,6 +99,7 @@ pub async fn fail(
     message: &str,
 ) -> Result<(), StoreError> {
     let now = tx.now();
+    tx.inner().flush().await?;
     tables::traces::interrupt_all(tx.inner(), &run.id, now).await?;
     run.reason = message.to_owned();
     tx.event(RunEvent::Error(RunFailed {
@@ -107,23 +109,27 @@ pub async fn fail(
     }));
     tx.log(Level::Error, &run.phase, agent, format!("the run ends in error: {message}"));
     end(tx, run, RunStatus::Error);
-    set_project_status(tx, ProjectStatus::Error).await
+    set_project_status(tx, ProjectStatus::Error);
+    Ok(())
 }
 
 /// Ends the run after every agent of the phase is complete, and moves the project on to the next phase.
-pub async fn complete(tx: &mut ProjectTx<'_>, run: &mut Run, workflow: &Workflow) -> Result<(), StoreError> {
+pub fn complete(tx: &mut ProjectTx<'_>, run: &mut Run, workflow: &Workflow) {
     let (project, now) = (tx.project.id.clone(), tx.now());
-    // Traces of agents that the workflow no longer has.
-    tables::traces::interrupt_all(tx.inner(), &run.id, now).await?;
-    // Stored before `settle_project` reads which phases are complete.
-    run.status = RunStatus::Complete;
-    tables::runs::update(tx.inner(), run).await?;
+    let agents = workflow.phase(&run.phase).map_or(&[][..], |phase| &phase.agents);
+    let agents: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    tables::traces::interrupt_others(tx.inner(), &run.id, &agents, now);
     let current = workflow.position(&tx.project.current_phase);
-    if current.is_none_or(|current| Some(current) == workflow.position(&run.phase)) {
-        let position = workflow.position(&run.phase).unwrap_or(0);
-        if let Some(next) = workflow.phases.get(position + 1) {
-            tables::projects::set_phase(tx.inner(), &project, &next.name).await?;
+    let position = workflow.position(&run.phase);
+    let next =
+        position.and_then(|position| workflow.phases.get(position + 1)).map(|phase| phase.name.as_str());
+    let moves_on = current.is_none() || current == position;
+    match next {
+        Some(next) => {
+            let phase = moves_on.then_some(next);
+            tables::projects::settle(tx.inner(), &project, phase, workflow.last());
         }
+        None => set_project_status(tx, ProjectStatus::Complete),
     }
     tx.event(RunEvent::PhaseComplete(PhaseComplete {
         phase: run.phase.clone(),
@@ -131,20 +137,11 @@ pub async fn complete(tx: &mut ProjectTx<'_>, run: &mut Run, workflow: &Workflow
     }));
     tx.log(Level::Info, &run.phase, None, format!("phase `{}` is complete", run.phase));
     end(tx, run, RunStatus::Complete);
-    settle_project(tx, workflow).await
 }
 
-/// Sets the status of a project of which no run is open.
-async fn settle_project(tx: &mut ProjectTx<'_>, workflow: &Workflow) -> Result<(), StoreError> {
+fn set_project_status(tx: &mut ProjectTx<'_>, status: ProjectStatus) {
     let project = tx.project.id.clone();
-    let is_complete = tables::runs::has_completed(tx.inner(), &project, workflow.last()).await?;
-    let status = if is_complete { ProjectStatus::Complete } else { ProjectStatus::Active };
-    set_project_status(tx, status).await
-}
-
-async fn set_project_status(tx: &mut ProjectTx<'_>, status: ProjectStatus) -> Result<(), StoreError> {
-    let project = tx.project.id.clone();
-    tables::projects::set_status(tx.inner(), &project, status).await
+    tables::projects::set_status(tx.inner(), &project, status);
 }
 
 fn end(tx: &mut ProjectTx<'_>, run: &mut Run, status: RunStatus) {

@@ -5,7 +5,7 @@ use super::step::StepOutput;
 use super::{Execution, MAX_AGENTS, Next, Outcome};
 use crate::events::{AgentComplete, AgentStart, RunEvent};
 use crate::project_tx::ProjectTx;
-use crate::records::{Artifact, Run, Trace};
+use crate::records::{Artifact, Trace};
 use crate::status::{CheckpointStatus, Level, StoredName, TraceStatus};
 use crate::tables;
 use crate::transitions;
@@ -18,20 +18,17 @@ impl Execution<'_> {
     /// in one transaction.
     pub(super) async fn commit_steps(&mut self, ended: &[Outcome]) -> Result<Next, StoreError> {
         let started = Instant::now();
-        let Some(mut tx) = self.begin().await? else {
+        let Some((mut tx, is_asked_to_stop)) = self.begin().await? else {
             // The project was deleted.
             self.executor.finish_job(self.job).await?;
             return Ok(Next::Stop);
-        };
-        let Some(mut run) = tables::runs::get_locked(tx.inner(), &self.run.id).await? else {
-            return Err(self.lease_lost());
         };
         // The state changes only if the transaction is committed.
         let mut state = self.state.clone();
         let mut failure = self.failure.clone();
         for (index, outcome) in ended {
             match outcome {
-                Ok(output) => self.store_output(&mut tx, &mut state, *index, output).await?,
+                Ok(output) => self.store_output(&mut tx, &mut state, *index, output),
                 Err(why) => {
                     let agent = &self.phase.agents[*index].name;
                     if let AgentState::Running { trace, .. } = state.agent(*index) {
@@ -43,15 +40,15 @@ impl Execution<'_> {
                 }
             }
         }
-        let starts_none = failure.is_some() || run.signal.is_some();
+        let starts_none = failure.is_some() || is_asked_to_stop;
         let due = if starts_none { Vec::new() } else { state.due(self.phase, MAX_AGENTS) };
         for index in &due {
-            self.start(&mut tx, &mut state, *index).await?;
+            self.start(&mut tx, &mut state, *index);
         }
         let is_over = state.running().is_empty();
         if is_over {
-            self.stop_run(&mut tx, &mut run, &state, failure.as_ref()).await?;
-            jobs::complete(tx.inner(), self.job).await?;
+            self.stop_run(&mut tx, &state, failure.as_ref(), is_asked_to_stop).await?;
+            jobs::complete_held(tx.inner(), self.job);
         }
         tx.commit().await?;
         histogram!("supervisor_commit_seconds").record(started.elapsed());
@@ -68,31 +65,31 @@ impl Execution<'_> {
     async fn stop_run(
         &self,
         tx: &mut ProjectTx<'_>,
-        run: &mut Run,
         state: &RunState,
         failure: Option<&(String, String)>,
+        is_asked_to_stop: bool,
     ) -> Result<(), StoreError> {
         let workflow = &self.executor.workflow;
-        match failure {
+        if is_asked_to_stop {
             // A request to stop comes before everything else.
-            _ if run.signal.is_some() => transitions::apply_signal(tx, run, workflow).await,
-            Some((agent, why)) => transitions::fail(tx, run, Some(agent), why).await,
-            None if state.is_complete() => transitions::complete(tx, run, workflow).await,
-            None => transitions::await_approval(tx, run, &state.waiting(self.phase)).await,
+            let run = tables::runs::get_locked(tx.inner(), &self.run.id).await?;
+            let mut run = run.ok_or_else(|| self.lease_lost())?;
+            return transitions::apply_signal(tx, &mut run, workflow).await;
         }
+        let mut run = self.run.clone();
+        match failure {
+            Some((agent, why)) => return transitions::fail(tx, &mut run, Some(agent), why).await,
+            None if state.is_complete() => transitions::complete(tx, &mut run, workflow),
+            None => transitions::await_approval(tx, &mut run, &state.waiting(self.phase)),
+        }
+        Ok(())
     }
 
     /// Stores the artifact, trace, checkpoint and events of a step that has ended.
-    async fn store_output(
-        &self,
-        tx: &mut ProjectTx<'_>,
-        state: &mut RunState,
-        index: usize,
-        output: &StepOutput,
-    ) -> Result<(), StoreError> {
+    fn store_output(&self, tx: &mut ProjectTx<'_>, state: &mut RunState, index: usize, output: &StepOutput) {
         let (run, agent) = (&self.run, &self.phase.agents[index]);
         let now = tx.now();
-        let mut artifact = Artifact {
+        let artifact = Artifact {
             id: tx.new_id(),
             project_id: run.project_id.clone(),
             run_id: run.id.clone(),
@@ -100,12 +97,12 @@ impl Execution<'_> {
             agent: agent.name.clone(),
             kind: agent.output,
             content: output.content.clone(),
-            version: 0,
+            version: state.next_version(index),
             superseded: false,
             edited_by: None,
             created_at: now,
         };
-        tables::artifacts::insert(tx.inner(), &mut artifact).await?;
+        tables::artifacts::insert(tx.inner(), &artifact);
         if let AgentState::Running { trace, .. } = state.agent(index) {
             let ended = Trace {
                 id: trace.clone(),
@@ -114,14 +111,14 @@ impl Execution<'_> {
                 ended_at: Some(now),
                 ..self.new_trace(tx, index, &output.provider, &output.model)
             };
-            tables::traces::complete(tx.inner(), &ended).await?;
+            tables::traces::complete(tx.inner(), &ended);
         }
         state.step += 1;
         let status = if agent.approval { CheckpointStatus::Waiting } else { CheckpointStatus::Complete };
         let mut checkpoint = transitions::new_checkpoint(tx, run, state.step, status);
         checkpoint.agent = Some(agent.name.clone());
         checkpoint.artifact_id = Some(artifact.id.clone());
-        tables::checkpoints::insert(tx.inner(), &checkpoint).await?;
+        tables::checkpoints::insert(tx.inner(), &checkpoint);
         tx.event(RunEvent::AgentProgress(self.progress_of(index, 100)));
         tx.event(RunEvent::AgentComplete(AgentComplete {
             agent: agent.name.clone(),
@@ -139,25 +136,18 @@ impl Execution<'_> {
             false => AgentState::Done { artifact: artifact.id },
         };
         state.set(index, next);
-        Ok(())
     }
 
-    async fn start(
-        &self,
-        tx: &mut ProjectTx<'_>,
-        state: &mut RunState,
-        index: usize,
-    ) -> Result<(), StoreError> {
+    fn start(&self, tx: &mut ProjectTx<'_>, state: &mut RunState, index: usize) {
         let agent = &self.phase.agents[index];
         let model = self.executor.step_runner.model(agent, &self.run);
         let trace = self.new_trace(tx, index, model.provider(), model.model());
-        tables::traces::insert(tx.inner(), &trace).await?;
+        tables::traces::insert(tx.inner(), &trace);
         let phase = self.run.phase.clone();
         tx.event(RunEvent::AgentStart(AgentStart { agent: agent.name.clone(), phase }));
         tx.log(Level::Info, &self.run.phase, Some(&agent.name), format!("`{}` starts", agent.name));
         let feedback = state.feedback(index).cloned();
         state.set(index, AgentState::Running { trace: trace.id, progress: 0, feedback });
-        Ok(())
     }
 
     fn new_trace(&self, tx: &ProjectTx<'_>, index: usize, provider: &str, model: &str) -> Trace {

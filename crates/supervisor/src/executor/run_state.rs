@@ -2,7 +2,8 @@
 
 use crate::records::{Checkpoint, Trace};
 use crate::status::CheckpointStatus;
-use crate::workflow::Phase;
+use crate::workflow::{Agent, Phase};
+use std::collections::HashMap;
 
 /// The state of one agent in a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,15 +37,26 @@ pub struct Feedback {
 #[derive(Clone, Debug)]
 pub struct RunState {
     agents: Vec<AgentState>,
+    /// The newest version of each agent's artifact; 0 if it has none.
+    versions: Vec<i64>,
     /// How many steps have ended.
     pub step: i64,
 }
 
 impl RunState {
-    /// Makes the state from the run's checkpoints and its running traces.
-    pub fn new(phase: &Phase, checkpoints: &[Checkpoint], running: &[Trace]) -> Self {
-        let mut state =
-            Self { agents: vec![AgentState::Due { feedback: None }; phase.agents.len()], step: 0 };
+    /// Makes the state from the run's checkpoints, its running traces, and the newest versions of the artifacts by agent.
+    pub fn new(
+        phase: &Phase,
+        checkpoints: &[Checkpoint],
+        running: &[Trace],
+        newest: &HashMap<String, i64>,
+    ) -> Self {
+        let newest_of = |agent: &Agent| newest.get(&agent.name).copied().unwrap_or(0);
+        let mut state = Self {
+            agents: vec![AgentState::Due { feedback: None }; phase.agents.len()],
+            versions: phase.agents.iter().map(newest_of).collect(),
+            step: 0,
+        };
         let checkpoints =
             checkpoints.iter().filter(|checkpoint| checkpoint.status != CheckpointStatus::Interrupted);
         for checkpoint in checkpoints {
@@ -69,6 +81,12 @@ impl RunState {
 
     pub fn set(&mut self, index: usize, state: AgentState) {
         self.agents[index] = state;
+    }
+
+    /// Counts a new version of an agent's artifact, and returns its number.
+    pub fn next_version(&mut self, index: usize) -> i64 {
+        self.versions[index] += 1;
+        self.versions[index]
     }
 
     pub fn feedback(&self, index: usize) -> Option<&Feedback> {
@@ -184,14 +202,19 @@ mod tests {
     }
 
     fn due(checkpoints: &[Checkpoint]) -> Vec<usize> {
-        RunState::new(&phase(), checkpoints, &[]).due(&phase(), 4)
+        RunState::new(&phase(), checkpoints, &[], &HashMap::new()).due(&phase(), 4)
     }
 
     #[test]
     fn agents_are_due_when_their_inputs_are_done_and_several_at_once() {
         assert_eq!(due(&[]), [0]);
         assert_eq!(due(&[checkpoint("architect", 1, CheckpointStatus::Complete)]), [1, 2]);
-        let state = RunState::new(&phase(), &[checkpoint("architect", 1, CheckpointStatus::Complete)], &[]);
+        let state = RunState::new(
+            &phase(),
+            &[checkpoint("architect", 1, CheckpointStatus::Complete)],
+            &[],
+            &HashMap::new(),
+        );
         assert_eq!(state.due(&phase(), 1), [1]);
         assert_eq!(state.inputs_of_this_phase(&phase(), 1), ["artifact 1"]);
     }
@@ -202,7 +225,7 @@ mod tests {
         assert_eq!(due(&[checkpoint("architect", 1, CheckpointStatus::Approved)]), [1, 2]);
         let rejected = [checkpoint("architect", 1, CheckpointStatus::Rejected)];
         assert_eq!(due(&rejected), [0]);
-        let state = RunState::new(&phase(), &rejected, &[]);
+        let state = RunState::new(&phase(), &rejected, &[], &HashMap::new());
         assert_eq!(state.feedback(0).unwrap().text, "shorter");
         let again = [rejected[0].clone(), checkpoint("architect", 2, CheckpointStatus::Waiting)];
         assert_eq!(due(&again), NONE);
@@ -228,9 +251,10 @@ mod tests {
             started_at: Time(0),
             ended_at: None,
         };
-        let mut state = RunState::new(&phase(), &[], &[trace]);
+        let mut state = RunState::new(&phase(), &[], &[trace], &HashMap::from([("architect".into(), 2)]));
         assert_eq!((state.running(), state.due(&phase(), 4)), (vec![0], vec![]));
         assert!(!state.advance(0, 40) && state.advance(0, 41) && !state.advance(0, 12));
+        assert_eq!((state.next_version(0), state.next_version(0), state.next_version(1)), (3, 4, 1));
     }
 
     #[test]
@@ -242,7 +266,7 @@ mod tests {
             .map(|(agent, step)| checkpoint(agent, step, CheckpointStatus::Complete))
             .collect();
         checkpoints.push(checkpoint("architect", 3, CheckpointStatus::Interrupted));
-        let state = RunState::new(&phase(), &checkpoints, &[]);
+        let state = RunState::new(&phase(), &checkpoints, &[], &HashMap::new());
         assert!(state.is_complete() && state.step == 3);
     }
 }

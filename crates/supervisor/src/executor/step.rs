@@ -123,20 +123,20 @@ impl StepRunner {
         feedback: Option<&Feedback>,
     ) -> Result<(PromptContext, Option<String>), Failure> {
         let deleted = || Failure::permanent("the project was deleted");
-        let project = tables::projects::get(&self.db, &run.project_id).await?.ok_or_else(deleted)?;
-        let product_seed = tables::projects::seed(&self.db, &run.project_id).await?.ok_or_else(deleted)?;
+        let project = tables::projects::name_and_seed(&self.db, &run.project_id).await?;
+        let (name, product_seed) = project.ok_or_else(deleted)?;
         let mut inputs = Vec::new();
-        for name in &agent.inputs {
+        for input in &agent.inputs {
             let missing = || {
-                Failure::permanent(format!("the artifact of `{name}` is missing: execute its phase again"))
+                Failure::permanent(format!("the artifact of `{input}` is missing: execute its phase again"))
             };
-            inputs.push(self.input(run, name, own_inputs).await?.ok_or_else(missing)?);
+            inputs.push(self.input(run, input, own_inputs).await?.ok_or_else(missing)?);
         }
         let (mut passages, mut trouble) = (Vec::new(), None);
         if agent.search {
             match &self.knowledge {
                 Some(knowledge) => {
-                    match knowledge.search(&project.name, &product_seed, run.caller.as_deref()).await {
+                    match knowledge.search(&name, &product_seed, run.caller.as_deref()).await {
                         Ok(found) => passages = found,
                         Err(why) => trouble = Some(format!("it works without the documents: {why}")),
                     }
@@ -151,7 +151,7 @@ impl StepRunner {
             None => None,
         };
         let feedback = feedback.map(|feedback| (rejected.unwrap_or_default(), feedback.text.clone()));
-        Ok((PromptContext { name: project.name, product_seed, inputs, passages, feedback }, trouble))
+        Ok((PromptContext { name, product_seed, inputs, passages, feedback }, trouble))
     }
 
     /// Returns the agent's artifact of this run, or else the project's current one.

@@ -74,9 +74,16 @@ async fn insert_edited(
     {
         return Err(RunError::Invalid(format!("`content` is not JSON, as this artifact is: {fault}")));
     }
-    let mut artifact =
-        Artifact { id: tx.new_id(), content, edited_by: Some(by.to_owned()), created_at: tx.now(), ..old };
-    tables::artifacts::insert(tx.inner(), &mut artifact).await?;
+    let artifact = Artifact {
+        id: tx.new_id(),
+        content,
+        version: old.version + 1,
+        superseded: false,
+        edited_by: Some(by.to_owned()),
+        created_at: tx.now(),
+        ..old
+    };
+    tables::artifacts::insert(tx.inner(), &artifact);
     Ok(artifact.id)
 }
 

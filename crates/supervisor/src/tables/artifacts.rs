@@ -5,31 +5,38 @@ use crate::status::StoredName;
 use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{Any, AssertSqlSafe, Executor, Row};
-use store::{Db, StoreError, Tx};
+use std::collections::HashMap;
+use store::{Db, StoreError, Tx, placeholders};
 
 const COLUMNS: &str =
     "id, project_id, run_id, phase, agent, type, content, version, superseded, edited_by, created_at";
 
-/// Inserts an artifact as the agent's next version, which supersedes the one before it, and sets its `version`.
-pub async fn insert(tx: &mut Tx, artifact: &mut Artifact) -> Result<(), StoreError> {
-    let update = "UPDATE artifacts SET superseded = 1 WHERE project_id = $1 AND phase = $2 AND agent = $3
-        AND superseded = 0";
-    let query = sqlx::query(update).bind(&artifact.project_id).bind(&artifact.phase).bind(&artifact.agent);
-    query.execute(tx.conn()).await?;
+/// Inserts an artifact at the commit. It supersedes the versions before its own.
+pub fn insert(tx: &mut Tx, artifact: &Artifact) {
+    let sql = format!("INSERT INTO artifacts ({COLUMNS}) VALUES ({})", placeholders(1, 11));
+    let statement = tx.later(&sql).bind(&artifact.id).bind(&artifact.project_id).bind(&artifact.run_id);
+    let statement = statement.bind(&artifact.phase).bind(&artifact.agent).bind(artifact.kind.as_str());
+    let statement = statement.bind(&artifact.content).bind(artifact.version);
+    let statement = statement.bind(i64::from(artifact.superseded)).bind(&artifact.edited_by);
+    statement.bind(artifact.created_at.0);
+    if artifact.version > 1 {
+        let update = "UPDATE artifacts SET superseded = 1 WHERE project_id = $1 AND phase = $2 AND agent = $3
+            AND version < $4 AND superseded = 0";
+        let statement = tx.later(update).bind(&artifact.project_id).bind(&artifact.phase);
+        statement.bind(&artifact.agent).bind(artifact.version);
+    }
+}
 
-    let sql = format!(
-        "INSERT INTO artifacts ({COLUMNS}) SELECT $1, $2, $3, $4, $5, $6, $7, COALESCE(MAX(version), 0) + 1, 0, $8, $9
-         FROM artifacts WHERE project_id = $2 AND phase = $4 AND agent = $5 RETURNING version"
-    );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(&artifact.id).bind(&artifact.project_id);
-    let query = query.bind(&artifact.run_id).bind(&artifact.phase).bind(&artifact.agent);
-    let query = query
-        .bind(artifact.kind.as_str())
-        .bind(&artifact.content)
-        .bind(&artifact.edited_by)
-        .bind(artifact.created_at.0);
-    artifact.version = query.fetch_one(tx.conn()).await?.try_get(0)?;
-    Ok(())
+/// Returns the number of the newest version of each agent's artifact. They do not change while a worker has the run.
+pub async fn newest_versions(
+    db: &Db,
+    project_id: &str,
+    phase: &str,
+) -> Result<HashMap<String, i64>, StoreError> {
+    let select =
+        "SELECT agent, MAX(version) FROM artifacts WHERE project_id = $1 AND phase = $2 GROUP BY agent";
+    let rows = sqlx::query(select).bind(project_id).bind(phase).fetch_all(db.read()).await?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect()
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Artifact>, StoreError> {

@@ -9,17 +9,17 @@ use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str = "id, project_id, run_id, phase, agent, step, status, artifact_id, feedback, decided_by, decided_at, created_at";
 
-pub async fn insert(tx: &mut Tx, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+/// Inserts a checkpoint at the commit.
+pub fn insert(tx: &mut Tx, checkpoint: &Checkpoint) {
     let sql = format!(
         "INSERT INTO checkpoints ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(&checkpoint.id).bind(&checkpoint.project_id);
-    let query = query.bind(&checkpoint.run_id).bind(&checkpoint.phase).bind(&checkpoint.agent);
-    let query = query.bind(checkpoint.step).bind(checkpoint.status.as_str()).bind(&checkpoint.artifact_id);
-    let query = query.bind(&checkpoint.feedback).bind(&checkpoint.decided_by);
-    let query = query.bind(checkpoint.decided_at.map(|time| time.0)).bind(checkpoint.created_at.0);
-    query.execute(tx.conn()).await?;
-    Ok(())
+    let statement = tx.later(&sql).bind(&checkpoint.id).bind(&checkpoint.project_id);
+    let statement = statement.bind(&checkpoint.run_id).bind(&checkpoint.phase).bind(&checkpoint.agent);
+    let statement = statement.bind(checkpoint.step).bind(checkpoint.status.as_str());
+    let statement = statement.bind(&checkpoint.artifact_id).bind(&checkpoint.feedback);
+    let statement = statement.bind(&checkpoint.decided_by).bind(checkpoint.decided_at.map(|time| time.0));
+    statement.bind(checkpoint.created_at.0);
 }
 
 /// Stores the answer to an approval. Returns false if it was answered before.

@@ -4,11 +4,12 @@ use super::AFTER_ALL;
 use crate::records::Log;
 use crate::status::StoredName;
 use kit::fields::Time;
+use sqlx::Row;
 use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
-pub async fn insert_all(tx: &mut Tx, project_id: &str, logs: &[Log]) -> Result<(), StoreError> {
+/// Inserts lines at the commit.
+pub fn insert_all(tx: &mut Tx, project_id: &str, logs: &[Log]) {
     let row = |row: usize| {
         let parameters: Vec<String> = (row * 6 + 2..row * 6 + 8).map(|number| format!("${number}")).collect();
         format!("($1, {})", parameters.join(", "))
@@ -18,13 +19,11 @@ pub async fn insert_all(tx: &mut Tx, project_id: &str, logs: &[Log]) -> Result<(
         "INSERT INTO logs (project_id, id, level, message, agent, phase, created_at) VALUES {}",
         rows.join(", ")
     );
-    let mut query = sqlx::query(AssertSqlSafe(sql)).bind(project_id);
+    let mut statement = tx.later(&sql).bind(project_id);
     for log in logs {
-        query = query.bind(&log.id).bind(log.level.as_str()).bind(&log.message).bind(&log.agent);
-        query = query.bind(&log.phase).bind(log.created_at.0);
+        statement = statement.bind(&log.id).bind(log.level.as_str()).bind(&log.message).bind(&log.agent);
+        statement = statement.bind(&log.phase).bind(log.created_at.0);
     }
-    query.execute(tx.conn()).await?;
-    Ok(())
 }
 
 /// Returns lines older than `before`, the newest first.

@@ -2,7 +2,7 @@
 
 use super::AFTER_ALL;
 use crate::records::Project;
-use crate::status::{ProjectStatus, StoredName};
+use crate::status::{ProjectStatus, RunStatus, StoredName};
 use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
@@ -20,6 +20,14 @@ pub async fn insert(tx: &mut Tx, project: &Project, product_seed: &str) -> Resul
     let insert = sqlx::query("INSERT INTO seeds (project_id, product_seed) VALUES ($1, $2)");
     insert.bind(&project.id).bind(product_seed).execute(tx.conn()).await?;
     Ok(())
+}
+
+/// Returns the name of a project and its whole seed. None if there is no such project.
+pub async fn name_and_seed(db: &Db, id: &str) -> Result<Option<(String, String)>, StoreError> {
+    let select = "SELECT name, product_seed FROM projects JOIN seeds ON seeds.project_id = projects.id
+        WHERE projects.id = $1";
+    let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
+    row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
 }
 
 /// Returns the whole seed of a project. None if there is no such project.
@@ -50,16 +58,21 @@ pub async fn page(db: &Db, before: Option<&str>, limit: usize) -> Result<Vec<Pro
     query.fetch_all(db.read()).await?.iter().map(project_of).collect()
 }
 
-pub async fn set_status(tx: &mut Tx, id: &str, status: ProjectStatus) -> Result<(), StoreError> {
-    let update = sqlx::query("UPDATE projects SET status = $2 WHERE id = $1").bind(id).bind(status.as_str());
-    update.execute(tx.conn()).await?;
-    Ok(())
+/// Sets the status at the commit.
+pub fn set_status(tx: &mut Tx, id: &str, status: ProjectStatus) {
+    tx.later("UPDATE projects SET status = $2 WHERE id = $1").bind(id).bind(status.as_str());
 }
 
-pub async fn set_phase(tx: &mut Tx, id: &str, phase: &str) -> Result<(), StoreError> {
-    let update = sqlx::query("UPDATE projects SET current_phase = $2 WHERE id = $1").bind(id).bind(phase);
-    update.execute(tx.conn()).await?;
-    Ok(())
+/// Sets the status of a project of which no run is open, at the commit: it is complete if a run of its last phase ever
+/// was. Moves it on to `phase`, if there is one.
+pub fn settle(tx: &mut Tx, id: &str, phase: Option<&str>, last_phase: &str) {
+    let update =
+        "UPDATE projects SET current_phase = COALESCE($2, current_phase), status = CASE WHEN EXISTS (
+            SELECT 1 FROM runs WHERE project_id = $1 AND phase = $3 AND runs.status = $4
+        ) THEN $5 ELSE $6 END WHERE id = $1";
+    let statement = tx.later(update).bind(id).bind(phase).bind(last_phase);
+    let statement = statement.bind(RunStatus::Complete.as_str()).bind(ProjectStatus::Complete.as_str());
+    statement.bind(ProjectStatus::Active.as_str());
 }
 
 pub async fn set_name(tx: &mut Tx, id: &str, name: &str) -> Result<(), StoreError> {

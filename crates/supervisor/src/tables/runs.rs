@@ -1,7 +1,7 @@
 //! Runs of phases.
 
 use crate::records::Run;
-use crate::status::{RunStatus, Signal, StoredName};
+use crate::status::{Signal, StoredName};
 use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{Any, AssertSqlSafe, Executor, Row};
@@ -10,30 +10,27 @@ use store::{Db, StoreError, Tx};
 const COLUMNS: &str = "id, project_id, phase, status, signal, reason, provider, model, caller, guest_address, job_id, \
                        first_event, last_event, created_at, ended_at";
 
-pub async fn insert(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
+/// Inserts a run at the commit.
+pub fn insert(tx: &mut Tx, run: &Run) {
     let sql = format!(
         "INSERT INTO runs ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(&run.id).bind(&run.project_id).bind(&run.phase);
-    let query = query.bind(run.status.as_str()).bind(run.signal.map(StoredName::as_str)).bind(&run.reason);
-    let query = query.bind(&run.provider).bind(&run.model).bind(&run.caller).bind(&run.guest_address);
-    let query = query.bind(run.job_id).bind(run.first_event).bind(run.last_event);
-    query.bind(run.created_at.0).bind(run.ended_at.map(|time| time.0)).execute(tx.conn()).await?;
-    Ok(())
+    let statement = tx.later(&sql).bind(&run.id).bind(&run.project_id).bind(&run.phase);
+    let statement = statement.bind(run.status.as_str()).bind(run.signal.map(StoredName::as_str));
+    let statement = statement.bind(&run.reason).bind(&run.provider).bind(&run.model).bind(&run.caller);
+    let statement = statement.bind(&run.guest_address).bind(run.job_id).bind(run.first_event);
+    statement.bind(run.last_event).bind(run.created_at.0).bind(run.ended_at.map(|time| time.0));
 }
 
-/// Stores everything that may change in a run.
-pub async fn update(tx: &mut Tx, run: &Run) -> Result<(), StoreError> {
+/// Stores everything that may change in a run, at the commit.
+pub fn update(tx: &mut Tx, run: &Run) {
     let update =
         "UPDATE runs SET status = $2, signal = $3, reason = $4, caller = $5, job_id = $6, last_event = $7,
         ended_at = $8, provider = $9, model = $10, guest_address = $11 WHERE id = $1";
-    let query = sqlx::query(update).bind(&run.id).bind(run.status.as_str());
-    let query =
-        query.bind(run.signal.map(StoredName::as_str)).bind(&run.reason).bind(&run.caller).bind(run.job_id);
-    let query =
-        query.bind(run.last_event).bind(run.ended_at.map(|time| time.0)).bind(&run.provider).bind(&run.model);
-    query.bind(&run.guest_address).execute(tx.conn()).await?;
-    Ok(())
+    let statement = tx.later(update).bind(&run.id).bind(run.status.as_str());
+    let statement = statement.bind(run.signal.map(StoredName::as_str)).bind(&run.reason).bind(&run.caller);
+    let statement = statement.bind(run.job_id).bind(run.last_event).bind(run.ended_at.map(|time| time.0));
+    statement.bind(&run.provider).bind(&run.model).bind(&run.guest_address);
 }
 
 pub async fn get(db: &Db, id: &str) -> Result<Option<Run>, StoreError> {
@@ -95,13 +92,6 @@ pub async fn page(
     ));
     let query = sqlx::query(sql).bind(project_id).bind(before.unwrap_or("")).bind(limit as i64);
     query.fetch_all(db.read()).await?.iter().map(run_of).collect()
-}
-
-/// Returns whether a run of the phase was ever completed.
-pub async fn has_completed(tx: &mut Tx, project_id: &str, phase: &str) -> Result<bool, StoreError> {
-    let select = "SELECT 1 FROM runs WHERE project_id = $1 AND phase = $2 AND status = $3 LIMIT 1";
-    let query = sqlx::query(select).bind(project_id).bind(phase).bind(RunStatus::Complete.as_str());
-    Ok(query.fetch_optional(tx.conn()).await?.is_some())
 }
 
 fn run_of(row: &AnyRow) -> Result<Run, StoreError> {

@@ -6,19 +6,20 @@ use crate::status::{StoredName, TraceStatus};
 use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
-use store::{Db, StoreError, Tx};
+use store::{Db, StoreError, Tx, placeholders};
 
 const COLUMNS: &str = "id, project_id, run_id, phase, agent, status, progress, provider, model, input_tokens, \
                        output_tokens, error, started_at, ended_at";
 
-pub async fn insert(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
+/// Inserts a trace at the commit.
+pub fn insert(tx: &mut Tx, trace: &Trace) {
     let sql = format!(
         "INSERT INTO traces ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL, NULL, $10, NULL)"
     );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(&trace.id).bind(&trace.project_id).bind(&trace.run_id);
-    let query = query.bind(&trace.phase).bind(&trace.agent).bind(trace.status.as_str()).bind(trace.progress);
-    query.bind(&trace.provider).bind(&trace.model).bind(trace.started_at.0).execute(tx.conn()).await?;
-    Ok(())
+    let statement = tx.later(&sql).bind(&trace.id).bind(&trace.project_id).bind(&trace.run_id);
+    let statement = statement.bind(&trace.phase).bind(&trace.agent).bind(trace.status.as_str());
+    let statement = statement.bind(trace.progress).bind(&trace.provider).bind(&trace.model);
+    statement.bind(trace.started_at.0);
 }
 
 pub async fn set_progress(tx: &mut Tx, id: &str, progress: i64) -> Result<(), StoreError> {
@@ -27,16 +28,14 @@ pub async fn set_progress(tx: &mut Tx, id: &str, progress: i64) -> Result<(), St
     Ok(())
 }
 
-/// Ends a trace whose step has made an artifact. The provider is stored again: a restart may have changed the settings.
-pub async fn complete(tx: &mut Tx, trace: &Trace) -> Result<(), StoreError> {
+/// Ends a trace whose step has made an artifact, at the commit. The provider is stored again: a restart may have changed the settings.
+pub fn complete(tx: &mut Tx, trace: &Trace) {
     let update =
         "UPDATE traces SET status = $2, progress = 100, provider = $3, model = $4, input_tokens = $5,
         output_tokens = $6, ended_at = $7 WHERE id = $1";
-    let query = sqlx::query(update).bind(&trace.id).bind(TraceStatus::Complete.as_str());
-    let query =
-        query.bind(&trace.provider).bind(&trace.model).bind(trace.input_tokens).bind(trace.output_tokens);
-    query.bind(trace.ended_at.map(|time| time.0)).execute(tx.conn()).await?;
-    Ok(())
+    let statement = tx.later(update).bind(&trace.id).bind(TraceStatus::Complete.as_str());
+    let statement = statement.bind(&trace.provider).bind(&trace.model).bind(trace.input_tokens);
+    statement.bind(trace.output_tokens).bind(trace.ended_at.map(|time| time.0));
 }
 
 pub async fn fail(tx: &mut Tx, id: &str, error: &str, now: Time) -> Result<(), StoreError> {
@@ -53,6 +52,19 @@ pub async fn interrupt_all(tx: &mut Tx, run_id: &str, now: Time) -> Result<Vec<S
     let query = sqlx::query(update).bind(run_id).bind(TraceStatus::Interrupted.as_str()).bind(now.0);
     let rows = query.fetch_all(tx.conn()).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Ends the running traces of agents other than these, at the commit: of those that the workflow no longer has.
+pub fn interrupt_others(tx: &mut Tx, run_id: &str, agents: &[&str], now: Time) {
+    let sql = format!(
+        "UPDATE traces SET status = $2, ended_at = $3 WHERE run_id = $1 AND status = 'running'
+         AND agent NOT IN ({})",
+        placeholders(4, agents.len())
+    );
+    let mut statement = tx.later(&sql).bind(run_id).bind(TraceStatus::Interrupted.as_str()).bind(now.0);
+    for agent in agents {
+        statement = statement.bind(*agent);
+    }
 }
 
 /// Returns the running traces of a run, including those whose process has died.
