@@ -76,7 +76,8 @@ impl Tx {
         }
     }
 
-    /// Commits. If this fails, the connection is not used again.
+    /// Commits. After [`StoreError::Unsure`] a caller has to look what is there before it tries again; after any other error
+    /// nothing was written.
     pub async fn commit(self) -> Result<(), StoreError> {
         let Tx { db, inner, mut later, topics } = self;
         // In a task of its own: a caller that is dropped between the commit and the wake-up (a client that
