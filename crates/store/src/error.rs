@@ -33,8 +33,8 @@ pub enum StoreError {
     Corrupt { what: String, reason: String },
 
     /// By the failure of another transaction that would have been committed together with this one.
-    #[error("the database failed, and nothing was written: {0}")]
-    Undone(Arc<sqlx::Error>),
+    #[error("another transaction has failed, and this one with it: nothing was written")]
+    Undone,
 
     /// A caller that retries has to check first whether the change is there.
     #[error("whether the transaction was committed is unknown: {0}")]
@@ -73,8 +73,8 @@ impl StoreError {
     pub fn outage(&self) -> Option<Outage> {
         match self {
             Self::Database(error) => outage_of(error),
-            Self::Undone(error) | Self::Unsure(error) => outage_of(error),
-            Self::Stopping => Some(Outage::Away),
+            Self::Unsure(error) => outage_of(error),
+            Self::Undone | Self::Stopping => Some(Outage::Away),
             Self::File { source, .. } => Some(outage_of_io(source)),
             _ => None,
         }

@@ -19,7 +19,7 @@ pub struct Event {
 
 /// The number of the last event of stream `$1`.
 const LAST: &str = "(SELECT last_seq FROM event_streams WHERE stream = $1)";
-/// Counts the events of a stream. `$2` is how many there are more.
+/// Counts the events of a stream. `$2` is how many are added.
 const COUNT: &str = "INSERT INTO event_streams (stream, last_seq) VALUES ($1, $2)
     ON CONFLICT (stream) DO UPDATE SET last_seq = event_streams.last_seq + $2";
 

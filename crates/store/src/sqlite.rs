@@ -2,7 +2,7 @@
 
 mod writer;
 
-pub(crate) use writer::{Member, Writer};
+pub(crate) use writer::{Member, Turn, Writer};
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use crate::StoreError;
 
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+// `temp_store`: what SQLite keeps to undo a part of a transaction stays in memory, and out of other folders.
 // `secure_delete` overwrites what is deleted, so that no data of an erased person stays in the file. Beside a durable
 // commit, its cost could not be measured.
 const CONNECTION_PRAGMAS: &str = "
@@ -23,6 +24,7 @@ const CONNECTION_PRAGMAS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA foreign_keys = ON;
     PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
 ";
 
 /// Creates the file if it is missing and sets its journal mode to WAL, which the file then keeps.

@@ -1,6 +1,7 @@
 //! Write transactions, which wake the subscribers of what they have written.
 
-use sqlx::AnyConnection;
+use sqlx::pool::PoolConnection;
+use sqlx::{Any, AnyConnection, Transaction};
 use std::sync::Arc;
 
 use crate::db::Writers;
@@ -17,24 +18,37 @@ pub struct Tx {
 
 enum Inner {
     Sqlite(sqlite::Member),
-    Postgres(sqlx::Transaction<'static, sqlx::Any>),
+    Postgres(Transaction<'static, Any>),
 }
 
-impl Inner {
-    async fn begin(db: Db, is_alone: bool) -> Result<Self, StoreError> {
+/// What a transaction waits for before it begins.
+enum Place {
+    Sqlite(Arc<sqlite::Writer>, sqlite::Turn),
+    Postgres(PoolConnection<Any>),
+}
+
+impl Place {
+    async fn of(db: &Db) -> Result<Self, StoreError> {
         Ok(match db.writers() {
-            Writers::Sqlite(writer) => Self::Sqlite(writer.clone().begin(is_alone).await?),
-            Writers::Postgres(pool) => Self::Postgres(pool.begin().await?),
+            Writers::Sqlite(writer) => Self::Sqlite(writer.clone(), writer.turn().await?),
+            Writers::Postgres(pool) => Self::Postgres(pool.acquire().await?),
+        })
+    }
+
+    async fn begin(self, is_alone: bool) -> Result<Inner, StoreError> {
+        Ok(match self {
+            Self::Sqlite(writer, turn) => Inner::Sqlite(writer.begin(turn, is_alone).await?),
+            Self::Postgres(connection) => Inner::Postgres(Transaction::begin(connection, None).await?),
         })
     }
 }
 
 impl Tx {
     pub(crate) async fn begin(db: &Db, is_alone: bool) -> Result<Tx, StoreError> {
+        let place = Place::of(db).await?;
         // In a task of its own: a caller that is dropped before the transaction has begun would leave a connection that
         // is inside of one.
-        let inner =
-            tokio::spawn(Inner::begin(db.clone(), is_alone)).await.map_err(|_| StoreError::Stopping)??;
+        let inner = tokio::spawn(place.begin(is_alone)).await.map_err(|_| StoreError::Stopping)??;
         db.note_activity();
         Ok(Tx { db: db.clone(), inner, later: Later::default(), topics: Vec::new() })
     }
@@ -55,8 +69,8 @@ impl Tx {
     }
 
     /// Adds a statement that is executed at the next [`Tx::flush`] or at the commit, in one trip to the database with the
-    /// others that were added. `sql` changes rows and returns none. No statement before that flush may depend on it, and
-    /// no two of one flush may change the same row.
+    /// others that were added. `sql` changes rows and returns none. On PostgreSQL the statements of one flush do not see
+    /// each other: none may read or change a row that another changes.
     pub fn later(&mut self, sql: &str) -> Statement<'_> {
         self.later.add(sql)
     }
@@ -76,8 +90,8 @@ impl Tx {
         }
     }
 
-    /// Commits. After [`StoreError::Unsure`] a caller has to look what is there before it tries again; after any other error
-    /// nothing was written.
+    /// Commits. After [`StoreError::Unsure`] or [`StoreError::Stopping`] it is unknown whether it was: look before trying
+    /// again. After any other error nothing was written.
     pub async fn commit(self) -> Result<(), StoreError> {
         let Tx { db, inner, mut later, topics } = self;
         // In a task of its own: a caller that is dropped between the commit and the wake-up (a client that
@@ -96,7 +110,7 @@ impl Tx {
                 }
             };
             db.note_activity();
-            db.note_commit(committed.is_ok());
+            db.note_commit(committed.as_ref().err().is_none_or(StoreError::is_refusal));
             if committed.is_ok() {
                 hub.publish(&topics);
             }

@@ -221,7 +221,7 @@ impl Execution<'_> {
         let mut retries = 0;
         loop {
             match self.commit_steps(ended).await {
-                Err(error @ (StoreError::Database(_) | StoreError::Undone(_))) if retries < STORE_RETRIES => {
+                Err(error @ (StoreError::Database(_) | StoreError::Undone)) if retries < STORE_RETRIES => {
                     retries += 1;
                     tracing::warn!(run = self.run.id, %error, "a step cannot be stored yet");
                     tokio::select! {

@@ -52,11 +52,7 @@ pub async fn claim(
     }
     let rows = query.fetch_all(tx.conn()).await?;
     tx.commit().await?;
-    // One that cannot be read does not keep the others from being run.
-    let readable = rows.iter().filter_map(|row| {
-        job_of(row).inspect_err(|error| tracing::error!(%error, "a job cannot be read")).ok()
-    });
-    let mut jobs: Vec<Job> = readable.collect();
+    let mut jobs = readable(&rows);
     jobs.sort_by_key(|job| (Reverse(job.priority), job.id));
     Ok(jobs)
 }
@@ -207,8 +203,15 @@ pub async fn abandoned(db: &Db, kinds: &[String]) -> Result<Vec<Job>, StoreError
     for kind in kinds {
         query = query.bind(kind);
     }
-    let rows = query.fetch_all(db.read()).await?;
-    rows.iter().map(job_of).collect()
+    Ok(readable(&query.fetch_all(db.read()).await?))
+}
+
+/// Returns the jobs that can be read. One that cannot does not keep the others from being run.
+fn readable(rows: &[AnyRow]) -> Vec<Job> {
+    let jobs = rows
+        .iter()
+        .map(|row| job_of(row).inspect_err(|error| tracing::error!(%error, "a job cannot be read")));
+    jobs.filter_map(Result::ok).collect()
 }
 
 /// Ends an abandoned job as `failed` or `cancelled` and returns it; none if it is not abandoned any more.

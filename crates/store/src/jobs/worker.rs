@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Heartbeat, Job, JobError, State, TOPIC, cancel_topic, lease};
 use crate::{CLOCK_DIFFERENCE, Db, StoreError, Tx};
 
-/// Jobs that are claimed in one transaction, so that other processes get theirs.
+/// At most so many are claimed at once, so that one process does not take what others could run.
 const MOST_CLAIMED: usize = 8;
 
 /// Runs the jobs of a [`Worker`].
@@ -195,13 +195,14 @@ async fn run_job(worker: Arc<Worker>, job: Job, lease_ends: Instant, release: Ca
 /// Extends the lease until the job is cancelled or the lease is lost, and returns which.
 async fn keep_lease(worker: &Worker, job: &Job, mut lease_ends: Instant) -> Heartbeat {
     let mut cancelled = worker.db.subscribe(&cancel_topic(job.id));
-    // A request to cancel from before the subscription has sent no wake-up.
-    match lease::look(&worker.db, job).await {
-        Ok(Heartbeat::Continue) => {}
-        Ok(ended) => return ended,
-        Err(error) => tracing::warn!(job = job.id, %error, "cannot see whether the job is cancelled"),
-    }
+    // A third of the lease after the claim began.
     let mut next_beat = lease_ends - worker.lease / 3 * 2;
+    // A request to cancel from before the subscription has sent no wake-up.
+    match timeout_at(next_beat, lease::look(&worker.db, job)).await {
+        Ok(Ok(Heartbeat::Continue)) | Err(_) => {}
+        Ok(Ok(ended)) => return ended,
+        Ok(Err(error)) => tracing::warn!(job = job.id, %error, "cannot see whether the job is cancelled"),
+    }
     loop {
         let _ = timeout_at(next_beat, cancelled.notified()).await;
         let beat = Instant::now();

@@ -1,6 +1,6 @@
-//! The one connection that writes to an SQLite file. Transactions follow each other on it, each in a savepoint. Those that
-//! allow it and come while others wait are committed together: they share the pages that are written, and the flush of
-//! the disk.
+//! The one connection that writes to an SQLite file. Transactions follow each other on it. Those that allow it and come
+//! while others wait are committed together, each in a savepoint: they share the pages that are written, and the flush
+//! of the disk.
 
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Connection, Executor};
@@ -20,8 +20,14 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 /// the file.
 const LONGEST_GROUP: Duration = Duration::from_millis(3);
 
+const UNDO_ALL: &str = "ROLLBACK";
+const UNDO_MEMBER: &str = "ROLLBACK TO member";
+
 /// The connection; none before it is opened again after a failure.
 type Slot = Option<AnyConnection>;
+
+/// The lock on the connection.
+pub(crate) type Turn = OwnedMutexGuard<Slot>;
 
 pub(crate) struct Writer {
     options: AnyConnectOptions,
@@ -38,8 +44,8 @@ struct Group {
     began: Option<Instant>,
     /// Those that are written.
     written: Vec<oneshot::Sender<Result<(), GroupError>>>,
-    /// Whether the last one was dropped, so that what it has written has to be undone.
-    undo: bool,
+    /// The statement that undoes what the last one has written, if that was dropped.
+    undo: Option<&'static str>,
     /// Whether the connection has failed and cannot be used again.
     is_broken: bool,
     is_closed: bool,
@@ -48,8 +54,8 @@ struct Group {
 /// Why a group has failed.
 #[derive(Clone)]
 enum GroupError {
-    /// Before its commit.
-    Undone(Arc<sqlx::Error>),
+    /// SQLite has undone it before its commit.
+    Undone,
     /// In its commit.
     Unsure(Arc<sqlx::Error>),
 }
@@ -75,10 +81,14 @@ impl Writer {
         Ok(Arc::new(Self { options, connection, group: Mutex::default() }))
     }
 
-    /// Begins a transaction when those before it are committed, if it `is_alone`, or else when they are written.
-    pub(crate) async fn begin(self: Arc<Self>, is_alone: bool) -> Result<Member, StoreError> {
+    /// Waits until the transactions before it are written.
+    pub(crate) async fn turn(&self) -> Result<Turn, StoreError> {
         let locking = timeout(QUEUE_TIMEOUT, self.connection.clone().lock_owned());
-        let mut slot = locking.await.map_err(|_| StoreError::Database(sqlx::Error::PoolTimedOut))?;
+        locking.await.map_err(|_| StoreError::Database(sqlx::Error::PoolTimedOut))
+    }
+
+    /// Begins a transaction; one that `is_alone` after those before it are committed. Must not be dropped before its end.
+    pub(crate) async fn begin(self: Arc<Self>, mut slot: Turn, is_alone: bool) -> Result<Member, StoreError> {
         if let Some(connection) = slot.as_mut() {
             match is_alone || self.group().is_old() {
                 true => self.commit(connection).await,
@@ -100,7 +110,9 @@ impl Writer {
         if !is_open {
             // An immediate transaction waits for the file's lock here, and cannot fail later when it changes from
             // reading to writing.
-            if let Err(error) = connection.execute("BEGIN IMMEDIATE; SAVEPOINT member").await {
+            // A savepoint makes SQLite keep what each page was before.
+            let begin = if is_alone { "BEGIN IMMEDIATE" } else { "BEGIN IMMEDIATE; SAVEPOINT member" };
+            if let Err(error) = connection.execute(begin).await {
                 self.group().is_broken = true;
                 return Err(error.into());
             }
@@ -137,12 +149,12 @@ impl Writer {
 
     /// Undoes what a transaction that was dropped has written.
     async fn undo(&self, connection: &mut AnyConnection) {
-        if !std::mem::take(&mut self.group().undo) {
-            return;
-        }
+        let Some(undo) = self.group().undo.take() else { return };
         // This fails if SQLite has undone the whole group, as it does on a full disk.
-        if let Err(error) = connection.execute("ROLLBACK TO member").await {
-            self.end_group(connection, Err(GroupError::Undone(Arc::new(error)))).await;
+        if connection.execute(undo).await.is_err() {
+            self.end_group(connection, Err(GroupError::Undone)).await;
+        } else if undo == UNDO_ALL {
+            self.group().began = None;
         }
     }
 
@@ -169,11 +181,14 @@ impl Member {
         &mut self.connection
     }
 
-    /// Executes `last`, and returns when the group is committed. Must not be dropped before that.
+    /// Executes `last`, and returns when the group is committed. Must not be dropped before that: if the savepoint is
+    /// released, there is nothing to go back to.
     pub(crate) async fn commit(mut self, mut last: Later) -> Result<(), StoreError> {
-        last.add("RELEASE member");
-        // For the next one.
-        last.add("SAVEPOINT member");
+        if !self.is_alone {
+            last.add("RELEASE member");
+            // For the next that joins.
+            last.add("SAVEPOINT member");
+        }
         last.execute(Dialect::Sqlite, &mut self.connection).await?;
         self.is_written = true;
         let writer = self.writer.clone();
@@ -205,7 +220,7 @@ impl Member {
 fn ended(committed: Result<Result<(), GroupError>, oneshot::error::RecvError>) -> Result<(), StoreError> {
     match committed {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(GroupError::Undone(error))) => Err(StoreError::Undone(error)),
+        Ok(Err(GroupError::Undone)) => Err(StoreError::Undone),
         Ok(Err(GroupError::Unsure(error))) => Err(StoreError::Unsure(error)),
         Err(_) => Err(StoreError::Stopping),
     }
@@ -216,7 +231,7 @@ impl Drop for Member {
         if self.is_written {
             return;
         }
-        self.writer.group().undo = true;
+        self.writer.group().undo = Some(if self.is_alone { UNDO_ALL } else { UNDO_MEMBER });
         // So that the file does not stay locked if no other transaction follows.
         if let Ok(runtime) = Handle::try_current() {
             let writer = self.writer.clone();

@@ -107,7 +107,8 @@ async fn group_of_two(db: &Db) -> (JoinHandle<Result<(), StoreError>>, Tx) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_waits_for_the_one_that_follows() {
-    let db = Engine::sqlite().open().await;
+    let engine = Engine::sqlite();
+    let db = engine.open().await;
     let (first, mut next) = group_of_two(&db).await;
     let before = keys(&db).await;
     insert(&mut next, "next").await;
@@ -118,7 +119,8 @@ async fn a_transaction_waits_for_the_one_that_follows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_is_committed_without_the_one_that_was_dropped() {
-    let db = Engine::sqlite().open().await;
+    let engine = Engine::sqlite();
+    let db = engine.open().await;
     let (first, mut next) = group_of_two(&db).await;
     insert(&mut next, "next").await;
     drop(next);
@@ -157,7 +159,8 @@ async fn a_commit_that_fails_is_told_to_all_and_the_next_transaction_works() {
 /// later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transaction_that_is_not_for_groups_sees_only_what_is_committed() {
-    let db = Engine::sqlite().open().await;
+    let engine = Engine::sqlite();
+    let db = engine.open().await;
     for _ in 0..50 {
         let (first, next) = group_of_two(&db).await;
         let alone = tokio::spawn({
