@@ -22,5 +22,6 @@ export default defineConfig(({ command }) => ({
   },
   worker: { format: 'es' },
   server: { proxy: { '/auth': forward, '/core': forward, '/build': forward, '/kv/api': forward } },
-  test: { environment: 'happy-dom', include: ['src/**/*.test.ts'] },
+  // Not isolated: a browser's objects for each file would take thirty times as long as the tests.
+  test: { environment: 'happy-dom', include: ['src/**/*.test.ts'], isolate: false },
 }));
