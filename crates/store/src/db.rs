@@ -166,8 +166,9 @@ impl Db {
     }
 
     /// As [`Db::begin`], for one of many transactions that are independent of each other: on SQLite they may be committed
-    /// together. So it may see what others have written that is not committed yet, and its commit may wait for others. Not
-    /// for a request, which could answer from rows that are then undone (decision 25).
+    /// together. So it may see what others have written that is not committed yet, and its commit may wait for others.
+    /// What it finds counts only after its commit, which is theirs too: a refusal without one could come from rows that are
+    /// then undone (decision 25).
     pub async fn begin_in_group(&self) -> Result<Tx, StoreError> {
         Tx::begin(self, false).await
     }

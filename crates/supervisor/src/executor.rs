@@ -56,14 +56,9 @@ pub fn worker(db: Db, workflow: Arc<Workflow>, step_runner: StepRunner, lease: D
 impl Handler for Executor {
     fn run(&self, job: Job, stop: CancellationToken) -> BoxFuture<'_, Result<(), JobError>> {
         Box::pin(async move {
-            match self.execute(&job, stop).await {
-                Ok(()) => Ok(()),
-                // Another worker has the job.
-                Err(error @ StoreError::LeaseLost { .. }) => Err(JobError::never(error.to_string())),
-                Err(error) => {
-                    Err(JobError { message: error.to_string(), retry: Retry::After(Duration::from_secs(1)) })
-                }
-            }
+            // A lease that is lost, too: the claim of the other worker may not have been committed.
+            let retry = Retry::After(Duration::from_secs(1));
+            self.execute(&job, stop).await.map_err(|error| JobError { message: error.to_string(), retry })
         })
     }
 

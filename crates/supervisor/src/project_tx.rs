@@ -31,8 +31,8 @@ impl ProjectTx<'static> {
         Self::lock(Handle::Own(db.begin().await?), project_id).await
     }
 
-    /// As [`ProjectTx::begin`], for the worker that has the project's run: it may be committed together with those of other
-    /// projects.
+    /// As [`ProjectTx::begin`]; it may be committed together with those of other projects. What it finds counts only if it
+    /// is committed.
     pub async fn begin_in_group(db: &Db, project_id: &str) -> Result<Option<Self>, StoreError> {
         Self::lock(Handle::Own(db.begin_in_group().await?), project_id).await
     }

@@ -48,6 +48,13 @@ impl RunRequest<'_> {
     }
 }
 
+/// A run, and the event after which the caller should follow it.
+enum Executed {
+    Started(Run, i64),
+    /// It was open, and nothing is written.
+    Joined(Run, i64),
+}
+
 #[derive(Clone)]
 pub struct Runs {
     db: Db,
@@ -63,7 +70,28 @@ impl Runs {
     /// Starts the run of a phase, or joins the open one, or continues one that ended in error. Returns the run, and the
     /// event after which the caller should follow it.
     pub async fn execute(&self, project_id: &str, request: RunRequest<'_>) -> Result<(Run, i64), RunError> {
-        let mut tx = self.begin(project_id).await?;
+        // Together with other runs, what it finds may not be committed yet. A start is committed with it; any other
+        // answer counts only alone.
+        if let Some(tx) = ProjectTx::begin_in_group(&self.db, project_id).await? {
+            match self.start_or_join(tx, &request).await {
+                Ok(Executed::Started(run, after)) => return Ok((run, after)),
+                Err(RunError::Store(error)) if !matches!(error, StoreError::Undone) => {
+                    return Err(error.into());
+                }
+                Ok(Executed::Joined(..)) | Err(_) => {}
+            }
+        }
+        match self.start_or_join(self.begin(project_id).await?, &request).await? {
+            Executed::Started(run, after) | Executed::Joined(run, after) => Ok((run, after)),
+        }
+    }
+
+    async fn start_or_join(
+        &self,
+        mut tx: ProjectTx<'_>,
+        request: &RunRequest<'_>,
+    ) -> Result<Executed, RunError> {
+        let project_id = &tx.project.id.clone();
         let current = &tx.project.current_phase;
         // The current phase may be missing in a workflow that was changed since.
         let current = self.workflow.phase(current).map_or(self.workflow.first(), |phase| &phase.name);
@@ -80,7 +108,7 @@ impl Runs {
                     )));
                 }
                 let before = run.first_event - 1;
-                return Ok((run, before));
+                return Ok(Executed::Joined(run, before));
             }
             Some(run) if run.last_event.is_none() => {
                 let (status, other) = (run.status.as_str(), run.phase);
@@ -95,7 +123,7 @@ impl Runs {
             self.guest_limits.check_runs(tx.inner(), guest).await?;
         }
         run.status = RunStatus::Running;
-        run.caller = request.caller;
+        run.caller = request.caller.clone();
         run.guest_address = request.guest.map(|guest| guest.address.clone());
         if request.provider.is_some() || request.model.is_some() {
             run.provider = request.provider.map(str::to_owned);
@@ -118,7 +146,7 @@ impl Runs {
         }
         tables::projects::set_status(tx.inner(), project_id, ProjectStatus::Running);
         tx.commit().await?;
-        Ok((run, seen))
+        Ok(Executed::Started(run, seen))
     }
 
     fn check_phase(&self, project: &Project, phase: &str) -> Result<(), RunError> {

@@ -42,7 +42,8 @@ pub async fn claim(
          WHERE id IN (SELECT id FROM due) RETURNING {COLUMNS}",
         kinds = placeholders(5, kinds.len()),
     );
-    let mut tx = db.begin().await?;
+    // A job that is not committed yet may be among them: it is returned only if both are.
+    let mut tx = db.begin_in_group().await?;
     // Not before: it may have waited for other transactions.
     let now = db.now_ms();
     let query = sqlx::query(AssertSqlSafe(sql)).bind(worker).bind(now + milliseconds(lease)).bind(now);

@@ -1,8 +1,10 @@
 //! Statements that are put off until the commit, and transactions that are committed together.
 
 use super::engine::{Engine, on_both_engines};
+use serde_json::json;
 use sqlx::Row;
 use std::time::Duration;
+use store::jobs::{self, NewJob};
 use store::{Db, StoreError, Tx};
 use tokio::task::JoinHandle;
 
@@ -10,6 +12,7 @@ on_both_engines!(
     statements_for_later_are_executed_with_the_commit,
     a_statement_for_later_that_fails_fails_the_commit,
     of_many_at_once_every_committed_one_is_there_and_no_dropped_one,
+    a_job_that_is_claimed_while_others_are_enqueued_is_committed,
 );
 
 const INSERT: &str = "INSERT INTO rate_windows (key, hits, resets_at) VALUES ($1, $2, 0)";
@@ -82,6 +85,36 @@ async fn of_many_at_once_every_committed_one_is_there_and_no_dropped_one(engine:
     }
     let committed = (0..90).filter(|number| number % 3 != 0).map(|number| format!("{number:03}"));
     assert_eq!(keys(&db).await, committed.collect::<Vec<_>>());
+}
+
+async fn a_job_that_is_claimed_while_others_are_enqueued_is_committed(engine: Engine) {
+    let db = engine.open().await;
+    let enqueue = |number: u32| {
+        let db = db.clone();
+        async move {
+            let mut tx = db.begin_in_group().await.unwrap();
+            jobs::enqueue(&mut tx, NewJob::new("test", json!({ "number": number }))).await.unwrap();
+            match number % 3 {
+                0 => drop(tx),
+                _ => tx.commit().await.unwrap(),
+            }
+        }
+    };
+    let enqueuing: Vec<_> = (0..90).map(|number| tokio::spawn(enqueue(number))).collect();
+    let mut claimed = Vec::new();
+    let kinds = ["test".to_owned()];
+    while claimed.len() < 60 {
+        for job in jobs::claim(&db, &kinds, "worker", Duration::from_secs(30), 8).await.unwrap() {
+            let select = sqlx::query("SELECT state FROM jobs WHERE id = $1").bind(job.id);
+            assert_eq!(select.fetch_one(db.read()).await.unwrap().get::<String, _>(0), "running");
+            assert!(!claimed.contains(&job.id), "claimed twice");
+            claimed.push(job.id);
+        }
+    }
+    for one in enqueuing {
+        one.await.unwrap();
+    }
+    assert!(jobs::claim(&db, &kinds, "worker", Duration::from_secs(30), 8).await.unwrap().is_empty());
 }
 
 /// Returns a transaction that was written before another one began, and that other one: both are in one group. Slow
