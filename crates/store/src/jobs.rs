@@ -6,8 +6,8 @@ mod lease;
 mod worker;
 
 pub use lease::{
-    Heartbeat, abandoned, claim, complete, complete_held, fail, follow_clock, heartbeat, hold, release,
-    settle_abandoned,
+    Heartbeat, abandoned, claim, complete, complete_held, fail, follow_clock, heartbeat, held, hold, holding,
+    release, settle_abandoned,
 };
 pub use worker::{Handler, Worker};
 

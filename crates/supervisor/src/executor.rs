@@ -285,10 +285,7 @@ impl Execution<'_> {
     /// Begins a transaction on the project and checks that this worker still has the job. Returns it, and whether the run
     /// is asked to stop; none if the project was deleted. The project is locked before the job, as everywhere.
     async fn begin(&self) -> Result<Option<(ProjectTx<'static>, bool)>, StoreError> {
-        let tx = ProjectTx::begin_in_group(&self.executor.db, &self.run.project_id).await?;
-        let Some(mut tx) = tx else { return Ok(None) };
-        let is_asked_to_stop = jobs::hold(tx.inner(), self.job).await?;
-        Ok(Some((tx, is_asked_to_stop)))
+        ProjectTx::begin_with_job(&self.executor.db, &self.run.project_id, self.job).await
     }
 }
 

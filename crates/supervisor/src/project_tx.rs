@@ -6,6 +6,7 @@ use crate::status::Level;
 use crate::tables;
 use kit::fields::Time;
 use serde_json::Value;
+use store::jobs::Job;
 use store::{Db, StoreError, Tx, events};
 
 /// A transaction that has locked a project's row.
@@ -36,6 +37,18 @@ impl ProjectTx<'static> {
     pub async fn begin_in_group(db: &Db, project_id: &str) -> Result<Option<Self>, StoreError> {
         Self::lock(Handle::Own(db.begin_in_group().await?), project_id).await
     }
+
+    /// As [`ProjectTx::begin_in_group`], for the worker that has the job of the project's run. Fails if it has it no longer.
+    /// Returns also whether the job is to be cancelled.
+    pub async fn begin_with_job(
+        db: &Db,
+        project_id: &str,
+        job: &Job,
+    ) -> Result<Option<(Self, bool)>, StoreError> {
+        let mut tx = db.begin_in_group().await?;
+        let held = tables::projects::lock_and_hold(&mut tx, project_id, job).await?;
+        Ok(held.map(|(project, is_cancelled)| (Self::new(Handle::Own(tx), project), is_cancelled)))
+    }
 }
 
 impl<'a> ProjectTx<'a> {
@@ -46,7 +59,11 @@ impl<'a> ProjectTx<'a> {
 
     async fn lock(mut tx: Handle<'a>, project_id: &str) -> Result<Option<Self>, StoreError> {
         let project = tables::projects::lock(tx.get(), project_id).await?;
-        Ok(project.map(|project| Self { tx, project, events: Vec::new(), logs: Vec::new(), ended_run: None }))
+        Ok(project.map(|project| Self::new(tx, project)))
+    }
+
+    fn new(tx: Handle<'a>, project: Project) -> Self {
+        Self { tx, project, events: Vec::new(), logs: Vec::new(), ended_run: None }
     }
 
     /// Returns the transaction itself, for statements.

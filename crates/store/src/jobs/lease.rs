@@ -97,18 +97,30 @@ fn heartbeat_of(row: Option<AnyRow>) -> Result<Heartbeat, StoreError> {
 /// Fails with [`StoreError::LeaseLost`] if another worker has the job by now. If not, none can claim it until `tx` ends:
 /// what `tx` writes is written by the job's only worker. Returns whether the job is to be cancelled.
 pub async fn hold(tx: &mut Tx, job: &Job) -> Result<bool, StoreError> {
-    let lock = match tx.db().dialect() {
+    let sql = holding(tx.db().dialect(), 1);
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(job.id).bind(job.attempt);
+    let row = query.fetch_optional(tx.conn()).await?;
+    held(job, row.map(|row| row.try_get(0)).transpose()?)
+}
+
+/// Returns the query of [`hold`], for a statement that has it as a column: the parameters from `first` on are the job's id
+/// and attempt. What it answers goes to [`held`].
+pub fn holding(dialect: Dialect, first: usize) -> String {
+    let lock = match dialect {
         Dialect::Sqlite => "",
         Dialect::Postgres => "FOR SHARE",
     };
-    let sql = format!(
-        "SELECT cancel_requested FROM jobs WHERE id = $1 AND attempt = $2 AND state = 'running' {lock}"
-    );
-    let query = sqlx::query(AssertSqlSafe(sql)).bind(job.id).bind(job.attempt);
-    match heartbeat_of(query.fetch_optional(tx.conn()).await?)? {
-        Heartbeat::Lost => Err(StoreError::LeaseLost { job: job.id, attempt: job.attempt }),
-        held => Ok(held == Heartbeat::Cancelled),
-    }
+    let attempt = first + 1;
+    format!(
+        "SELECT cancel_requested FROM jobs WHERE id = ${first} AND attempt = ${attempt} AND state = 'running' {lock}"
+    )
+}
+
+/// Returns what [`hold`] returns for an answer of [`holding`].
+pub fn held(job: &Job, cancel_requested: Option<i64>) -> Result<bool, StoreError> {
+    let cancel_requested =
+        cancel_requested.ok_or(StoreError::LeaseLost { job: job.id, attempt: job.attempt })?;
+    Ok(cancel_requested != 0)
 }
 
 /// Ends a job in the transaction of its results. On [`StoreError::LeaseLost`], drop `tx` to undo them.

@@ -18,7 +18,9 @@ use crate::{Dialect, StoreError};
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 /// A group that is older takes no more transactions: those that are written wait for its commit, and other processes for
 /// the file.
-const LONGEST_GROUP: Duration = Duration::from_millis(3);
+const LONGEST_GROUP: Duration = Duration::from_millis(6);
+/// If a group and the one before it have so many together, it waits for more until it is old.
+const MANY: usize = 4;
 
 const UNDO_ALL: &str = "ROLLBACK";
 const UNDO_MEMBER: &str = "ROLLBACK TO member";
@@ -44,6 +46,8 @@ struct Group {
     began: Option<Instant>,
     /// Those that are written.
     written: Vec<oneshot::Sender<Result<(), GroupError>>>,
+    /// How many the group before had.
+    previous: usize,
     /// The statement that undoes what the last one has written, if that was dropped.
     undo: Option<&'static str>,
     /// Whether the connection has failed and cannot be used again.
@@ -71,6 +75,12 @@ pub(crate) struct Member {
 impl Group {
     fn is_old(&self) -> bool {
         self.began.is_some_and(|began| began.elapsed() >= LONGEST_GROUP)
+    }
+
+    /// Returns how long a transaction that is written waits for others to join: not at all unless many come.
+    fn wait(&self) -> Option<Duration> {
+        let began = self.began.filter(|_| self.previous + self.written.len() >= MANY)?;
+        LONGEST_GROUP.checked_sub(began.elapsed())
     }
 }
 
@@ -166,6 +176,7 @@ impl Writer {
         let mut group = self.group();
         let ended = std::mem::take(&mut *group);
         (group.is_closed, group.is_broken) = (ended.is_closed, ended.is_broken || committed.is_err());
+        group.previous = ended.written.len();
         for written in ended.written {
             let _ = written.send(committed.clone());
         }
@@ -193,15 +204,20 @@ impl Member {
         self.is_written = true;
         let writer = self.writer.clone();
         let (written, mut committed) = oneshot::channel();
-        let is_due = {
+        let (is_due, wait) = {
             let mut group = writer.group();
             group.written.push(written);
-            self.is_alone || group.is_old()
+            (self.is_alone || group.is_old(), group.wait())
         };
         if is_due {
             writer.commit(&mut self.connection).await;
         }
         drop(self);
+        if let (false, Some(wait)) = (is_due, wait)
+            && let Ok(result) = timeout(wait, &mut committed).await
+        {
+            return ended(result);
+        }
         // Those who wait for the connection come first, and join the group or commit it.
         tokio::select! {
             biased;

@@ -6,6 +6,7 @@ use crate::status::{ProjectStatus, RunStatus, StoredName};
 use kit::fields::Time;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
+use store::jobs::{self, Job};
 use store::{Db, StoreError, Tx};
 
 const COLUMNS: &str =
@@ -48,6 +49,18 @@ pub async fn lock(tx: &mut Tx, id: &str) -> Result<Option<Project>, StoreError> 
     let sql = AssertSqlSafe(format!("UPDATE projects SET updated_at = $2 WHERE id = $1 RETURNING {COLUMNS}"));
     let row = sqlx::query(sql).bind(id).bind(now).fetch_optional(tx.conn()).await?;
     row.as_ref().map(project_of).transpose()
+}
+
+/// As [`lock`], and holds a job in the same trip as [`jobs::hold`] does. Returns also whether the job is to be cancelled.
+pub async fn lock_and_hold(tx: &mut Tx, id: &str, job: &Job) -> Result<Option<(Project, bool)>, StoreError> {
+    let now = tx.db().clock().now_ms();
+    let holding = jobs::holding(tx.db().dialect(), 3);
+    let sql = format!(
+        "UPDATE projects SET updated_at = $2 WHERE id = $1 RETURNING {COLUMNS}, ({holding}) AS cancel_requested"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(id).bind(now).bind(job.id).bind(job.attempt);
+    let Some(row) = query.fetch_optional(tx.conn()).await? else { return Ok(None) };
+    Ok(Some((project_of(&row)?, jobs::held(job, row.try_get("cancel_requested")?)?)))
 }
 
 /// Returns projects older than `before`, the newest first.
