@@ -3,19 +3,22 @@
 //! A stored vector is kept as bytes and one factor, a query as fifteen-bit numbers, so nearly all of the error comes
 //! from rounding the stored vector. The length of that rounding error is known, and by the Cauchy-Schwarz inequality
 //! it bounds the error of any score. The caller recomputes the few rows that the bound leaves open with its floats,
-//! and misses none.
+//! and misses none. In a large file a coarse look comes first, which hardly ever misses one.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod coarse;
 mod portable;
+mod products;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
 
 use crate::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use crate::kernel::{Aligned, Isa, Kernel};
-use crate::simd::vectorized;
+use coarse::{Coarse, CoarseQuery};
+pub use products::{precise_product, product};
 use std::io::{self, Write};
-use std::ops::{AddAssign, Range};
+use std::ops::Range;
 
 /// Added to each byte, since byte products need an unsigned operand.
 const OFFSET: i32 = 128;
@@ -24,6 +27,8 @@ const FLOAT_ERROR: f32 = 1e-6;
 
 /// Rows of a block: their bytes and estimates stay in the first-level cache.
 const BLOCK: usize = 64;
+/// Files with fewer rows are compared in full: they take a few milliseconds.
+const LEAST_COARSE_ROWS: usize = 200_000;
 
 /// Stored vectors of one dimension: those of a file first, then those that were added.
 pub struct Codes {
@@ -39,6 +44,7 @@ pub struct Codes {
 struct Mapped {
     bytes: Array<u8>,
     rows: Array<f32>,
+    coarse: Coarse,
 }
 
 #[derive(Clone, Copy)]
@@ -65,6 +71,7 @@ pub struct QueryCodes {
     offset: i32,
     length: f32,
     lost: f32,
+    coarse: CoarseQuery,
 }
 
 /// Fifteen-bit numbers, whole and split into `128 · high + low`, padded with zeros to whole cache lines.
@@ -96,20 +103,43 @@ impl Codes {
 
     /// Reads what [`Self::write`] wrote: so many rows of this dimension.
     pub fn read(from: &mut ArrayReader, dimension: usize, rows: usize) -> Result<Self, Damaged> {
+        Self::read_with(from, dimension, rows, coarse_rows(rows))
+    }
+
+    fn read_with(
+        from: &mut ArrayReader,
+        dimension: usize,
+        rows: usize,
+        coarse_rows: usize,
+    ) -> Result<Self, Damaged> {
         let bytes = rows.checked_mul(stride(dimension)).ok_or(Damaged)?;
-        let mapped = Mapped { bytes: from.take_exactly(bytes)?, rows: from.take_exactly(3 * rows)? };
+        let mapped = Mapped {
+            bytes: from.take_exactly(bytes)?,
+            rows: from.take_exactly(3 * rows)?,
+            coarse: Coarse::read(from, dimension, coarse_rows)?,
+        };
         Ok(Self { mapped, ..Self::new(dimension) })
     }
 
     /// Writes the rows of these numbers.
     pub fn write(&self, to: &mut ArrayWriter<impl Write>, numbers: &[u32]) -> io::Result<()> {
-        let bytes = numbers.iter().map(|number| self.row_bytes(*number as usize));
-        to.put_parts(numbers.len() * stride(self.dimension), bytes)?;
-        let rows = numbers.iter().map(|number| {
-            let Row { step, lost, reach } = self.row(*number as usize);
-            [step, lost, reach]
-        });
-        to.put_parts(3 * numbers.len(), rows)
+        self.write_with(to, numbers, coarse_rows(numbers.len()))
+    }
+
+    fn write_with(
+        &self,
+        to: &mut ArrayWriter<impl Write>,
+        numbers: &[u32],
+        coarse_rows: usize,
+    ) -> io::Result<()> {
+        let rows =
+            numbers.iter().map(|number| (self.row_bytes(*number as usize), self.row(*number as usize)));
+        to.put_parts(numbers.len() * stride(self.dimension), rows.clone().map(|(bytes, _)| bytes))?;
+        to.put_parts(
+            3 * numbers.len(),
+            rows.clone().map(|(_, Row { step, lost, reach })| [step, lost, reach]),
+        )?;
+        Coarse::write(to, self.dimension, rows.take(coarse_rows))
     }
 
     pub fn len(&self) -> usize {
@@ -182,52 +212,70 @@ impl Codes {
         self.mapped_len().div_ceil(BLOCK) + self.blocks.len()
     }
 
-    /// Calls `found` with the products of the query and the rows of these blocks, a block at a time, with the number of its
-    /// first row.
+    /// Calls `found` with the rows of these blocks and their products with the query. Rows of a large file are left out if
+    /// their product is, almost certainly, lower than `least` or what `found` returned since.
     pub fn scan(
         &self,
         kernel: Kernel,
         query: &QueryCodes,
         blocks: Range<usize>,
-        mut found: impl FnMut(usize, &[Estimate]),
+        mut least: f32,
+        mut found: impl FnMut(usize, Estimate) -> f32,
     ) {
-        let stride = stride(self.dimension);
-        assert!(query.numbers.whole.len() == stride);
-        let (mapped, mapped_rows) = (self.mapped_len().div_ceil(BLOCK), self.mapped.rows.as_chunks().0);
-        let (mut rows, mut estimates) = (Vec::with_capacity(BLOCK), [Estimate::default(); BLOCK]);
-        for block in blocks {
-            rows.clear();
-            let (first, bytes) = match block.checked_sub(mapped) {
-                None => {
-                    let first = block * BLOCK;
-                    rows.extend(mapped_rows[first..].iter().take(BLOCK).map(Row::from));
-                    (first, &self.mapped.bytes[first * stride..])
-                }
-                Some(added) => {
-                    rows.extend(&self.rows[added * BLOCK..self.rows.len().min((added + 1) * BLOCK)]);
-                    (mapped_rows.len() + added * BLOCK, &self.blocks[added][..])
-                }
-            };
+        assert!(query.numbers.whole.len() == stride(self.dimension));
+        let mut estimates = [Estimate::default(); BLOCK];
+        for rows in blocks.map(|block| self.rows_of(block)) {
             let estimates = &mut estimates[..rows.len()];
-            estimate(kernel, query, &bytes[..rows.len() * stride], &rows, estimates);
-            found(first, estimates);
+            if rows.end <= self.mapped.coarse.len() && least > f32::NEG_INFINITY {
+                self.mapped.coarse.estimate(kernel, &query.coarse, rows.start, estimates);
+                for (row, coarse) in rows.zip(estimates) {
+                    if coarse.score + coarse.error >= least {
+                        let mut estimate = [Estimate::default()];
+                        self.estimate(kernel, query, row..row + 1, &mut estimate);
+                        least = found(row, estimate[0]);
+                    }
+                }
+            } else {
+                self.estimate(kernel, query, rows.clone(), estimates);
+                for (row, estimate) in rows.zip(estimates) {
+                    least = found(row, *estimate);
+                }
+            }
         }
     }
-}
 
-fn estimate(kernel: Kernel, query: &QueryCodes, bytes: &[u8], rows: &[Row], estimates: &mut [Estimate]) {
-    let mut sums = [0; BLOCK];
-    let sums = &mut sums[..rows.len()];
-    match kernel.0 {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Amx | Isa::Vnni => vnni::sums(bytes, &query.numbers, sums),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => avx2::sums(bytes, &query.numbers, sums),
-        _ => portable::sums(bytes, &query.numbers, sums),
+    /// Returns the rows of a block.
+    fn rows_of(&self, block: usize) -> Range<usize> {
+        let mapped_blocks = self.mapped_len().div_ceil(BLOCK);
+        let (first, end) = match block.checked_sub(mapped_blocks) {
+            None => (block * BLOCK, self.mapped_len()),
+            Some(added) => (self.mapped_len() + added * BLOCK, self.len()),
+        };
+        first..end.min(first + BLOCK)
     }
-    for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
-        estimate.score = (*sum - query.offset) as f32 * (query.step * row.step);
-        estimate.error = row.lost * query.length + row.reach * (query.lost + FLOAT_ERROR * query.length);
+
+    /// Estimates the products of rows, all of one block.
+    fn estimate(&self, kernel: Kernel, query: &QueryCodes, rows: Range<usize>, estimates: &mut [Estimate]) {
+        let stride = stride(self.dimension);
+        let bytes = match rows.start.checked_sub(self.mapped_len()) {
+            None => &self.mapped.bytes[rows.start * stride..],
+            Some(added) => &self.blocks[added / BLOCK][added % BLOCK * stride..],
+        };
+        let mut sums = [0; BLOCK];
+        let sums = &mut sums[..rows.len()];
+        let bytes = &bytes[..sums.len() * stride];
+        match kernel.0 {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Amx | Isa::Vnni => vnni::sums(bytes, &query.numbers, sums),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::sums(bytes, &query.numbers, sums),
+            _ => portable::sums(bytes, &query.numbers, sums),
+        }
+        for ((estimate, sum), row) in estimates.iter_mut().zip(sums).zip(rows) {
+            let row = self.row(row);
+            estimate.score = (*sum - query.offset) as f32 * (query.step * row.step);
+            estimate.error = row.lost * query.length + row.reach * (query.lost + FLOAT_ERROR * query.length);
+        }
     }
 }
 
@@ -246,7 +294,14 @@ impl QueryCodes {
             total += number;
             lost += square(f64::from(*value) - f64::from(step) * f64::from(number));
         }
-        Self { numbers, step, offset: OFFSET * total, length: length(query), lost: lost.sqrt() as f32 }
+        Self {
+            numbers,
+            step,
+            offset: OFFSET * total,
+            length: length(query),
+            lost: lost.sqrt() as f32,
+            coarse: CoarseQuery::new(query, dimension),
+        }
     }
 }
 
@@ -263,57 +318,9 @@ impl Numbers {
     }
 }
 
-vectorized! {
-    fn single_product(a: &[f32], b: &[f32]) -> f32 {
-        let (a, a_rest) = a.as_chunks::<64>();
-        let (b, b_rest) = b.as_chunks::<64>();
-        let mut sums = [0.0; 64];
-        for (a, b) in a.iter().zip(b) {
-            for lane in 0..64 {
-                sums[lane] += a[lane] * b[lane];
-            }
-        }
-        let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-        folded(sums) + rest
-    }
-
-    fn double_product(a: &[f32], b: &[f32]) -> f64 {
-        let (a, a_rest) = a.as_chunks::<16>();
-        let (b, b_rest) = b.as_chunks::<16>();
-        let mut sums = [0.0; 16];
-        for (a, b) in a.iter().zip(b) {
-            for lane in 0..16 {
-                sums[lane] += f64::from(a[lane]) * f64::from(b[lane]);
-            }
-        }
-        let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-        folded(sums) + rest
-    }
-}
-
-/// Returns the sum of numbers by halving them repeatedly; adding one by one would be slower, since each addition
-/// waits for the one before.
-#[inline(always)]
-fn folded<T: Copy + AddAssign, const LANES: usize>(mut sums: [T; LANES]) -> T {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            let other = sums[lane + half];
-            sums[lane] += other;
-        }
-        half /= 2;
-    }
-    sums[0]
-}
-
-/// Returns the product of two vectors, the same on every processor.
-pub fn product(kernel: Kernel, a: &[f32], b: &[f32]) -> f32 {
-    single_product(kernel.0, a, b)
-}
-
-/// Returns the product of two vectors in double precision, the same on every processor. It takes three times as long.
-pub fn precise_product(kernel: Kernel, a: &[f32], b: &[f32]) -> f64 {
-    double_product(kernel.0, a, b)
+/// Returns how many rows of a file have a coarse form: all or none.
+fn coarse_rows(rows: usize) -> usize {
+    if rows >= LEAST_COARSE_ROWS { rows } else { 0 }
 }
 
 /// Returns the bytes from one row to the next, in whole cache lines.

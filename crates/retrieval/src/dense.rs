@@ -1,8 +1,9 @@
 //! The vectors of the passages, and the search for those nearest to a query.
 //!
 //! The search scans bytes first. Every passage that could be among the nearest within the error bounds of the scan is
-//! then compared by its floats in double precision, so the result is the same as comparing all floats. Many passages are
-//! scanned by several threads.
+//! then compared by its floats in double precision, so the result is the same as comparing all floats; only a file of
+//! 200,000 passages and more is first looked through more coarsely, which may miss one in a thousand. Many passages
+//! are scanned by several threads.
 
 use crate::top_k::{Scored, TopK};
 use inference::Kernel;
@@ -10,11 +11,13 @@ use inference::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use inference::scan::{Codes, QueryCodes, precise_product, product};
 use std::io::{self, Write};
 use std::num::NonZero;
-use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Blocks of 64 passages that one thread scans at least, in about a millisecond.
+/// Blocks of 64 passages that are worth another thread: about a millisecond.
 const BLOCKS_OF_A_THREAD: usize = 500;
+/// Blocks that a thread takes at a time, so that none waits for another that has less of a processor.
+const BLOCKS_AT_A_TIME: usize = 50;
 
 pub struct Dense {
     dimension: usize,
@@ -100,12 +103,11 @@ impl Dense {
         let blocks = self.codes.blocks();
         let most_threads = thread::available_parallelism().map_or(1, NonZero::get);
         let threads = (blocks / BLOCKS_OF_A_THREAD).clamp(1, most_threads);
-        let share = blocks.div_ceil(threads).max(1);
-        let scan = |start: usize| self.scan(&codes, start..blocks.min(start + share), most, &accepted);
+        let next = AtomicUsize::new(0);
+        let scan = || self.scan(&codes, &next, most, &accepted);
         let found = thread::scope(|scope| {
-            let others: Vec<_> =
-                (share..blocks).step_by(share).map(|start| scope.spawn(move || scan(start))).collect();
-            let mut found = vec![scan(0)];
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(scan)).collect();
+            let mut found = vec![scan()];
             found.extend(others.into_iter().filter_map(|other| other.join().ok()));
             found
         });
@@ -122,23 +124,30 @@ impl Dense {
         best.into_sorted()
     }
 
+    /// Scans blocks from `next` on, together with other threads.
     fn scan(
         &self,
         query: &QueryCodes,
-        blocks: Range<usize>,
+        next: &AtomicUsize,
         most: usize,
         accepted: impl Fn(u32) -> bool,
     ) -> Possible {
         let (mut lowest, mut highest) = (TopK::new(most), Vec::new());
-        self.codes.scan(self.kernel, query, blocks, |first, estimates| {
-            for (passage, estimate) in (first as u32..).zip(estimates) {
-                let reach = estimate.score + estimate.error;
+        let take = || next.fetch_add(BLOCKS_AT_A_TIME, Ordering::Relaxed);
+        let all = self.codes.blocks();
+        while let first = take()
+            && first < all
+        {
+            let blocks = first..all.min(first + BLOCKS_AT_A_TIME);
+            self.codes.scan(self.kernel, query, blocks, lowest.threshold(), |row, estimate| {
+                let (passage, reach) = (row as u32, estimate.score + estimate.error);
                 if reach >= lowest.threshold() && accepted(passage) {
                     lowest.offer(Scored { passage, score: estimate.score - estimate.error });
                     highest.push(Scored { passage, score: reach });
                 }
-            }
-        });
+                lowest.threshold()
+            });
+        }
         Possible { lowest: lowest.into_sorted(), highest }
     }
 }

@@ -155,8 +155,8 @@ impl Index {
     }
 
     /// Returns for each document number whether the document is still stored and accepted.
-    pub(crate) fn accepted(&self, accept: Option<&dyn Fn(&str) -> bool>) -> Vec<bool> {
-        let accept = |entry: &DocumentEntry| accept.is_none_or(|accept| accept(&entry.document));
+    pub(crate) fn accepted(&self, accept: &dyn Fn(&str) -> bool) -> Vec<bool> {
+        let accept = |entry: &DocumentEntry| accept(&entry.document);
         self.entries.iter().map(|entry| entry.as_ref().is_some_and(accept)).collect()
     }
 

@@ -4,30 +4,55 @@
 use crate::index::Index;
 use crate::query::{Mode, Query};
 use crate::top_k::{Scored, Scores, TopK};
+use std::{panic, thread};
 
 /// Weight of the cosine; the words have the rest.
 const DENSE_SHARE: f32 = 0.5;
+/// From so many passages on, words and vectors are compared at the same time.
+const LARGE: usize = 50_000;
 
 pub struct Scorer<'a> {
     index: &'a Index,
     /// None if vectors are not asked for, or if this one has the wrong dimension.
     vector: Option<&'a [f32]>,
+    /// The passages nearest to `vector`.
+    nearest: Vec<Scored>,
     /// By passage. None if words are not asked for.
     words: Option<Vec<f32>>,
-    /// By document number.
-    accepted: Vec<bool>,
+    /// The passages with the highest of `words`.
+    best_words: Vec<Scored>,
+    accepted: Accepted<'a>,
 }
 
 impl<'a> Scorer<'a> {
-    pub fn new(index: &'a Index, query: &Query<'a>) -> Self {
-        let vector =
-            query.vector.filter(|vector| query.mode != Mode::Lexical && index.dense.is_usable(vector));
-        let words = (query.mode != Mode::Dense).then(|| index.word_scores(query.text));
-        Self { index, vector, words, accepted: index.accepted(query.accept) }
+    /// Compares all passages with a query. `size` is how many are taken by each measure.
+    pub fn new(index: &'a Index, query: &Query<'a>, size: usize) -> Self {
+        let (mode, text) = (query.mode, query.text);
+        let vector = query.vector.filter(|vector| mode != Mode::Lexical && index.dense.is_usable(vector));
+        let accepted = Accepted::new(index, query.accept);
+        let nearest = || {
+            let accepts = |passage| accepted.has(passage);
+            vector.map(|vector| index.dense.nearest(vector, size, accepts)).unwrap_or_default()
+        };
+        let by_words = || {
+            let words = (mode != Mode::Dense).then(|| index.word_scores(text));
+            let best = best_words(words.as_deref().unwrap_or_default(), size, &accepted);
+            (words, best)
+        };
+        let (nearest, (words, best_words)) = if index.len() < LARGE || vector.is_none() || mode == Mode::Dense
+        {
+            (nearest(), by_words())
+        } else {
+            thread::scope(|scope| {
+                let by_words = scope.spawn(by_words);
+                (nearest(), by_words.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
+            })
+        };
+        Self { index, vector, nearest, words, best_words, accepted }
     }
 
     pub fn accepts(&self, passage: u32) -> bool {
-        self.accepted.get(self.index.owner(passage) as usize).copied().unwrap_or_default()
+        self.accepted.has(passage)
     }
 
     /// Returns a score from 0 to 1.
@@ -46,26 +71,44 @@ impl<'a> Scorer<'a> {
     }
 
     /// Returns the best passages by either measure, scored by both.
-    pub fn pool(&self, size: usize) -> Scores {
+    pub fn pool(&self) -> Scores {
         let mut scores = Scores::new();
-        if let Some(vector) = self.vector {
-            for found in self.index.dense.nearest(vector, size, |passage| self.accepts(passage)) {
-                scores.insert(found.passage, self.combine(Some(found.score), found.passage));
-            }
+        for found in &self.nearest {
+            scores.insert(found.passage, self.combine(Some(found.score), found.passage));
         }
-        for found in self.best_words(size) {
+        for found in &self.best_words {
             scores.entry(found.passage).or_insert_with(|| self.score(found.passage));
         }
         scores
     }
+}
 
-    fn best_words(&self, size: usize) -> Vec<Scored> {
-        let mut best = TopK::new(size);
-        for (passage, score) in (0..).zip(self.words.iter().flatten().copied()) {
-            if score > 0.0 && score >= best.threshold() && self.accepts(passage) {
-                best.offer(Scored { passage, score });
-            }
+fn best_words(words: &[f32], size: usize, accepted: &Accepted<'_>) -> Vec<Scored> {
+    let mut best = TopK::new(size);
+    for (passage, score) in (0..).zip(words.iter().copied()) {
+        if score > 0.0 && score >= best.threshold() && accepted.has(passage) {
+            best.offer(Scored { passage, score });
         }
-        best.into_sorted()
+    }
+    best.into_sorted()
+}
+
+/// The passages that may be found.
+struct Accepted<'a> {
+    index: &'a Index,
+    /// By document number. None if no document is left out.
+    documents: Option<Vec<bool>>,
+}
+
+impl<'a> Accepted<'a> {
+    fn new(index: &'a Index, accept: Option<&dyn Fn(&str) -> bool>) -> Self {
+        Self { index, documents: accept.map(|accept| index.accepted(accept)) }
+    }
+
+    fn has(&self, passage: u32) -> bool {
+        match &self.documents {
+            None => self.index.locate(passage).is_some(),
+            Some(documents) => documents.get(self.index.owner(passage) as usize).copied().unwrap_or_default(),
+        }
     }
 }

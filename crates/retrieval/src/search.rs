@@ -22,8 +22,8 @@ pub struct Hit {
 impl Index {
     /// Returns the passages that answer best, the best first.
     pub fn search(&self, query: &Query<'_>) -> Vec<Hit> {
-        let scorer = Scorer::new(self, query);
-        let mut scores = scorer.pool(query.limit.max(POOL));
+        let scorer = Scorer::new(self, query, query.limit.max(POOL));
+        let mut scores = scorer.pool();
         if matches!(query.mode, Mode::Hybrid | Mode::Graph) {
             support(self, &mut scores);
         }

@@ -34,7 +34,7 @@ impl PartialOrd for Scored {
     }
 }
 
-/// Keeps the best of all candidates. Up to four times as many are held before the others are discarded.
+/// Keeps the best of all candidates. Up to twice as many are held before the others are discarded.
 pub struct TopK {
     most: usize,
     held: Vec<Scored>,
@@ -44,7 +44,7 @@ pub struct TopK {
 impl TopK {
     pub fn new(most: usize) -> Self {
         // Room for what is usually held, so that the list rarely grows.
-        let held = Vec::with_capacity(most.min(64) * 4);
+        let held = Vec::with_capacity(most.min(64) * 2);
         Self { most, held, threshold: if most > 0 { f32::NEG_INFINITY } else { f32::INFINITY } }
     }
 
@@ -59,7 +59,7 @@ impl TopK {
             return;
         }
         self.held.push(candidate);
-        if self.held.len() >= self.most.saturating_mul(4) {
+        if self.held.len() >= self.most.saturating_mul(2) {
             self.discard_rest();
         }
     }

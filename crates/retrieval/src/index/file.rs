@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use words::Language;
 
 /// Changes with the layout of the file, and with how words are taken from texts.
-const STAMP: &[u8] = b"stoa index 3";
+const STAMP: &[u8] = b"stoa index 4";
 
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
