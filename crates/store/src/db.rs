@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::migrate::{Migration, Schema, Version};
-use crate::transaction::Tx;
 use crate::wake::{self, Hub, Wakeup};
 use crate::{StoreError, schema, sqlite};
 
@@ -157,20 +156,6 @@ impl Db {
     /// separate from those that requests wait for.
     pub fn bulk(&self) -> &AnyPool {
         &self.0.bulk
-    }
-
-    /// Begins a write transaction. On SQLite there is one at a time in this process: do not begin a second one while
-    /// holding the first.
-    pub async fn begin(&self) -> Result<Tx, StoreError> {
-        Tx::begin(self, true).await
-    }
-
-    /// As [`Db::begin`], for one of many transactions that are independent of each other: on SQLite they may be committed
-    /// together. So it may see what others have written that is not committed yet, and its commit may wait for others.
-    /// What it finds counts only after its commit, which is theirs too: a refusal without one could come from rows that are
-    /// then undone (decision 25).
-    pub async fn begin_in_group(&self) -> Result<Tx, StoreError> {
-        Tx::begin(self, false).await
     }
 
     pub(crate) fn writers(&self) -> &Writers {

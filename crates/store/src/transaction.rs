@@ -43,8 +43,24 @@ impl Place {
     }
 }
 
+impl Db {
+    /// Begins a write transaction. On SQLite there is one at a time in this process: do not begin a second one while
+    /// holding the first.
+    pub async fn begin(&self) -> Result<Tx, StoreError> {
+        Tx::begin(self, true).await
+    }
+
+    /// As [`Db::begin`], for one of many transactions that are independent of each other: on SQLite they may be committed
+    /// together. So it may see what others have written that is not committed yet, and its commit may wait for others.
+    /// What it finds counts only after its commit, which is theirs too: a refusal without one could come from rows that are
+    /// then undone (decision 25).
+    pub async fn begin_in_group(&self) -> Result<Tx, StoreError> {
+        Tx::begin(self, false).await
+    }
+}
+
 impl Tx {
-    pub(crate) async fn begin(db: &Db, is_alone: bool) -> Result<Tx, StoreError> {
+    async fn begin(db: &Db, is_alone: bool) -> Result<Tx, StoreError> {
         let place = Place::of(db).await?;
         // In a task of its own: a caller that is dropped before the transaction has begun would leave a connection that
         // is inside of one.

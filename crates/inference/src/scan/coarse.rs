@@ -6,7 +6,8 @@
 //! is about both lengths over the root of the dimension, and hardly ever more than `DOUBT` times that.
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2;
+mod avx2;
+
 use super::{BLOCK, Estimate, OFFSET, Row, highest, length, rounded, square};
 use crate::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use crate::kernel::{Isa, Kernel};
@@ -17,9 +18,9 @@ const DOUBT: f32 = 3.0;
 /// distributed normally.
 const APART: f32 = 0.9957;
 /// The bytes that are unpacked together.
-pub(super) const LANES: usize = 32;
+const LANES: usize = 32;
 /// The numbers in them: those of the lowest two bits first.
-pub(super) const GROUP: usize = 4 * LANES;
+const GROUP: usize = 4 * LANES;
 
 /// Rows of a file. None if the file is too small for it to be worth while.
 #[derive(Default)]
@@ -121,7 +122,7 @@ fn pack(bytes: &[u8], row: Row) -> (Vec<u8>, f32, f32) {
 fn sums(kernel: Kernel, bytes: &[u8], numbers: &[i8], sums: &mut [i32]) {
     match kernel.0 {
         #[cfg(target_arch = "x86_64")]
-        Isa::Amx | Isa::Vnni | Isa::Avx2 => avx2::coarse_sums(bytes, numbers, sums),
+        Isa::Amx | Isa::Vnni | Isa::Avx2 => avx2::sums(bytes, numbers, sums),
         _ => portable_sums(bytes, numbers, sums),
     }
 }
