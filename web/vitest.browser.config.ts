@@ -12,8 +12,8 @@ export default defineConfig({
     include: ['tests/**/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // A file has its own program and browser, which use less than one core together.
-    maxWorkers: 3,
+    // A file has its own program and browser, which use about one core together.
+    maxWorkers: 2,
     // The tests share the machine with each other: what they wait for may take a moment longer.
     expect: { poll: { timeout: 10_000 } },
     // CI shares its machine: what fails there has to fail twice.
