@@ -51,15 +51,13 @@ impl Coarse {
         rows: impl ExactSizeIterator<Item = (&'a [u8], Row)>,
     ) -> io::Result<()> {
         let mut numbers = Vec::with_capacity(2 * rows.len());
-        let packed = (
-            rows.len() * stride(dimension),
-            rows.map(|(bytes, row)| {
-                let (packed, factor, lost) = pack(&bytes[..dimension], row);
-                numbers.extend([factor, lost]);
-                packed
-            }),
-        );
-        to.put_parts(packed.0, packed.1)?;
+        let bytes = rows.len() * stride(dimension);
+        let packed = rows.map(|(bytes, row)| {
+            let (packed, factor, lost) = pack(&bytes[..dimension], row);
+            numbers.extend([factor, lost]);
+            packed
+        });
+        to.put_parts(bytes, packed)?;
         to.put(&numbers)
     }
 

@@ -213,7 +213,7 @@ impl Member {
             writer.commit(&mut self.connection).await;
         }
         drop(self);
-        if let (false, Some(wait)) = (is_due, wait)
+        if let Some(wait) = wait
             && let Ok(result) = timeout(wait, &mut committed).await
         {
             return ended(result);
