@@ -149,7 +149,7 @@ fn a_coarse_look_leaves_out_most_rows_and_hardly_ever_one_of_the_highest() {
 #[test]
 fn a_coarse_look_at_strange_vectors_does_no_harm() {
     let mut codes = Codes::new(8);
-    let strange = [vec![], vec![f32::NAN; 8], vec![f32::INFINITY; 8], vec![f32::MIN_POSITIVE; 8]];
+    let strange = [vec![0.0; 8], vec![f32::NAN; 8], vec![f32::INFINITY; 8], vec![f32::MIN_POSITIVE; 8]];
     strange.iter().cycle().take(128).for_each(|vector| codes.push(vector));
     codes.push(&[1.0; 8]);
     let mapped = with_coarse_form(&codes);
