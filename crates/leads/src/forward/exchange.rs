@@ -22,13 +22,19 @@ pub fn client(timeout: Duration) -> reqwest::Result<Client> {
     client.user_agent(concat!("stoa/", env!("CARGO_PKG_VERSION"))).build()
 }
 
-/// Sends a request and returns the body of a successful answer. A body that breaks off is an error. If the request
-/// `is_signed`, it may be refused because its time is wrong.
-pub async fn exchange(request: RequestBuilder, is_signed: bool, clock: &Clock) -> Result<Vec<u8>, SendError> {
+/// Sends a request and returns the body of a successful answer. A body that breaks off is an error. If the request is
+/// signed with a time, `signed_ms`, it may be refused because that time is wrong.
+pub async fn exchange(
+    request: RequestBuilder,
+    signed_ms: Option<i64>,
+    clock: &Clock,
+) -> Result<Vec<u8>, SendError> {
     let response = request.send().await.map_err(|error| broken(&error))?;
     let status = response.status();
     let after = retry_after(response.headers(), clock);
-    let clocks_differ = is_signed && clock_difference(response.headers(), clock) > MOST_DIFFERENCE;
+    // The clock may have been set right since the request was signed.
+    let clocks_differ =
+        signed_ms.is_some_and(|signed| clock_difference(response.headers(), signed) > MOST_DIFFERENCE);
     let body = match read(response).await {
         Ok(body) => body,
         Err(error) if status.is_success() => return Err(broken(&error)),
@@ -81,11 +87,10 @@ fn broken(error: &reqwest::Error) -> SendError {
     SendError::Later { cause, message: format!("the CRM did not answer: {}", innermost(error)), after: None }
 }
 
-/// Returns how far the CRM's clock is from this one; zero if it does not say its time.
-fn clock_difference(headers: &HeaderMap, clock: &Clock) -> Duration {
+/// Returns how far the CRM's clock is from `ms`; zero if it does not say its time.
+fn clock_difference(headers: &HeaderMap, ms: i64) -> Duration {
     let date = headers.get(DATE).and_then(|date| DateTime::parse_from_rfc2822(date.to_str().ok()?).ok());
-    let ms = date.map_or(0, |date| date.timestamp_millis().abs_diff(clock.now_ms()));
-    Duration::from_millis(ms)
+    Duration::from_millis(date.map_or(0, |date| date.timestamp_millis().abs_diff(ms)))
 }
 
 /// Reads the header `Retry-After`: seconds, or a date.
@@ -104,10 +109,43 @@ fn retry_after(headers: &HeaderMap, clock: &Clock) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    const NOW: i64 = 784_111_777_000;
+
+    /// Sends a request with a signature of this time, when the clock is right, to a CRM that answers 401.
+    async fn refused(signed_ms: Option<i64>) -> SendError {
+        let crm = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", crm.local_addr().unwrap());
+        let answer = async {
+            let (mut connection, _) = crm.accept().await.unwrap();
+            let _ = connection.read(&mut [0; 4096]).await.unwrap();
+            let answer =
+                b"HTTP/1.1 401 No\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\ncontent-length: 0\r\n\r\n";
+            connection.write_all(answer).await.unwrap();
+        };
+        let request = client(Duration::from_secs(5)).unwrap().post(url);
+        let clock = Clock::fixed(NOW);
+        let (sent, ()) = tokio::join!(exchange(request, signed_ms, &clock), answer);
+        sent.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_signature_of_another_time_is_not_refused_for_good() {
+        let hour = 60 * 60 * 1000;
+        for signed in [NOW - hour, NOW + hour] {
+            let error = refused(Some(signed)).await;
+            assert!(matches!(error, SendError::Later { cause: "clock", .. }), "{error:?}");
+        }
+        for signed in [Some(NOW - 1000), None] {
+            assert!(matches!(refused(signed).await, SendError::Refused { .. }));
+        }
+    }
 
     #[test]
     fn a_pause_is_in_seconds_or_until_a_date() {
-        let clock = Clock::fixed(784_111_777_000);
+        let clock = Clock::fixed(NOW);
         let pause = |text: &str| {
             let headers = HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]);
             retry_after(&headers, &clock).map(|pause| pause.as_secs())

@@ -53,7 +53,7 @@ impl Hubspot {
         let body = Batch { inputs: [contact] };
         let request = self.client.post(self.settings.url.0.join(UPSERT)).header("idempotency-key", &lead.id);
         let request = request.bearer_auth(self.settings.token.as_deref().unwrap_or_default());
-        let answer = exchange(request.json(&body), false, &self.clock).await?;
+        let answer = exchange(request.json(&body), None, &self.clock).await?;
         // A batch may succeed as a whole and contain errors.
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
         if !answer["results"].is_array() && !answer["errors"].is_array() {

@@ -46,7 +46,8 @@ impl Webhook {
 
     async fn post(&self, lead: &Lead) -> Result<(), SendError> {
         let body = self.body(lead);
-        let seconds = self.clock.now_ms().div_euclid(1000);
+        let now = self.clock.now_ms();
+        let seconds = now.div_euclid(1000);
         let request =
             self.client.post(self.settings.url.0.as_url().clone()).header(CONTENT_TYPE, "application/json");
         let request = request.header("idempotency-key", &lead.id).header("webhook-id", &lead.id);
@@ -57,7 +58,8 @@ impl Webhook {
         if let Some(token) = &self.settings.token {
             request = request.bearer_auth(token);
         }
-        exchange(request.body(body), self.settings.signing_secret.is_some(), &self.clock).await.map(drop)
+        let signed_ms = self.settings.signing_secret.as_ref().map(|_| now);
+        exchange(request.body(body), signed_ms, &self.clock).await.map(drop)
     }
 
     fn body(&self, lead: &Lead) -> String {
