@@ -8,9 +8,9 @@ url, gateway, token, gateway_token, model = sys.argv[1:6]
 QUESTION = [{"role": "user", "content": "What does the pump P-204 circulate?"}]
 
 
-def whole(client, name, headers=None):
+def whole(client, name, headers=None, **options):
     answer = client.chat.completions.create(
-        model=name, messages=QUESTION, seed=1, temperature=0, extra_headers=headers
+        model=name, messages=QUESTION, seed=1, temperature=0, extra_headers=headers, **options
     )
     assert answer.object == "chat.completion", answer
     assert answer.id.startswith("chatcmpl-"), answer
@@ -37,7 +37,7 @@ assert first["number"] == 1 and "coolant" in first["text"], answer
 assert answer.model == f"stoa/edge-ai/{model}", answer
 print("grounded")
 
-answer = whole(client, f"edge-ai/{model}")
+answer = whole(client, f"edge-ai/{model}", max_completion_tokens=20)
 assert answer.citations == [] and answer.usage.completion_tokens > 0, answer
 print("plain")
 

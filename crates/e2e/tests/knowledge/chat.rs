@@ -176,7 +176,10 @@ async fn a_stream_has_sources_then_tokens_then_the_whole() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;
     admin.ingest_text("pump.md", PUMP).await;
-    let body = json!({ "query": "How often must the shaft seal be replaced?", "systemPrompt": "Be brief." });
+    let body = json!({
+        "query": "How often must the shaft seal be replaced?", "systemPrompt": "Be brief.",
+        "llmConfig": { "provider": "edge-ai", "model": "m", "maxTokens": 30 },
+    });
     let request = admin.request(Method::POST, "/api/chat").json(&body).header("accept", "text/event-stream");
     let answer = reply(request).await;
     assert_eq!(answer.header("content-type"), ["text/event-stream"]);

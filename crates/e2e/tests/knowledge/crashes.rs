@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-const KILLS: usize = 15;
-const DOCUMENTS: usize = 200;
+const KILLS: usize = 10;
+const DOCUMENTS: usize = 100;
 
 fn text(number: usize) -> String {
     let sentence = |n: usize| {

@@ -173,7 +173,7 @@ async fn a_large_batch_delays_no_search() {
     let stoa = Stoa::start_knowledge().serve();
     let ada = KnowledgeClient::admin(&stoa).await;
     ada.ingest_text("a.txt", "The varroa mite weakens colonies of honey bees.").await;
-    let texts: Vec<String> = (0..1100).map(|number| format!("{number} {}", words(240))).collect();
+    let texts: Vec<String> = (0..700).map(|number| format!("{number} {}", words(240))).collect();
     let request = ada.request(Method::POST, "/v1/embeddings").json(&with("input", json!(texts)));
     let batch = tokio::spawn(reply(request));
     tokio::time::sleep(Duration::from_millis(200)).await;
