@@ -8,6 +8,7 @@
 mod agents;
 mod answer_style;
 mod citations;
+mod columns;
 mod connections;
 mod context;
 mod critique;

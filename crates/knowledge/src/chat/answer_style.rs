@@ -235,7 +235,7 @@ mod tests {
         let sentences: Vec<Sentence> = (0..)
             .zip(texts)
             .flat_map(|(source, text)| {
-                let sentence = move |unit| Sentence { source, unit, score: 0.0, relevance: 0.0 };
+                let sentence = move |unit| Sentence::new(source, unit);
                 units(text).into_iter().map(sentence)
             })
             .collect();

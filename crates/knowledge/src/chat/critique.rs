@@ -120,8 +120,7 @@ mod tests {
             "The pump stands in Bergen.",
         ];
         let sources = Source::of_texts(texts);
-        let sentence =
-            |source| Sentence { source, unit: units(texts[source]).remove(0), score: 0.0, relevance: 0.0 };
+        let sentence = |source| Sentence::new(source, units(texts[source]).remove(0));
         let sentences: Vec<Sentence> = (0..4).map(sentence).collect();
         assert_eq!(
             write(&Asked::new("What does the seal of the pump cost in Oslo?"), &sources, &sentences),

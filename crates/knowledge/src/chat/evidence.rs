@@ -91,7 +91,7 @@ fn by_words(asked: &Asked, sources: &[Source]) -> Vec<Sentence> {
             let leads: Vec<&str> = unit.leads.iter().map(|lead| &source.text[lead.clone()]).collect();
             if own.iter().any(is_new) || stem_set(&leads.join(" "), language).iter().any(is_new) {
                 let score = relevance + fits - place as f32 * PER_PLACE;
-                found.push(Sentence { source: place, unit, score, relevance });
+                found.push(Sentence { score, relevance, ..Sentence::new(place, unit) });
             }
         }
     }

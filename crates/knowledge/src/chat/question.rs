@@ -24,6 +24,10 @@ pub struct Asked {
     /// What is to be counted, as stems.
     counted: Vec<String>,
     pub wanted: Wanted,
+    /// The property in "what is the boiling point of tungsten", as stems.
+    pub property: Vec<String>,
+    /// The thing in "which amendment", as a stem.
+    which: Option<String>,
     /// Whether it asks how something is done, or for all of several things.
     pub wants_list: bool,
     pub is_english: bool,
@@ -42,6 +46,8 @@ impl Asked {
             numbers,
             counted: counted(&lower),
             wanted: Wanted::of(&lower),
+            property: property(&lower),
+            which: which(&lower),
             wants_list: has(&lower, LISTS),
             is_english,
             language,
@@ -79,16 +85,42 @@ impl Asked {
         }
     }
 
+    /// Returns the title or heading above a text that names the thing which the question asks for, if the text does not.
+    pub fn heading_asked_for<'a>(
+        &self,
+        source: &'a Source,
+        titles: &[&'a str],
+        text: &str,
+    ) -> Option<&'a str> {
+        let which =
+            self.which.as_ref().filter(|which| !stem_set(text, Language::English).contains(*which))?;
+        let headings = source.headings.iter().map(String::as_str).chain(titles.iter().copied());
+        headings.rev().find(|heading| stem_set(heading, Language::English).contains(which))
+    }
+
+    /// Returns whether a text has a word that seems to be a name and is none of the question's.
+    fn has_other_name(&self, text: &str) -> bool {
+        let mut starts = true;
+        text.split_whitespace().any(|word| {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+            let is_name = !starts && word.starts_with(char::is_uppercase) && !self.names.contains(&bare);
+            starts = word.ends_with(['.', '!', '?', ':']);
+            is_name
+        })
+    }
+
     /// Returns whether a text has a thing of the kind that is asked for.
     pub fn finds_wanted(&self, text: &str) -> bool {
         let lower = format!(" {} ", text.to_lowercase());
         let has_digit = || text.contains(|c: char| c.is_ascii_digit());
         match self.wanted {
             Wanted::Anything => true,
-            Wanted::Number => has_digit() || has(&lower, NUMBER_WORDS),
+            // "One" and "every" seldom say how many there are.
+            Wanted::Number if !self.counted.is_empty() => has_digit() || has(&lower, NUMBER_WORDS),
+            Wanted::Number => has_digit() || has(&lower, NUMBER_WORDS) || has(&lower, FREQUENCIES),
             Wanted::Date => has_digit() || has(&lower, TIMES),
             Wanted::Price => text.contains(['€', '$', '£', '¥']) || has(&lower, PRICES),
-            Wanted::Person => text.split_whitespace().any(|word| word.starts_with(char::is_uppercase)),
+            Wanted::Person => self.has_other_name(text),
             Wanted::Reason => has(&lower, REASONS),
         }
     }
@@ -133,9 +165,12 @@ const LISTS: &[&str] = &[
 ];
 #[rustfmt::skip]
 const NUMBER_WORDS: &[&str] = &[
-    " one ", " two ", " three ", " four ", " five ", " six ", " seven ", " eight ", " nine ", " ten ", " twelve ",
-    " hundred", " thousand", " million", " half ", " once ", " twice ", " always ", " never ", " none ", " no ",
-    " every ", " daily", " weekly", " monthly", " zwei ", " drei ", " vier ", " zehn ",
+    " two ", " three ", " four ", " five ", " six ", " seven ", " eight ", " nine ", " ten ", " twelve ", " dozen",
+    " hundred", " thousand", " million", " none ", " zwei ", " drei ", " vier ", " zehn ",
+];
+#[rustfmt::skip]
+const FREQUENCIES: &[&str] = &[
+    " one ", " half ", " once ", " twice ", " always ", " never ", " no ", " every ", " daily", " weekly", " monthly",
 ];
 #[rustfmt::skip]
 const TIMES: &[&str] = &[
@@ -169,6 +204,22 @@ fn counted(lower: &str) -> Vec<String> {
         return Vec::new();
     }
     stems(&things.join(" "), Language::English)
+}
+
+/// Returns the stems of the property of something that is asked for.
+fn property(lower: &str) -> Vec<String> {
+    let after = [" what is the ", " what was the ", " what are the "]
+        .iter()
+        .find_map(|start| lower.split_once(start));
+    let of = after.and_then(|(_, after)| after.split_once(" of "));
+    of.map_or_else(Vec::new, |(property, _)| stems(property, Language::English))
+}
+
+/// Returns the stem of the noun right after "which", or after "what" if that does not begin otherwise.
+fn which(lower: &str) -> Option<String> {
+    let after = [" which ", " what "].iter().find_map(|start| lower.split_once(start))?.1;
+    let noun = after.split(' ').next().filter(|word| !ENDS_THING.contains(word))?;
+    stems(noun, Language::English).into_iter().next()
 }
 
 /// Words before which the thing that is counted has been said.
@@ -279,5 +330,21 @@ mod tests {
         check("Which year was it printed?", "It was printed in 1865.", true);
         check("How many are there?", "There are three.", false);
         check("How many are there?", "There are three of them.", true);
+        check("How many judges are there?", "There is one supreme court.", false);
+        check("How often is it checked?", "It is checked once a year.", true);
+        check("Who drew Mount Eden?", "Mount Eden is a volcano. Its shape is known.", false);
+        check("Who drew Mount Eden?", "It was drawn by Ross Ihaka.", true);
+    }
+
+    #[test]
+    fn the_heading_is_the_answer_to_which() {
+        let mut source = Source::of_texts(["The ban is lifted."]).remove(0);
+        source.headings = vec!["Amendments".to_owned(), "Amendment XXI".to_owned(), "Section 1".to_owned()];
+        let heading = |question: &str| {
+            Asked::new(question).heading_asked_for(&source, &[], &source.text).map(str::to_owned)
+        };
+        assert_eq!(heading("Which amendment lifted the ban?").as_deref(), Some("Amendment XXI"));
+        assert_eq!(heading("What ban was lifted?"), None);
+        assert_eq!(heading("When was the amendment made?"), None);
     }
 }

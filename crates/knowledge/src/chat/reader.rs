@@ -6,6 +6,7 @@
 
 use super::agents::Agent;
 use super::answer_style::AnswerStyle;
+use super::columns::{asked_columns, lacks_property};
 use super::evidence;
 use super::question::{Asked, Wanted};
 use super::quoted::Quoted;
@@ -48,6 +49,7 @@ const ROW: f32 = 3.0;
 const LONGEST_ROW: usize = 400;
 const CODE: f32 = 1.5;
 const COUNTED_NOT_THERE: f32 = 8.0;
+const PROPERTY_NOT_THERE: f32 = 8.0;
 /// What a question that continues a conversation is about is known: it need not be as sure.
 const CONTINUES: f32 = 3.0;
 
@@ -104,8 +106,11 @@ impl Chats {
                         pairs.iter().flat_map(|(one, other)| [*one, *other]).map(|at| &reading.sentences[at]),
                     );
                 }
-                let with_source =
-                    |chosen: &Sentence| (reading.sources[chosen.source].clone(), chosen.clone());
+                let asked = Asked::new(part);
+                let with_source = |chosen: &Sentence| {
+                    let source = &reading.sources[chosen.source];
+                    (source.clone(), as_shown(&asked, source, chosen))
+                };
                 quoted.extend(chosen.into_iter().map(with_source));
                 says_nothing = quoted.is_empty().then(|| style.without()).flatten();
             }
@@ -157,7 +162,7 @@ impl Chats {
             };
             let text = format!("{} {}", sentence.leads(&sources).join(" "), sentence.text(&sources));
             let missing = asked.missing_names(&sources[sentence.source], &text);
-            let lacks = if asked.finds_wanted(&text) { 0.0 } else { LACKS_WANTED }
+            let lacks = if asked.finds_wanted(&sentence.plain(&sources)) { 0.0 } else { LACKS_WANTED }
                 + LACKS_NUMBER * asked.missing_numbers(&text) as f32;
             sentence.score = sentence.relevance + PASSAGE * scores[sentence.source] + style.bonus(&text)
                 - LACKS_NAME * missing
@@ -217,14 +222,32 @@ fn confidence(asked: &Asked, best: &Sentence, sources: &[Source], scores: &[f32]
         Form::Entry | Form::Record => ROW,
         Form::List | Form::Code => CODE,
     };
-    let text = format!("{} {}", best.leads(sources).join(" "), best.text(sources));
-    let has_wanted = asked.finds_wanted(if asked.wanted == Wanted::Price { &source.text } else { &text });
+    let has_wanted = match asked.wanted {
+        Wanted::Price => asked.finds_wanted(&source.text),
+        // A person may be called by a role, in small letters.
+        Wanted::Person => true,
+        _ => asked.finds_wanted(&best.plain(sources)),
+    };
     let wanted = if has_wanted { 0.0 } else { WANTED_NOT_THERE };
     judged + form
         - NAME_NOT_THERE * asked.missing_names(source, &source.text)
         - NUMBER_NOT_THERE * asked.missing_numbers(&source.text) as f32
         - if asked.counts(source) { 0.0 } else { COUNTED_NOT_THERE }
+        - if lacks_property(asked, source, &best.unit.range) { PROPERTY_NOT_THERE } else { 0.0 }
         - wanted
+}
+
+/// Returns a part as it is shown: of a wide row only what is asked for, and with the heading that is.
+fn as_shown(asked: &Asked, source: &Source, chosen: &Sentence) -> Sentence {
+    let range = &chosen.unit.range;
+    let is_row = matches!(chosen.unit.form, Form::Entry | Form::Record);
+    let columns = if is_row { asked_columns(asked, source, range) } else { Vec::new() };
+    let above: Vec<&str> = match chosen.unit.form {
+        Form::Titled => chosen.unit.leads.iter().map(|lead| &source.text[lead.clone()]).collect(),
+        _ => Vec::new(),
+    };
+    let heading = asked.heading_asked_for(source, &above, &source.text[range.clone()]).map(str::to_owned);
+    Sentence { columns, heading, ..chosen.clone() }
 }
 
 fn is_sentence(entry: &str) -> bool {

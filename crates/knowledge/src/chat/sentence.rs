@@ -3,6 +3,7 @@
 use super::citations::uncited;
 use super::source::Source;
 use super::units::{Form, Unit};
+use std::ops::Range;
 
 /// The most bytes between two sentences, of which one follows the other.
 const BLANKS: usize = 3;
@@ -17,9 +18,17 @@ pub struct Sentence {
     pub score: f32,
     /// What the model alone says, or without one the share of the question's words.
     pub relevance: f32,
+    /// The columns of a row that are shown, within the source's text; all if empty.
+    pub columns: Vec<Range<usize>>,
+    /// The heading above it, if that has what the question asks for.
+    pub heading: Option<String>,
 }
 
 impl Sentence {
+    pub fn new(source: usize, unit: Unit) -> Self {
+        Self { source, unit, score: 0.0, relevance: 0.0, columns: Vec::new(), heading: None }
+    }
+
     pub fn text<'a>(&self, sources: &'a [Source]) -> &'a str {
         let source = sources.get(self.source);
         source.and_then(|source| source.text.get(self.unit.range.clone())).unwrap_or_default()
@@ -45,7 +54,12 @@ impl Sentence {
         let lead = self.lead(sources);
         let text = self.text(sources);
         match self.unit.form {
-            Form::Sentence | Form::Titled => one_line(text),
+            Form::Sentence | Form::Titled => join(&self.heading(), " ", &one_line(text)),
+            Form::Entry | Form::Record if !self.columns.is_empty() => {
+                let columns =
+                    self.columns.iter().filter_map(|column| sources[self.source].text.get(column.clone()));
+                join(&lead, " ", &columns.map(one_line).collect::<Vec<String>>().join("; "))
+            }
             Form::Entry => join(&lead, " ", &one_line(text)),
             Form::Record => join(&lead, " ", &text.lines().map(str::trim).collect::<Vec<&str>>().join("; ")),
             Form::List => {
@@ -77,14 +91,23 @@ impl Sentence {
         let leads: Vec<String> =
             leads.into_iter().map(|lead| one_line(lead.trim_start_matches(['#', '/']))).collect();
         let lead = leads.join(" ");
-        let lead = lead.trim_end_matches(';').to_owned();
-        let is_open = lead.is_empty() || lead.ends_with([':', '.', '!', '?']);
-        if is_open { lead } else { lead + ":" }
+        join(&self.heading(), " ", &opened(lead.trim_end_matches(';')))
+    }
+
+    fn heading(&self) -> String {
+        self.heading.as_deref().map(opened).unwrap_or_default()
     }
 }
 
+/// Returns an introduction with the colon that it may lack.
+fn opened(lead: &str) -> String {
+    let is_open = lead.is_empty() || lead.ends_with([':', '.', '!', '?']);
+    if is_open { lead.to_owned() } else { format!("{lead}:") }
+}
+
 fn join(lead: &str, between: &str, text: &str) -> String {
-    if lead.is_empty() { text.to_owned() } else { format!("{lead}{between}{text}") }
+    let parts: Vec<&str> = [lead, text].into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(between)
 }
 
 /// Returns an entry of a list, with a mark if it has no number.
@@ -106,7 +129,7 @@ mod tests {
 
     fn shown(text: &str) -> Vec<String> {
         let sources = Source::of_texts([text]);
-        let sentence = |unit| Sentence { source: 0, unit, score: 0.0, relevance: 0.0 };
+        let sentence = |unit| Sentence::new(0, unit);
         units(text).into_iter().map(|unit| sentence(unit).cited(&sources)).collect()
     }
 
@@ -120,5 +143,14 @@ mod tests {
         );
         assert_eq!(shown("# delay\n\nmove = 0.1"), ["delay: `move = 0.1` [1]"]);
         assert_eq!(shown("Run:\n```sh\na\nb\n```"), ["Run: [1]\n```sh\na\nb\n```"]);
+    }
+
+    #[test]
+    fn a_heading_and_the_columns_of_a_row_are_shown_if_they_are_asked_for() {
+        let text = "a: 1; b: 2; c: 3";
+        let sources = Source::of_texts([text]);
+        let row = Sentence::new(0, units(text).remove(0));
+        let row = Sentence { columns: vec![0..4, 12..16], heading: Some("Table 1".to_owned()), ..row };
+        assert_eq!(row.cited(&sources), "Table 1: a: 1; c: 3 [1]");
     }
 }

@@ -104,7 +104,7 @@ fn first_sentence(section: &Source) -> Option<Sentence> {
     let unit = units(&section.text).into_iter().find(|unit| {
         matches!(unit.form, Form::Sentence | Form::Titled) && is_full(&section.text[unit.range.clone()])
     })?;
-    Some(Sentence { source: 0, unit, score: 0.0, relevance: 0.0 })
+    Some(Sentence::new(0, unit))
 }
 
 #[cfg(test)]

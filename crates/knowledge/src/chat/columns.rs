@@ -1,0 +1,132 @@
+//! The columns of a row, as a table is indexed: "name: Tungsten; boilingPoint: 5828; density: 19.25", or a line each.
+
+use super::question::Asked;
+use super::source::Source;
+use std::collections::HashSet;
+use std::ops::Range;
+use words::{Term, stem_set};
+
+/// A row with fewer columns is shown whole.
+const WIDE: usize = 5;
+
+/// Returns where the columns of a wide row are that a question asks for, and those by which it names the row. Empty if the
+/// whole row is to be shown.
+pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<Range<usize>> {
+    let columns = columns(&source.text, row);
+    if columns.len() < WIDE {
+        return Vec::new();
+    }
+    let language = source.language();
+    let terms = asked.terms(&asked.text, &[language]);
+    let count = |text: &str| {
+        let stems: HashSet<String> = stem_set(text, language);
+        terms.iter().filter(|term: &&Term| term.is_in(&stems)).count()
+    };
+    let counts: Vec<(usize, usize)> = columns
+        .iter()
+        .map(|column| {
+            let (name, value) = source.text[column.clone()].split_once(": ").unwrap_or_default();
+            (count(&spaced(name)), count(value))
+        })
+        .collect();
+    // "boiling point" is "boilingPoint" rather than "meltingPoint".
+    let most = counts.iter().filter(|(_, value)| *value == 0).map(|(name, _)| *name).max().unwrap_or(0);
+    let is_named = counts.iter().any(|(_, value)| *value > 0);
+    if most == 0 || !is_named {
+        return Vec::new();
+    }
+    let is_shown = |(name, value): &(usize, usize)| *value > 0 || *name == most;
+    columns
+        .into_iter()
+        .zip(&counts)
+        .filter(|(_, counts)| is_shown(counts))
+        .map(|(column, _)| column)
+        .collect()
+}
+
+/// Returns whether a row of a table has none of the words for the property that is asked for.
+pub fn lacks_property(asked: &Asked, source: &Source, row: &Range<usize>) -> bool {
+    if asked.property.len() < 2 || columns(&source.text, row).len() < WIDE {
+        return false;
+    }
+    let text = format!("{} {}", source.above().join(" "), spaced(&source.text));
+    let stems = stem_set(&text, source.language());
+    !asked.property.iter().any(|stem| stems.contains(stem))
+}
+
+/// Splits a row. A value may have the separator in it.
+fn columns(text: &str, row: &Range<usize>) -> Vec<Range<usize>> {
+    let mut columns: Vec<Range<usize>> = Vec::new();
+    let mut start = row.start;
+    for piece in text[row.clone()].split_inclusive(['\n', ';']) {
+        let cell = piece.trim_end_matches(['\n', ';']);
+        let indent = cell.len() - cell.trim_start().len();
+        let range = start + indent..start + cell.len();
+        start += piece.len();
+        match columns.last_mut() {
+            _ if range.is_empty() => {}
+            Some(last) if !piece.contains(": ") => last.end = range.end,
+            _ => columns.push(range),
+        }
+    }
+    columns
+}
+
+/// Returns the words of a name: "boiling Point" for "boilingPoint".
+fn spaced(name: &str) -> String {
+    let mut spaced = String::with_capacity(name.len() + 4);
+    let mut before = ' ';
+    for letter in name.chars() {
+        if letter.is_uppercase() && before.is_lowercase() {
+            spaced.push(' ');
+        }
+        spaced.push(if letter == '_' { ' ' } else { letter });
+        before = letter;
+    }
+    spaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TUNGSTEN: &str = "number: 74; symbol: W; name: Tungsten; states: -2; 1; 6; meltingPoint: 3695; \
+        boilingPoint: 5828; density: 19.25";
+
+    fn shown(question: &str) -> Vec<&'static str> {
+        let source = &Source::of_texts([TUNGSTEN])[0];
+        let columns = asked_columns(&Asked::new(question), source, &(0..TUNGSTEN.len()));
+        columns.into_iter().map(|column| &TUNGSTEN[column]).collect()
+    }
+
+    #[test]
+    fn a_wide_row_is_shown_by_what_is_asked_and_named() {
+        assert_eq!(shown("What is the boiling point of tungsten?"), ["name: Tungsten", "boilingPoint: 5828"]);
+        assert_eq!(shown("Which states has tungsten?"), ["name: Tungsten", "states: -2; 1; 6"]);
+    }
+
+    #[test]
+    fn without_a_column_or_without_a_name_a_row_is_shown_whole() {
+        assert!(shown("How heavy is tungsten?").is_empty());
+        assert!(shown("Which boiling point is the highest?").is_empty());
+        assert!(shown("Which metal has the symbol W?").is_empty());
+    }
+
+    #[test]
+    fn a_record_has_a_column_in_each_line_and_signs_alone_are_no_columns() {
+        let split = |text: &'static str| -> Vec<&str> {
+            columns(text, &(0..text.len())).into_iter().map(|column| &text[column]).collect()
+        };
+        assert_eq!(split("a: 1\n b: 2; 3\n\nc: ü;\n"), ["a: 1", "b: 2; 3", "c: ü"]);
+        assert!(split("\n;\n").is_empty());
+    }
+
+    #[test]
+    fn a_row_without_the_asked_property_is_known() {
+        let source = &Source::of_texts([TUNGSTEN])[0];
+        let lacks = |question: &str| lacks_property(&Asked::new(question), source, &(0..TUNGSTEN.len()));
+        assert!(lacks("What is the thermal conductivity of tungsten?"));
+        assert!(!lacks("What is the boiling point of tungsten?"));
+        assert!(!lacks("What is the mass of tungsten?"));
+    }
+}
