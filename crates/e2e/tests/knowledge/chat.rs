@@ -356,12 +356,18 @@ async fn goals_are_put_into_two_sentences_by_the_model() {
             .text("password", "12345678")
             .text("goals", goals)
     };
-    let started = Instant::now();
-    let answer = admin.submit("/api/signup", sign_up("ada@example.org")).await.json();
-    assert!(started.elapsed() < Duration::from_secs(5));
-    let summary = answer["goalsSummary"].as_str().unwrap();
-    assert!(!summary.is_empty() && summary.len() < goals.len(), "{summary}");
-    assert!(summary.matches(['.', '!', '?']).count() <= 2, "{summary}");
+    // On a busy machine the model is not waited for.
+    for number in 0..10 {
+        let started = Instant::now();
+        let answer = admin.submit("/api/signup", sign_up(&format!("ada{number}@example.org"))).await.json();
+        assert!(started.elapsed() < Duration::from_secs(5));
+        let summary = answer["goalsSummary"].as_str().unwrap();
+        assert!(!summary.is_empty() && summary.len() < goals.len(), "{summary}");
+        assert!(summary.matches(['.', '!', '?']).count() <= 2, "{summary}");
+        if figure(&stoa, "chat_output_tokens_total").await > 0.0 {
+            break;
+        }
+    }
     assert!(figure(&stoa, "chat_output_tokens_total").await > 0.0, "the model was to be asked");
 
     let without = Stoa::start_knowledge().set("STOA_MODELS_DIR", "/nowhere").serve();
