@@ -2,9 +2,8 @@
 
 use super::question::Asked;
 use super::source::Source;
-use std::collections::HashSet;
 use std::ops::Range;
-use words::{Term, stem_set};
+use words::{Language, stem_set};
 
 /// A row with fewer columns is shown whole.
 const WIDE: usize = 5;
@@ -19,8 +18,8 @@ pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<
     let language = source.language();
     let terms = asked.terms(&asked.text, &[language]);
     let count = |text: &str| {
-        let stems: HashSet<String> = stem_set(text, language);
-        terms.iter().filter(|term: &&Term| term.is_in(&stems)).count()
+        let stems = stem_set(text, language);
+        terms.iter().filter(|term| term.is_in(&stems)).count()
     };
     let counts: Vec<(usize, usize)> = columns
         .iter()
@@ -44,13 +43,14 @@ pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<
         .collect()
 }
 
-/// Returns whether a row of a table has none of the words for the property that is asked for.
+/// Returns whether a row of an English table has none of the words for the property that is asked for.
 pub fn lacks_property(asked: &Asked, source: &Source, row: &Range<usize>) -> bool {
-    if asked.property.len() < 2 || columns(&source.text, row).len() < WIDE {
+    let is_english = source.language() == Language::English;
+    if !is_english || asked.property.len() < 2 || columns(&source.text, row).len() < WIDE {
         return false;
     }
     let text = format!("{} {}", source.above().join(" "), spaced(&source.text));
-    let stems = stem_set(&text, source.language());
+    let stems = stem_set(&text, Language::English);
     !asked.property.iter().any(|stem| stems.contains(stem))
 }
 
