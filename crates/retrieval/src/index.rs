@@ -16,6 +16,7 @@ use crate::lexical::Lexical;
 use crate::links::Links;
 use crate::numbering::Numbering;
 use crate::passage::Passage;
+use crate::word_scores::WordScores;
 use inference::arrays::Array;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -160,9 +161,9 @@ impl Index {
         self.entries.iter().map(|entry| entry.as_ref().is_some_and(accept)).collect()
     }
 
-    /// Returns for every passage the share of the query's words that it has.
-    pub(crate) fn word_scores(&self, query: &str) -> Vec<f32> {
-        self.lexical.scores(query, &self.languages.present())
+    /// Compares the passages with the words of a query.
+    pub(crate) fn word_scores(&self, query: &str) -> WordScores<'_> {
+        self.lexical.compare(query, &self.languages.present())
     }
 
     pub(crate) fn owner(&self, passage: u32) -> u32 {

@@ -1,19 +1,17 @@
-//! The words of the passages, and their BM25 scores for a query.
+//! The words of the passages.
 
 use crate::keys::Keys;
 use crate::numbering::Numbering;
 use crate::passage::Passage;
 use crate::postings::Postings;
 use crate::strings::{Strings, part, write_ends};
+use crate::word_scores::{Part, WordScores};
 use inference::arrays::{Array, ArrayReader, ArrayWriter, Damaged};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use words::{Language, for_each_stem};
 
-/// BM25's usual parameters: saturation of repeated words, and the penalty for long passages.
-const K1: f32 = 1.2;
-const B: f32 = 0.75;
 /// How often a word of the title or of a heading counts, compared with one in the text.
 const TITLE_WEIGHT: u32 = 3;
 
@@ -214,35 +212,22 @@ impl Lexical {
         self.lists.iter().map(list).sum::<usize>() + self.terms.bytes() + 4 * self.lengths.capacity()
     }
 
-    /// Returns for every passage the share of the query's words that it has. Rare words weigh more, and a word counts
-    /// more the more often a passage repeats it. The languages are those of the passages.
-    pub fn scores(&self, query: &str, languages: &[Language]) -> Vec<f32> {
-        let mut scores = vec![0.0; self.mapped.lengths.len() + self.lengths.len()];
-        let (mapped, added) = scores.split_at_mut(self.mapped.lengths.len());
+    /// Compares the passages with the words of a query. The languages are those of the passages.
+    pub fn compare(&self, query: &str, languages: &[Language]) -> WordScores<'_> {
+        let (terms, rarities): (Vec<Term<'_>>, Vec<f32>) =
+            self.query_terms(query, languages).into_iter().unzip();
+        let (mapped, added) = terms.into_iter().map(|term| (term.mapped, term.added)).unzip();
+        let in_file = self.mapped.lengths.len() as u32;
+        let parts = [
+            Part { first: 0, lengths: &self.mapped.lengths, lists: mapped },
+            Part { first: in_file, lengths: &self.lengths, lists: added },
+        ];
         let mean_length = self.total_length as f32 / self.passages.max(1) as f32;
-        let (base, slope) = (K1 * (1.0 - B), K1 * B / mean_length.max(1.0));
-        let terms = self.query_terms(query, languages);
-        let total: f32 = terms.iter().map(|(_, weight)| weight).sum();
-        for (term, weight) in terms {
-            let weight = weight / total;
-            let add = |postings: &Postings<'_>, first: u32, lengths: &[u32], scores: &mut [f32]| {
-                for (passage, count) in postings.iter() {
-                    let passage = passage.wrapping_sub(first) as usize;
-                    // A damaged file may name passages that it does not have.
-                    if let (Some(score), Some(length)) = (scores.get_mut(passage), lengths.get(passage)) {
-                        let count = f32::from(count);
-                        *score += weight * count / (count + base + slope * *length as f32);
-                    }
-                }
-            };
-            add(&term.mapped, 0, &self.mapped.lengths, mapped);
-            add(&term.added, mapped.len() as u32, &self.lengths, added);
-        }
-        scores
+        WordScores::new(parts, &rarities, mean_length)
     }
 
-    /// Returns the query's words with their weights, in the order of the query, so that the sums do not depend on the order
-    /// in which documents were stored. A word counts once, in whatever language a passage has it.
+    /// Returns the query's words with their rarities, in its order. A word counts once, in whatever language a passage
+    /// has it.
     fn query_terms(&self, query: &str, languages: &[Language]) -> Vec<(Term<'_>, f32)> {
         let mut terms: Vec<(Term<'_>, f32)> = Vec::new();
         let mut positions = HashMap::new();
@@ -251,7 +236,7 @@ impl Lexical {
             let rarity = self.rarity(&term);
             let position = *positions.entry(word).or_insert(terms.len());
             match terms.get_mut(position) {
-                Some((_, weight)) => *weight += rarity,
+                Some((_, sum)) => *sum += rarity,
                 None => terms.push((term, rarity)),
             }
         }

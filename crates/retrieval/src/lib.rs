@@ -4,7 +4,7 @@
 //! knows neither the database nor the models: vectors and mentions come with the passages.
 //!
 //! `index` holds the passages in three parts: `dense` (vectors), `lexical` (words) and `links` (names). `search` combines
-//! their answers: `scorer` scores passages by vectors and words, `support` by their neighbours, and `hop` follows names.
+//! their answers: `scorer` scores passages by vectors and words (`word_scores`), `support` by their neighbours, and `hop` follows names.
 //! `languages` finds the language of a document, by which its words are stemmed. `top_k` selects the highest scores, `keys`
 //! numbers strings, `strings` has those of a file, `postings` are the passages of a term, `numbering` closes the gaps that
 //! removed passages leave.
@@ -25,6 +25,7 @@ mod search;
 mod strings;
 mod support;
 mod top_k;
+mod word_scores;
 
 pub use index::{FileError, Index};
 pub use passage::{Mention, Passage};

@@ -3,7 +3,8 @@
 
 use crate::index::Index;
 use crate::query::{Mode, Query};
-use crate::top_k::{Scored, Scores, TopK};
+use crate::top_k::{Scored, Scores};
+use crate::word_scores::WordScores;
 use std::{panic, thread};
 
 /// Weight of the cosine; the words have the rest.
@@ -17,9 +18,9 @@ pub struct Scorer<'a> {
     vector: Option<&'a [f32]>,
     /// The passages nearest to `vector`.
     nearest: Vec<Scored>,
-    /// By passage. None if words are not asked for.
-    words: Option<Vec<f32>>,
-    /// The passages with the highest of `words`.
+    /// None if words are not asked for.
+    words: Option<WordScores<'a>>,
+    /// The passages with the most of the query's words.
     best_words: Vec<Scored>,
     accepted: Accepted<'a>,
 }
@@ -36,8 +37,8 @@ impl<'a> Scorer<'a> {
         };
         let by_words = || {
             let words = (mode != Mode::Dense).then(|| index.word_scores(text));
-            let best = best_words(words.as_deref().unwrap_or_default(), size, &accepted);
-            (words, best)
+            let best = words.as_ref().map(|words| words.best(size, |passage| accepted.has(passage)));
+            (words, best.unwrap_or_default())
         };
         let (nearest, (words, best_words)) = if index.len() < LARGE || vector.is_none() || mode == Mode::Dense
         {
@@ -63,7 +64,7 @@ impl<'a> Scorer<'a> {
 
     fn combine(&self, cosine: Option<f32>, passage: u32) -> f32 {
         let cosine = cosine.map(|cosine| cosine.clamp(0.0, 1.0));
-        let words = self.words.as_ref().map(|words| words[passage as usize]);
+        let words = self.words.as_ref().map(|words| words.score(passage));
         match (cosine, words) {
             (Some(cosine), Some(words)) => DENSE_SHARE * cosine + (1.0 - DENSE_SHARE) * words,
             (cosine, words) => cosine.or(words).unwrap_or_default(),
@@ -81,16 +82,6 @@ impl<'a> Scorer<'a> {
         }
         scores
     }
-}
-
-fn best_words(words: &[f32], size: usize, accepted: &Accepted<'_>) -> Vec<Scored> {
-    let mut best = TopK::new(size);
-    for (passage, score) in (0..).zip(words.iter().copied()) {
-        if score > 0.0 && score >= best.threshold() && accepted.has(passage) {
-            best.offer(Scored { passage, score });
-        }
-    }
-    best.into_sorted()
 }
 
 /// The passages that may be found.

@@ -77,3 +77,22 @@ fn words_are_weighed_as_bm25_says() {
         assert!((hit.score - score).abs() < 1e-5, "{hit:?} {score}");
     }
 }
+
+#[test]
+fn the_best_by_words_are_those_that_scoring_all_gives() {
+    let mut random = Random(3);
+    let mut index = Index::new(1);
+    for document in 0..1000 {
+        let texts: Vec<String> = (0..20).map(|_| random.text(12)).collect();
+        let passages: Vec<Passage<'_>> =
+            texts.iter().map(|text| Passage { text, ..Passage::default() }).collect();
+        index.put(&document.to_string(), &passages);
+    }
+    for _ in 0..30 {
+        // Common words and rare ones, and one that weighs more than all others.
+        let query = format!("{} w200", random.text(6));
+        let search = |limit| index.search(&Query { limit, ..ask(&query, &[], Mode::Lexical) });
+        let all = search(index.len());
+        assert_eq!(search(40), all[..40], "{query}");
+    }
+}
