@@ -61,17 +61,13 @@ test-page: web/dist/index.html
 	cd web && npm run --silent test-page -- $(T)
 
 test:
-	scripts/fetch-postgres
-	scripts/fetch-clients
-	scripts/fetch-browser
-	scripts/fetch-peers
 	scripts/test
 
 # How often processes are killed: KILLS=50.
 KILLS = 200
 faults:
 	scripts/fetch-postgres
-	cargo build --workspace --bin stoa
+	cargo build --workspace --bin stoa --test faults
 	"$${CARGO_TARGET_DIR:-target}/debug/stoa" models pull
 	STOA_KILLS=$(KILLS) cargo test --workspace --test faults -- --nocapture --test-threads 1
 	STOA_SEEDS=10000 cargo test --workspace --lib --test simulation any_order_of_steps -- --nocapture
