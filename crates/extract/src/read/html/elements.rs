@@ -35,6 +35,11 @@ pub(super) fn is_hidden(name: &str) -> bool {
     HIDDEN.contains(&name)
 }
 
+/// Returns whether it is a sign at the end of a heading that links to it: "Install ¶".
+pub(super) fn is_link_sign(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '¶' | '§' | '🔗' | '\u{e000}'..='\u{f8ff}')
+}
+
 /// Returns how the content of an element is read that holds no markup.
 pub(super) fn raw_kind(name: &str) -> Option<RawKind> {
     match name {

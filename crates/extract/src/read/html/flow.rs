@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 
-use super::elements::{is_block, is_container, raw_kind};
+use super::elements::{is_block, is_container, is_link_sign, raw_kind};
 use super::grid::Grid;
 use super::part::{Part, PartKind};
 use super::region::{Region, attribute};
@@ -195,7 +195,7 @@ impl Flow {
     fn end_heading(&mut self) {
         if let Some(level) = self.heading.take() {
             let text = std::mem::take(&mut self.text);
-            self.push(PartKind::Heading(level), text);
+            self.push(PartKind::Heading(level), text.trim_end_matches(is_link_sign).to_owned());
         }
     }
 

@@ -144,4 +144,6 @@ fn headings_with_anchors_or_links_are_kept() {
     let html =
         "<h2><a name=a>7.2 Files</a></h2><h3><a href='#b'>7.2.1 confdir</a></h3><p>The folder of the files.";
     check(html, &[("7.2 Files > 7.2.1 confdir", "The folder of the files.")]);
+    let html = "<h2>Why C#?<a href='#why'>\u{f0c1}</a></h2><p>It is quick.<h2>Install <a href='#i'>¶</a></h2><p>Run it.";
+    check(html, &[("Why C#?", "It is quick."), ("Install", "Run it.")]);
 }

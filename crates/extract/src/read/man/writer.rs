@@ -21,6 +21,8 @@ pub(super) struct Writer<'b> {
     list_indent: usize,
     /// Whether the list ends, unless the paragraph after it is the term of its next item.
     may_end_list: bool,
+    /// Whether the terms of the list are lines before text that is moved to the right.
+    has_plain_terms: bool,
     /// The address of the open link.
     pub link: String,
 }
@@ -45,6 +47,7 @@ impl<'b> Writer<'b> {
             indent: 0,
             list_indent: 0,
             may_end_list: false,
+            has_plain_terms: false,
             link: String::new(),
         }
     }
@@ -147,9 +150,11 @@ impl<'b> Writer<'b> {
 
     /// Moves the text to the right. A short line before it is a term that the text explains.
     pub fn indent(&mut self) -> Result<(), ExtractError> {
-        if is_term(&self.text) && (self.may_end_list || !self.list.is_open()) {
+        let is_beside_items = self.has_plain_terms && self.indent <= self.list_indent;
+        if is_term(&self.text) && (self.may_end_list || !self.list.is_open() || is_beside_items) {
             let term = std::mem::take(&mut self.text);
             self.may_end_list = false;
+            self.has_plain_terms |= !self.list.is_open();
             self.item(&term)?;
         }
         self.end_paragraph()?;
@@ -207,7 +212,7 @@ impl<'b> Writer<'b> {
     }
 
     fn flush_list(&mut self) -> Result<(), ExtractError> {
-        self.may_end_list = false;
+        (self.may_end_list, self.has_plain_terms) = (false, false);
         self.list.set_depth(0);
         self.list_indent = self.indent;
         self.builder.lines(&self.list.take_text())
