@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
-/// Calls `read` with `count` versions of a file, each with a few bytes, numbers or stretches changed.
-pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
-    for seed in 0..count * setting("STOA_FUZZ").unwrap_or(1) {
+/// Calls `read` with `count` versions of a file, each with a few bytes, numbers or stretches changed. Returns how many there
+/// were.
+pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) -> u64 {
+    let count = count * setting("STOA_FUZZ").unwrap_or(1);
+    for seed in 0..count {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut bytes = original.to_vec();
         for _ in 0..=random.below(4) {
@@ -13,6 +15,7 @@ pub fn mutations(original: &[u8], count: u64, mut read: impl FnMut(Vec<u8>)) {
         }
         read(bytes);
     }
+    count
 }
 
 /// Returns the seeds that a simulation tries: `usual` many, `STOA_SEEDS` many, or the one in `STOA_SEED`.

@@ -141,7 +141,7 @@ fn no_part_of_a_file_is_taken_for_the_whole() {
 #[test]
 fn no_broken_file_brings_the_reader_down() {
     let mut readable = 0;
-    mutations(&small_file().bytes(), 20_000, |bytes| {
+    let tried = mutations(&small_file().bytes(), 20_000, |bytes| {
         let len = bytes.len();
         let Ok(gguf) = Gguf::from_bytes(bytes) else { return };
         readable += 1;
@@ -159,7 +159,7 @@ fn no_broken_file_brings_the_reader_down() {
         let _ = ChatTemplate::from_gguf(&gguf);
     });
     assert!(
-        (1_000..19_000).contains(&readable),
-        "{readable} of 20000 were readable: the mutations are no test"
+        (tried / 20..tried * 19 / 20).contains(&readable),
+        "{readable} of {tried} were readable: the mutations are no test"
     );
 }
