@@ -7,6 +7,7 @@
 
 mod agents;
 mod answer_style;
+mod beside;
 mod citations;
 mod columns;
 mod connections;

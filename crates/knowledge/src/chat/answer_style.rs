@@ -153,16 +153,23 @@ impl AnswerStyle {
             let is_said = chosen
                 .iter()
                 .any(|said| said.source == sentence.source && said.unit.overlaps(&sentence.unit));
-            if is_wanted && !is_said {
+            let explains = chosen.is_empty() || !sentence.is_question(sources);
+            if is_wanted && !is_said && explains {
                 chosen.push(sentence);
             }
         }
         // What follows the only sentence often explains it, above all a short one.
         if let (true, [only]) = (self.kinds.is_empty(), chosen.as_slice()) {
             let least = if only.unit.range.len() < SHORT { EXPLAINS_SHORT } else { EXPLAINS };
-            chosen.extend(ranked.iter().find(|other| other.follows(only) && other.relevance >= least));
+            let explains = |other: &Sentence| other.relevance >= least && !other.is_question(sources);
+            chosen.extend(ranked.iter().find(|other| other.follows(only) && explains(other)));
         }
         chosen
+    }
+
+    /// Returns whether it answers in a few sentences, and looks for nothing in particular.
+    pub fn is_plain(&self) -> bool {
+        self.kinds.is_empty() && self.layout == Layout::Lines
     }
 
     /// Returns what is said if no part is of the agent's kinds.

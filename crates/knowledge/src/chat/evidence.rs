@@ -104,11 +104,20 @@ fn parts(asked: &Asked, text: &str) -> Vec<Unit> {
     let mut parts = units(text);
     parts.retain(|unit| {
         let own = &text[unit.range.clone()];
-        let is_asked = unit.form != Form::List || asked.wants_list;
+        let is_asked =
+            unit.form != Form::List || asked.wants_all || asked.wants_steps && !explains_terms(own);
         is_asked && !is_drawing(own) && !(unit.form == Form::Sentence && is_title(own))
     });
     parts.truncate(MOST_PARTS);
     parts
+}
+
+/// Returns whether most entries of a list explain a term or an option: "-e: Extract the picture.". They are no steps.
+fn explains_terms(list: &str) -> bool {
+    let entries: Vec<&str> = list.lines().filter(|line| !line.trim().is_empty()).collect();
+    let explains =
+        |entry: &&&str| entry.split_once(": ").is_some_and(|(term, _)| term.split_whitespace().count() <= 4);
+    entries.iter().filter(explains).count() * 2 > entries.len()
 }
 
 /// Returns the words of the question, each once.
@@ -163,6 +172,18 @@ mod tests {
     fn a_question_for_a_number_prefers_a_part_with_one() {
         let texts = ["The pump was checked with care.", "The pump was checked in 2021."];
         assert_eq!(best("Which year was the pump checked?", &texts), texts[1]);
+    }
+
+    #[test]
+    fn a_list_of_options_is_no_list_of_steps() {
+        let options = "Options:\n- e: Extract the picture.\n- v: Print more.\n- z: Set the time.";
+        let steps = "Do this:\n- Open the file.\n- Choose the picture.\n- Press Extract.";
+        let is_whole = |question: &str, text: &str| {
+            parts(&Asked::new(question), text).iter().any(|unit| unit.form == Form::List)
+        };
+        let how = "How do I extract the picture?";
+        assert!(is_whole(how, steps) && !is_whole(how, options));
+        assert!(is_whole("What are the options?", options) && !is_whole("Which option is it?", steps));
     }
 
     #[test]

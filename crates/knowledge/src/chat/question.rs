@@ -28,8 +28,10 @@ pub struct Asked {
     pub property: Vec<String>,
     /// The thing in "which amendment", as a stem.
     which: Option<String>,
-    /// Whether it asks how something is done, or for all of several things.
-    pub wants_list: bool,
+    /// Whether it asks how something is done.
+    pub wants_steps: bool,
+    /// Whether it asks for all of several things.
+    pub wants_all: bool,
     pub is_english: bool,
     language: Option<Language>,
 }
@@ -48,7 +50,8 @@ impl Asked {
             wanted: Wanted::of(&lower),
             property: property(&lower),
             which: which(&lower),
-            wants_list: has(&lower, LISTS),
+            wants_steps: has(&lower, ASKS_HOW),
+            wants_all: has(&lower, ASKS_ALL) || asks_which_are(&lower),
             is_english,
             language,
         }
@@ -119,7 +122,12 @@ impl Asked {
             Wanted::Number if !self.counted.is_empty() => has_digit() || has(&lower, NUMBER_WORDS),
             Wanted::Number => has_digit() || has(&lower, NUMBER_WORDS) || has(&lower, FREQUENCIES),
             Wanted::Date => has_digit() || has(&lower, TIMES),
-            Wanted::Price => text.contains(['€', '$', '£', '¥']) || has(&lower, PRICES),
+            // "Low cost" is none.
+            Wanted::Price => {
+                text.contains(['€', '$', '£', '¥'])
+                    || has(&lower, FREE)
+                    || has(&lower, PRICES) && (has_digit() || has(&lower, NUMBER_WORDS))
+            }
             Wanted::Person => self.has_other_name(text),
             Wanted::Reason => has(&lower, REASONS),
         }
@@ -130,7 +138,7 @@ impl Wanted {
     fn of(lower: &str) -> Self {
         if has(lower, ASKS_PRICE) {
             Self::Price
-        } else if has(lower, ASKS_NUMBER) {
+        } else if has(lower, ASKS_NUMBER) || asks_figure(lower) {
             Self::Number
         } else if has(lower, ASKS_DATE) {
             Self::Date
@@ -160,9 +168,10 @@ const ASKS_DATE: &[&str] = &[
     " what month ", " wann ", " in welchem jahr",
 ];
 #[rustfmt::skip]
-const LISTS: &[&str] = &[
-    " how do ", " how can ", " how to ", " how does one ", " steps ", " ways ", " what are ", " which are ", " wie kann ", " wie ",
+const ASKS_HOW: &[&str] = &[
+    " how do ", " how can ", " how to ", " how does one ", " steps ", " wie kann ", " wie ",
 ];
+const ASKS_ALL: &[&str] = &[" ways ", " what are ", " which are ", " wie "];
 #[rustfmt::skip]
 const NUMBER_WORDS: &[&str] = &[
     " two ", " three ", " four ", " five ", " six ", " seven ", " eight ", " nine ", " ten ", " twelve ", " dozen",
@@ -180,9 +189,10 @@ const TIMES: &[&str] = &[
 ];
 #[rustfmt::skip]
 const PRICES: &[&str] = &[
-    " cost", " price", " euro", " dollar", " usd", " eur ", " pound", " paid", " pay", " free", " salary", " fee",
-    " cheap", " expensive", "kostet", "preis", "kostenlos",
+    " cost", " price", " euro", " dollar", " usd", " eur ", " pound", " paid", " pay", " salary", " fee", " cent",
+    "kostet", "preis",
 ];
+const FREE: &[&str] = &[" free", " no charge", " no fee", " nothing", "kostenlos"];
 #[rustfmt::skip]
 const REASONS: &[&str] = &[
     "because", " since ", " due to ", " so that ", " in order to ", " therefore", " reason", " thus", " hence", " as ",
@@ -205,6 +215,28 @@ fn counted(lower: &str) -> Vec<String> {
     }
     stems(&things.join(" "), Language::English)
 }
+
+/// Returns whether a question asks for something that is written in digits: "which TCP port".
+fn asks_figure(lower: &str) -> bool {
+    let Some((_, after)) = [" which ", " what "].iter().find_map(|start| lower.split_once(start)) else {
+        return false;
+    };
+    let words = after.split(' ').skip_while(|word| ["is", "was", "are", "were", "the"].contains(word));
+    words.take(3).take_while(|word| !ENDS_THING.contains(word)).any(|word| FIGURES.contains(&word))
+}
+
+/// Returns whether it asks for several things: "which audio plugins are recommended".
+fn asks_which_are(lower: &str) -> bool {
+    let after = [" which ", " what "].iter().find_map(|start| lower.split_once(start));
+    let words: Vec<&str> = after.map_or_else(Vec::new, |(_, after)| after.split(' ').take(5).collect());
+    words.windows(2).any(|pair| pair[0].ends_with('s') && pair[1] == "are")
+}
+
+#[rustfmt::skip]
+const FIGURES: &[&str] = &[
+    "port", "percentage", "frequency", "voltage", "temperature", "speed", "weight", "distance", "height", "decimal", "version",
+    "rate",
+];
 
 /// Returns the stems of the property of something that is asked for.
 fn property(lower: &str) -> Vec<String> {
@@ -326,6 +358,10 @@ mod tests {
         };
         check("What does it cost?", "It has 16 ports.", false);
         check("What does it cost?", "It costs 20 euros.", true);
+        check("What does it cost?", "It is a low cost device.", false);
+        check("What does it cost?", "It is free.", true);
+        check("Which TCP port does it use?", "It uses the port of the server.", false);
+        check("What is the lowest temperature?", "It may be -40 degrees.", true);
         check("Which year was it printed?", "It was printed in London.", false);
         check("Which year was it printed?", "It was printed in 1865.", true);
         check("How many are there?", "There are three.", false);
@@ -334,6 +370,17 @@ mod tests {
         check("How often is it checked?", "It is checked once a year.", true);
         check("Who drew Mount Eden?", "Mount Eden is a volcano. Its shape is known.", false);
         check("Who drew Mount Eden?", "It was drawn by Ross Ihaka.", true);
+    }
+
+    #[test]
+    fn several_things_are_asked_for() {
+        let wants = |question: &str| {
+            let asked = Asked::new(question);
+            (asked.wants_steps, asked.wants_all)
+        };
+        assert_eq!(wants("Which audio plugins are recommended?"), (false, true));
+        assert_eq!(wants("Which plugin is recommended?"), (false, false));
+        assert_eq!(wants("How do I install it?"), (true, false));
     }
 
     #[test]

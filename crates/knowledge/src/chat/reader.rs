@@ -13,7 +13,7 @@ use super::quoted::Quoted;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
-use super::{Ask, ChatFailure, Chats, critique, follow_up, summary};
+use super::{Ask, ChatFailure, Chats, beside, critique, follow_up, summary};
 use crate::records::Scope;
 use std::collections::HashSet;
 use store::StoreError;
@@ -98,18 +98,20 @@ impl Chats {
             // Sources that the caller gives are used whatever the question is.
             if given.is_some() || reading.confidence > LEAST_CONFIDENCE {
                 let most = if parts.len() > 1 { 1 } else { usize::MAX };
-                let mut chosen = style.choose(&reading.sources, &reading.sentences);
-                chosen.truncate(most);
+                let chosen = style.choose(&reading.sources, &reading.sentences);
+                let mut chosen: Vec<Sentence> = chosen.into_iter().take(most).cloned().collect();
+                let asked = Asked::new(part);
+                if style.is_plain() && parts.len() == 1 {
+                    beside::complete(&asked, &reading.sources, &mut chosen);
+                }
                 if ask.agent == Agent::Critic {
                     let pairs = critique::contradictions(&reading.sources, &reading.sentences);
-                    chosen.extend(
-                        pairs.iter().flat_map(|(one, other)| [*one, *other]).map(|at| &reading.sentences[at]),
-                    );
+                    let both = pairs.iter().flat_map(|(one, other)| [*one, *other]);
+                    chosen.extend(both.map(|at| reading.sentences[at].clone()));
                 }
-                let asked = Asked::new(part);
-                let with_source = |chosen: &Sentence| {
+                let with_source = |chosen: Sentence| {
                     let source = &reading.sources[chosen.source];
-                    (source.clone(), as_shown(&asked, source, chosen))
+                    (source.clone(), as_shown(&asked, source, &chosen))
                 };
                 quoted.extend(chosen.into_iter().map(with_source));
                 says_nothing = quoted.is_empty().then(|| style.without()).flatten();
@@ -167,7 +169,7 @@ impl Chats {
             sentence.score = sentence.relevance + PASSAGE * scores[sentence.source] + style.bonus(&text)
                 - LACKS_NAME * missing
                 - lacks
-                - if text.ends_with('?') { QUESTION } else { 0.0 }
+                - if sentence.is_question(&sources) { QUESTION } else { 0.0 }
                 - if sentence.unit.form == Form::List && sentence.unit.leads.is_empty() {
                     BARE_LIST
                 } else {
@@ -223,7 +225,6 @@ fn confidence(asked: &Asked, best: &Sentence, sources: &[Source], scores: &[f32]
         Form::List | Form::Code => CODE,
     };
     let has_wanted = match asked.wanted {
-        Wanted::Price => asked.finds_wanted(&source.text),
         // A person may be called by a role, in small letters.
         Wanted::Person => true,
         _ => asked.finds_wanted(&best.plain(sources)),

@@ -39,6 +39,10 @@ impl Sentence {
         self.unit.leads.iter().filter_map(|lead| source.text.get(lead.clone())).collect()
     }
 
+    pub fn is_question(&self, sources: &[Source]) -> bool {
+        self.text(sources).ends_with('?')
+    }
+
     /// Returns whether it is a sentence that comes right after another.
     pub fn follows(&self, other: &Self) -> bool {
         let is_prose = |one: &Self| matches!(one.unit.form, Form::Sentence | Form::Titled);

@@ -1,0 +1,65 @@
+//! The sentences beside the best one, where it cannot be understood without them or lacks what is asked for.
+
+use super::question::Asked;
+use super::sentence::Sentence;
+use super::source::Source;
+use super::units::units;
+
+/// How a sentence begins that refers to the one before it. (One with a pronoun is a part together with that.)
+#[rustfmt::skip]
+const REFERS_BACK: &[&str] = &[
+    "In this case", "In that case", "Then ", "Otherwise", "Therefore", "Thus ", "However", "But ", "Such ", "Instead", "So ",
+];
+
+/// Adds the sentence before the best one if that refers to it, and the one after it if only that has what is asked for. They
+/// take the place of what else supports the answer.
+pub fn complete(asked: &Asked, sources: &[Source], chosen: &mut Vec<Sentence>) {
+    let Some(best) = chosen.first().cloned() else { return };
+    let parts: Vec<Sentence> =
+        units(&sources[best.source].text).into_iter().map(|unit| Sentence::new(best.source, unit)).collect();
+    let has_wanted = |sentence: &Sentence| asked.finds_wanted(&sentence.plain(sources));
+    let next = parts.iter().find(|part| part.follows(&best) && has_wanted(part));
+    if let (Some(next), false) = (next, has_wanted(&best)) {
+        *chosen = vec![best.clone(), next.clone()];
+    }
+    let before = parts.iter().find(|part| best.follows(part) && !part.is_question(sources));
+    if let (Some(before), true) = (before, refers_back(best.text(sources))) {
+        let next = chosen.iter().find(|part| part.follows(&best)).cloned();
+        *chosen = [before.clone(), best].into_iter().chain(next).collect();
+    }
+}
+
+fn refers_back(sentence: &str) -> bool {
+    REFERS_BACK.iter().any(|start| sentence.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the answer of which the sentence of this number is the best.
+    fn completed(question: &str, text: &str, best: usize) -> Vec<String> {
+        let sources = Source::of_texts([text, "The pump is blue."]);
+        let part = |source: usize, at| Sentence::new(source, units(&sources[source].text).remove(at));
+        let mut chosen = vec![part(0, best), part(1, 0)];
+        complete(&Asked::new(question), &sources, &mut chosen);
+        chosen.iter().map(|part| part.plain(&sources)).collect()
+    }
+
+    #[test]
+    fn the_sentence_with_what_is_asked_for_is_added() {
+        let text = "The option sets the port of the server. The default is 4460. Few change that.";
+        let default = ["The option sets the port of the server.", "The default is 4460."];
+        assert_eq!(completed("Which port does the server have?", text, 0), default);
+        let elsewhere = ["The option sets the port of the server.", "The pump is blue."];
+        assert_eq!(completed("What does the option set?", text, 0), elsewhere);
+    }
+
+    #[test]
+    fn the_sentence_that_is_referred_to_comes_first() {
+        let text = "Some file systems have no UUID. In this case, the backup is refused. Is it kept? Otherwise all is lost.";
+        let whole = ["Some file systems have no UUID.", "In this case, the backup is refused."];
+        assert_eq!(completed("Why is the backup refused?", text, 1), whole);
+        assert_eq!(completed("Is it kept?", text, 3), ["Otherwise all is lost.", "The pump is blue."]);
+    }
+}
