@@ -1,5 +1,5 @@
 //! JSON and JSON Lines as readable lines in the order of the file. Keys become headings near the top and dotted paths
-//! further down.
+//! further down. A short entry of a list is one line, like a row of a table.
 
 use std::fmt::{self, Write};
 
@@ -12,10 +12,10 @@ use crate::document::Builder;
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
     match parse(text) {
         Some(values) => {
-            for value in &values {
-                section(value, 1, builder)?;
+            if let [value] = &values[..] {
+                return section(value, 1, builder);
             }
-            Ok(())
+            values.iter().try_for_each(|value| record(value, builder))
         }
         // Broken or too deeply nested JSON is still text that can be searched.
         None => plain::read(text, builder),
@@ -48,6 +48,8 @@ fn parse(text: &str) -> Option<Vec<Json>> {
 
 /// Below this level, keys become parts of a path.
 const HEADING_LEVELS: u8 = 3;
+/// In bytes.
+const LONGEST_ROW: usize = 400;
 
 fn section(value: &Json, level: u8, builder: &mut Builder) -> Result<(), ExtractError> {
     match value {
@@ -73,6 +75,9 @@ fn section(value: &Json, level: u8, builder: &mut Builder) -> Result<(), Extract
 fn record(value: &Json, builder: &mut Builder) -> Result<(), ExtractError> {
     let mut text = String::new();
     lines("", value, &mut text, builder);
+    if text.len() <= LONGEST_ROW {
+        text = text.trim_end().replace('\n', "; ");
+    }
     builder.lines(&text)
 }
 
@@ -225,7 +230,7 @@ mod tests {
             &[
                 ("", "name: pump\ntags: a, b"),
                 ("zeta", "on: true"),
-                ("zeta > parts", "id: 1\nat.x: 2.5"),
+                ("zeta > parts", "id: 1; at.x: 2.5"),
                 ("zeta > parts", "id: 2"),
             ],
         );
@@ -244,7 +249,7 @@ mod tests {
 
     #[test]
     fn each_line_of_json_lines_is_a_record() {
-        check("{\"a\": 1}\n{\"a\": 2}\n\n", &[("", "a: 1"), ("", "a: 2")]);
+        check("{\"a\": 1, \"b\": {\"c\": 3}}\n{\"a\": 2}\n\n", &[("", "a: 1; b.c: 3"), ("", "a: 2")]);
     }
 
     #[test]

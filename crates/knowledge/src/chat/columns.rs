@@ -8,6 +8,16 @@ use words::{Language, stem_set};
 /// A row with fewer columns is shown whole.
 const WIDE: usize = 5;
 
+/// How a question begins, and what the columns are called that it asks for.
+const CALLED: &[(&str, &[&str])] = &[
+    ("when ", &["date", "day", "month", "year", "time"]),
+    ("where ", &["place", "city", "town", "country", "location", "address"]),
+    ("wann ", &["datum", "tag", "monat", "jahr", "zeit"]),
+    ("wo ", &["ort", "stadt", "land", "adresse"]),
+];
+/// More than a word that a name shares with the question.
+const IS_CALLED: usize = 2;
+
 /// Returns where the columns of a wide row are that a question asks for, and those by which it names the row. Empty if the
 /// whole row is to be shown.
 pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<Range<usize>> {
@@ -25,7 +35,8 @@ pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<
         .iter()
         .map(|column| {
             let (name, value) = source.text[column.clone()].split_once(": ").unwrap_or_default();
-            (count(&spaced(name)), count(value))
+            let name = spaced(name);
+            (count(&name) + if is_called(asked, &name) { IS_CALLED } else { 0 }, count(value))
         })
         .collect();
     // "boiling point" is "boilingPoint" rather than "meltingPoint".
@@ -41,6 +52,14 @@ pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<
         .filter(|(_, counts)| is_shown(counts))
         .map(|(column, _)| column)
         .collect()
+}
+
+/// Returns whether a column's name says that it has what the question begins with: "year" for "when".
+fn is_called(asked: &Asked, name: &str) -> bool {
+    let question = asked.text.to_lowercase();
+    let names = CALLED.iter().find(|(start, _)| question.starts_with(start)).map(|(_, names)| *names);
+    let lower = name.to_lowercase();
+    names.is_some_and(|names| lower.split(|c: char| !c.is_alphabetic()).any(|word| names.contains(&word)))
 }
 
 /// Returns whether a row of an English table has none of the words for the property that is asked for.
@@ -103,6 +122,21 @@ mod tests {
     fn a_wide_row_is_shown_by_what_is_asked_and_named() {
         assert_eq!(shown("What is the boiling point of tungsten?"), ["name: Tungsten", "boilingPoint: 5828"]);
         assert_eq!(shown("Which states has tungsten?"), ["name: Tungsten", "states: -2; 1; 6"]);
+    }
+
+    #[test]
+    fn when_asks_for_a_date_and_where_for_a_place() {
+        let row = "meeting: 7; at.place: Lyon; start_year: 2012; month: April; notes: cold";
+        let source = &Source::of_texts([row])[0];
+        let shown = |question: &str| -> Vec<&str> {
+            let columns = asked_columns(&Asked::new(question), source, &(0..row.len()));
+            columns.into_iter().map(|column| &row[column]).collect()
+        };
+        assert_eq!(
+            shown("When was the meeting in Lyon?"),
+            ["at.place: Lyon", "start_year: 2012", "month: April"]
+        );
+        assert_eq!(shown("Where was the meeting in 2012?"), ["at.place: Lyon", "start_year: 2012"]);
     }
 
     #[test]

@@ -139,7 +139,16 @@ fn is_entry(line: &str) -> bool {
 }
 
 fn is_row(line: &str) -> bool {
-    has_columns(line) || line.contains(" | ") || line.contains('\t') || is_setting(line)
+    has_columns(line)
+        || line.contains(" | ")
+        || line.contains('\t')
+        || is_setting(line)
+        || line.split("; ").filter(|cell| has_name(cell)).count() > 1
+}
+
+/// Returns whether a cell of a row has the name of its column.
+fn has_name(cell: &str) -> bool {
+    cell.split_once(": ").is_some_and(|(name, _)| name.split(' ').count() <= MOST_KEY_WORDS)
 }
 
 /// Returns whether a line is a key with its value, or several.

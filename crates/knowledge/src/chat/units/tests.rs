@@ -143,3 +143,18 @@ fn a_long_entry_is_split_and_its_sentences_keep_the_term() {
     assert_eq!(&text[found[0].range.clone()], "- seals, -s: Replace the seals.");
     assert_eq!(&text[found[6].leads[0].clone()], "- seals, -s:");
 }
+
+#[test]
+fn a_row_with_named_columns_is_one_part_whatever_its_cells_have() {
+    check(
+        "Flag (Dec): 512; Description: Disable the key file. Keep it so.\nplace.city: Lyon; notes: First of all. It rained.",
+        &[
+            "Flag (Dec): 512; Description: Disable the key file. Keep it so.",
+            "place.city: Lyon; notes: First of all. It rained.",
+        ],
+    );
+    check(
+        "Take this into account: a cold pump leaks; heat it first. Then start it.",
+        &["Take this into account: a cold pump leaks; heat it first.", "Then start it."],
+    );
+}
