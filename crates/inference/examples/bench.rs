@@ -73,31 +73,34 @@ fn llm(model: &Path, kernel: Kernel, threads: usize) {
     let decoder = Decoder::load(model, kernel, threads).expect("the model");
     ready(kernel, start, decoder.resident_bytes());
     let pool = TaskPool::new(threads);
-    let help = || pool.help();
-    helpers::with_helpers(threads, help, || {
-        let mut sequence = decoder.sequence(1);
-        let mut expected = Vec::new();
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
-            let (what, count) = line.split_once(' ').expect("a word and a number");
-            let count: usize = count.parse().expect("a number of tokens");
-            if what == "prefill" {
-                let tokens: Vec<u32> = (0..count as u32).map(|i| 1000 + i * 37 % 20_000).collect();
-                sequence = decoder.sequence(count + 1024);
+    let mut sequence = decoder.sequence(1);
+    let mut expected = Vec::new();
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        let (what, count) = line.split_once(' ').expect("a word and a number");
+        let count: usize = count.parse().expect("a number of tokens");
+        // Helpers spin: they must not take time from another program while this one waits for its turn.
+        let seconds = helpers::with_helpers(
+            threads,
+            || pool.help(),
+            || {
                 let start = Instant::now();
-                expected = decoder.read(&pool, &mut sequence, &tokens);
-                println!("{{\"seconds\":{}}}", start.elapsed().as_secs_f64());
-            } else {
-                let mut sampler = Sampler::new(Sampling::default());
-                let start = Instant::now();
-                for _ in 0..count {
-                    let mut logits = decoder.logits(&pool, &[expected]);
-                    let token = sampler.choose(&mut logits[0], &[]);
-                    expected = decoder.write(&pool, &mut [&mut sequence], &[token]).remove(0);
+                if what == "prefill" {
+                    let tokens: Vec<u32> = (0..count as u32).map(|i| 1000 + i * 37 % 20_000).collect();
+                    sequence = decoder.sequence(count + 1024);
+                    expected = decoder.read(&pool, &mut sequence, &tokens);
+                } else {
+                    let mut sampler = Sampler::new(Sampling::default());
+                    for _ in 0..count {
+                        let mut logits = decoder.logits(&pool, std::slice::from_ref(&expected));
+                        let token = sampler.choose(&mut logits[0], &[]);
+                        expected = decoder.write(&pool, &mut [&mut sequence], &[token]).remove(0);
+                    }
                 }
-                println!("{{\"seconds\":{}}}", start.elapsed().as_secs_f64());
-            }
-        }
-    });
+                start.elapsed().as_secs_f64()
+            },
+        );
+        println!("{{\"seconds\":{seconds}}}");
+    }
 }
 
 fn ready(kernel: Kernel, start: Instant, weights: usize) {
