@@ -120,7 +120,7 @@ bench-scale:
 	scripts/fetch-bench-stores scale
 	target/bench/stores/bin/python bench/scale/run.py
 	for processes in 1 2 4; do target/bench/stores/bin/python bench/scale/owners.py $$processes 400; done
-	target/bench/stores/bin/python bench/scale/pgvector.py 100000 100
+	target/bench/stores/bin/python bench/scale/pgvector.py 100000 1 100 1000
 
 # Questions over documents from Debian, PyPI and npm packages, and some that they do not answer.
 bench-answers:
