@@ -24,6 +24,7 @@ mod source;
 mod summary;
 mod support;
 mod units;
+mod wanted;
 
 pub use agents::Agent;
 pub use citations::{cited, uncited};

@@ -1,10 +1,11 @@
 //! The critic's answer: what the documents say, what they say with a reservation, where they contradict each other, and
 //! what of the question they leave out.
 
-use super::question::{Asked, Wanted};
+use super::question::Asked;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
+use super::wanted::Wanted;
 use std::collections::HashSet;
 use words::stem_set;
 

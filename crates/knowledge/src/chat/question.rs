@@ -1,18 +1,8 @@
-//! What a question asks for: the names that an answer has to be about, and the kind of thing that it has to have.
+//! What a question asks for: the names and numbers that an answer has to be about, and the kind of thing that it has to have.
 
 use super::source::Source;
+use super::wanted::{self, ENDS_THING, Wanted};
 use words::{Language, Term, stem_set, stems, terms, tokens};
-
-/// What a question asks for, by its words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    Number,
-    Date,
-    Price,
-    Person,
-    Reason,
-    Anything,
-}
 
 /// A question, as it is compared with texts.
 pub struct Asked {
@@ -41,7 +31,7 @@ impl Asked {
         let language = Language::of(question);
         let is_english = language.is_none_or(|language| language == Language::English);
         let (names, numbers) = names(question, is_english);
-        let lower = format!(" {} ", question.to_lowercase());
+        let lower = wanted::in_blanks(question);
         Self {
             text: question.to_owned(),
             names,
@@ -50,8 +40,8 @@ impl Asked {
             wanted: Wanted::of(&lower),
             property: property(&lower),
             which: which(&lower),
-            wants_steps: has(&lower, ASKS_HOW),
-            wants_all: has(&lower, ASKS_ALL) || asks_which_are(&lower),
+            wants_steps: wanted::wants_steps(&lower),
+            wants_all: wanted::wants_all(&lower),
             is_english,
             language,
         }
@@ -114,92 +104,16 @@ impl Asked {
 
     /// Returns whether a text has a thing of the kind that is asked for.
     pub fn finds_wanted(&self, text: &str) -> bool {
-        let lower = format!(" {} ", text.to_lowercase());
-        let has_digit = || text.contains(|c: char| c.is_ascii_digit());
         match self.wanted {
-            Wanted::Anything => true,
-            // "One" and "every" seldom say how many there are.
-            Wanted::Number if !self.counted.is_empty() => has_digit() || has(&lower, NUMBER_WORDS),
-            Wanted::Number => has_digit() || has(&lower, NUMBER_WORDS) || has(&lower, FREQUENCIES),
-            Wanted::Date => has_digit() || has(&lower, TIMES),
-            // "Low cost" is none.
-            Wanted::Price => {
-                text.contains(['€', '$', '£', '¥'])
-                    || has(&lower, FREE)
-                    || has(&lower, PRICES) && (has_digit() || has(&lower, NUMBER_WORDS))
-            }
             Wanted::Person => self.has_other_name(text),
-            Wanted::Reason => has(&lower, REASONS),
+            // "One" and "every" seldom say how many there are.
+            Wanted::Number if !self.counted.is_empty() => Wanted::has_number(text),
+            kind => kind.is_in(text),
         }
     }
 }
 
-impl Wanted {
-    fn of(lower: &str) -> Self {
-        if has(lower, ASKS_PRICE) {
-            Self::Price
-        } else if has(lower, ASKS_NUMBER) || asks_figure(lower) {
-            Self::Number
-        } else if has(lower, ASKS_DATE) {
-            Self::Date
-        } else if has(lower, &[" who ", " whose ", " wer ", " wessen "]) {
-            Self::Person
-        } else if has(lower, &[" why ", " warum ", " wieso ", " weshalb "]) {
-            Self::Reason
-        } else {
-            Self::Anything
-        }
-    }
-}
-
-#[rustfmt::skip]
-const ASKS_PRICE: &[&str] = &[
-    " cost ", " cost?", " costs ", " price ", " price?", " paid ", " paid?", " salary", " kostet", " preis ",
-];
-#[rustfmt::skip]
-const ASKS_NUMBER: &[&str] = &[
-    " how many ", " how much ", " how long ", " how often ", " how large ", " how big ", " how far ", " how fast ",
-    " how tall ", " how high ", " how old ", " how heavy ", " how likely ", " wie viel", " wie lange ", " wie oft ",
-    " wie groß ", " wie hoch ", " what percentage ", " prozent ",
-];
-#[rustfmt::skip]
-const ASKS_DATE: &[&str] = &[
-    " what year ", " which year ", " what date ", " which date ", " which day ", " what day ", " which month ",
-    " what month ", " wann ", " in welchem jahr",
-];
-#[rustfmt::skip]
-const ASKS_HOW: &[&str] = &[
-    " how do ", " how can ", " how to ", " how does one ", " steps ", " wie kann ", " wie ",
-];
-const ASKS_ALL: &[&str] = &[" ways ", " what are ", " which are ", " wie "];
-#[rustfmt::skip]
-const NUMBER_WORDS: &[&str] = &[
-    " two ", " three ", " four ", " five ", " six ", " seven ", " eight ", " nine ", " ten ", " twelve ", " dozen",
-    " hundred", " thousand", " million", " none ", " zwei ", " drei ", " vier ", " zehn ",
-];
-#[rustfmt::skip]
-const FREQUENCIES: &[&str] = &[
-    " one ", " half ", " once ", " twice ", " always ", " never ", " no ", " every ", " daily", " weekly", " monthly",
-];
-#[rustfmt::skip]
-const TIMES: &[&str] = &[
-    "january", "february", "march", "april", " may ", "june", "july", "august", "september", "october", "november",
-    "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", " today", " after ",
-    " before ", " until ", " once ", " when ", " during ", " as soon ",
-];
-#[rustfmt::skip]
-const PRICES: &[&str] = &[
-    " cost", " price", " euro", " dollar", " usd", " eur ", " pound", " paid", " pay", " salary", " fee", " cent",
-    "kostet", "preis",
-];
-const FREE: &[&str] = &[" free", " no charge", " no fee", " nothing", "kostenlos"];
-#[rustfmt::skip]
-const REASONS: &[&str] = &[
-    "because", " since ", " due to ", " so that ", " in order to ", " therefore", " reason", " thus", " hence", " as ",
-    " to ", " for ", " otherwise", " avoid", " prevent", " weil ", " damit ", " denn ", " cause", " if ", " would ",
-];
 const EXACT_NAME: f32 = 1.5;
-
 /// Numbers in words that say how often or how many, and that an answer repeats.
 #[rustfmt::skip]
 const SPELLED: &[&str] = &[
@@ -216,28 +130,6 @@ fn counted(lower: &str) -> Vec<String> {
     stems(&things.join(" "), Language::English)
 }
 
-/// Returns whether a question asks for something that is written in digits: "which TCP port".
-fn asks_figure(lower: &str) -> bool {
-    let Some((_, after)) = [" which ", " what "].iter().find_map(|start| lower.split_once(start)) else {
-        return false;
-    };
-    let words = after.split(' ').skip_while(|word| ["is", "was", "are", "were", "the"].contains(word));
-    words.take(3).take_while(|word| !ENDS_THING.contains(word)).any(|word| FIGURES.contains(&word))
-}
-
-/// Returns whether it asks for several things: "which audio plugins are recommended".
-fn asks_which_are(lower: &str) -> bool {
-    let after = [" which ", " what "].iter().find_map(|start| lower.split_once(start));
-    let words: Vec<&str> = after.map_or_else(Vec::new, |(_, after)| after.split(' ').take(5).collect());
-    words.windows(2).any(|pair| pair[0].ends_with('s') && pair[1] == "are")
-}
-
-#[rustfmt::skip]
-const FIGURES: &[&str] = &[
-    "port", "percentage", "frequency", "voltage", "temperature", "speed", "weight", "distance", "height", "decimal", "version",
-    "rate",
-];
-
 /// Returns the stems of the property of something that is asked for.
 fn property(lower: &str) -> Vec<String> {
     let after = [" what is the ", " what was the ", " what are the "]
@@ -252,17 +144,6 @@ fn which(lower: &str) -> Option<String> {
     let after = [" which ", " what "].iter().find_map(|start| lower.split_once(start))?.1;
     let noun = after.split(' ').next().filter(|word| !ENDS_THING.contains(word))?;
     stems(noun, Language::English).into_iter().next()
-}
-
-/// Words before which the thing that is counted has been said.
-#[rustfmt::skip]
-const ENDS_THING: &[&str] = &[
-    "of", "does", "do", "did", "is", "are", "was", "were", "can", "may", "must", "should", "has", "have", "had", "in",
-    "per", "will", "at", "on", "for", "to", "there",
-];
-
-fn has(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| text.contains(word))
 }
 
 /// Returns the names and the other numbers in a question, in lower case.

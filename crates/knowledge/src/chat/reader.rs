@@ -8,11 +8,12 @@ use super::agents::Agent;
 use super::answer_style::AnswerStyle;
 use super::columns::{asked_columns, lacks_property};
 use super::evidence;
-use super::question::{Asked, Wanted};
+use super::question::Asked;
 use super::quoted::Quoted;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
+use super::wanted::{Wanted, instructs};
 use super::{Ask, ChatFailure, Chats, beside, critique, follow_up, summary};
 use crate::records::Scope;
 use std::collections::HashSet;
@@ -25,6 +26,8 @@ pub const POOL: usize = 16;
 const READ: usize = 8;
 /// What a passage's score adds to those of its parts.
 const PASSAGE: f32 = 0.4;
+/// What an instruction has more if the question asks how something is done.
+const INSTRUCTS: f32 = 1.5;
 /// A share of words, as a score of the reranker.
 const ENOUGH_WORDS: f32 = 0.5;
 const WORDS: f32 = 12.0;
@@ -166,7 +169,10 @@ impl Chats {
             let missing = asked.missing_names(&sources[sentence.source], &text);
             let lacks = if asked.finds_wanted(&sentence.plain(&sources)) { 0.0 } else { LACKS_WANTED }
                 + LACKS_NUMBER * asked.missing_numbers(&text) as f32;
-            sentence.score = sentence.relevance + PASSAGE * scores[sentence.source] + style.bonus(&text)
+            sentence.score = sentence.relevance
+                + PASSAGE * scores[sentence.source]
+                + style.bonus(&text)
+                + if asked.wants_steps && instructs(sentence.text(&sources)) { INSTRUCTS } else { 0.0 }
                 - LACKS_NAME * missing
                 - lacks
                 - if sentence.is_question(&sources) { QUESTION } else { 0.0 }
