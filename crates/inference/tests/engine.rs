@@ -235,7 +235,7 @@ fn a_dropped_answer_is_not_written_to_its_end() {
     let start = Instant::now();
     let (text, _) = answer(&engine, counting(5));
     assert!(
-        text.contains("four") && start.elapsed() < Duration::from_secs(5),
+        text.contains("four") && start.elapsed() < Duration::from_secs(20),
         "{text} {:?}",
         start.elapsed()
     );
