@@ -31,7 +31,7 @@ impl Asked {
         let language = Language::of(question);
         let is_english = language.is_none_or(|language| language == Language::English);
         let (names, numbers) = names(question, is_english);
-        let lower = wanted::in_blanks(question);
+        let lower = wanted::asking(question);
         Self {
             text: question.to_owned(),
             names,
@@ -251,6 +251,7 @@ mod tests {
         check("How often is it checked?", "It is checked once a year.", true);
         check("Who drew Mount Eden?", "Mount Eden is a volcano. Its shape is known.", false);
         check("Who drew Mount Eden?", "It was drawn by Ross Ihaka.", true);
+        check("How long is it in office? who was the first?", "It is in office for 2 years.", false);
     }
 
     #[test]
