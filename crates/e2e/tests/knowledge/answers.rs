@@ -77,6 +77,23 @@ async fn what_the_documents_do_not_have_is_not_invented() {
 }
 
 #[tokio::test]
+async fn of_two_questions_in_one_each_is_answered_or_said_to_be_open() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    admin.ingest_text("pump.md", PUMP).await;
+    admin.ingest_text("fan.md", "# Fan F-12\n\nBolt Brothers built the fan F-12 in Oslo in 2014.\n").await;
+    let both =
+        ask(&admin, json!({ "query": "Which was built first, the pump P-204 or the fan F-12?" })).await;
+    for part in ["2019", "2014", "[1]", "[2]"] {
+        assert!(text(&both).contains(part), "{part}: {both}");
+    }
+    let half = ask(&admin, json!({ "query": "Who built the fan F-12, and what does it cost?" })).await;
+    let lines: Vec<&str> = text(&half).lines().collect();
+    assert!(lines[0].contains("Bolt Brothers") && lines[0].ends_with("[1]"), "{half}");
+    assert_eq!(lines[1..], ["The documents do not say: what does it cost?"]);
+}
+
+#[tokio::test]
 async fn each_agent_answers_in_its_own_way() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;

@@ -26,6 +26,12 @@ const COMPARING: [(&str, &str); 5] = [
     ("unterschied zwischen ", " und "),
 ];
 
+/// Words after which the older or the newer of two things is asked for.
+#[rustfmt::skip]
+const IN_TIME: [&str; 10] = [
+    "first", "earlier", "later", "older", "oldest", "newer", "newest", "before", "zuerst", "älter",
+];
+
 /// Returns the question with the one before it, if it refers to that.
 pub fn complete(question: &str, history: &str) -> String {
     match last_question(history) {
@@ -38,6 +44,9 @@ pub fn complete(question: &str, history: &str) -> String {
 pub fn parts(question: &str) -> Vec<String> {
     if let Some((one, other)) = compared(question) {
         return vec![format!("What is {one}?"), format!("What is {other}?")];
+    }
+    if let Some(parts) = chosen(question) {
+        return parts;
     }
     let Some((first, second)) = split(question) else { return vec![question.to_owned()] };
     // What the second part is about stands in the first.
@@ -62,6 +71,16 @@ fn compared(question: &str) -> Option<(&str, &str)> {
     })
 }
 
+/// Returns what is asked about each of the two things of "which came first, one or the other?".
+fn chosen(question: &str) -> Option<Vec<String>> {
+    let (asked, things) = question.trim_end_matches(['?', ' ']).rsplit_once(", ")?;
+    let (one, other) = things.split_once(" or ").or_else(|| things.split_once(" oder "))?;
+    let mut words = asked.split(' ').map(str::to_lowercase);
+    words.next().filter(|word| ASKING.contains(&word.as_str()))?;
+    let asked = if words.any(|word| IN_TIME.contains(&word.as_str())) { "When was" } else { asked };
+    Some([one, other].iter().map(|thing| format!("{asked} {thing}?")).collect())
+}
+
 fn split(question: &str) -> Option<(&str, &str)> {
     AND.iter().find_map(|and| {
         let (first, second) = question.split_once(and)?;
@@ -69,6 +88,11 @@ fn split(question: &str) -> Option<(&str, &str)> {
         let asks = words.any(|word| ASKING.contains(&word.as_str()));
         (asks && own_words(first) >= FEW_WORDS).then_some((first, second))
     })
+}
+
+/// Returns the question at the end: before it, there may be the one that it continues.
+pub fn last_part(question: &str) -> &str {
+    question.trim_end().rsplit_once("? ").map_or(question, |(_, last)| last)
 }
 
 /// Returns the answer before the question.
@@ -127,5 +151,15 @@ mod tests {
             parts("What is the difference between a goal and an update?"),
             ["What is a goal?", "What is an update?"]
         );
+        assert_eq!(
+            parts("Which came first, the wheel or the axe?"),
+            ["When was the wheel?", "When was the axe?"]
+        );
+        assert_eq!(
+            parts("Which weighs more, a wheel or an axe?"),
+            ["Which weighs more a wheel?", "Which weighs more an axe?"]
+        );
+        let one = "If it fails, do I lose a file or two?";
+        assert_eq!(parts(one), [one]);
     }
 }

@@ -1,5 +1,6 @@
 //! What a question asks for: the names and numbers that an answer has to be about, and the kind of thing that it has to have.
 
+use super::follow_up::last_part;
 use super::source::Source;
 use super::wanted::{self, ENDS_THING, Wanted};
 use words::{Language, Term, stem_set, stems, terms, tokens};
@@ -31,7 +32,7 @@ impl Asked {
         let language = Language::of(question);
         let is_english = language.is_none_or(|language| language == Language::English);
         let (names, numbers) = names(question, is_english);
-        let lower = wanted::asking(question);
+        let lower = wanted::in_blanks(last_part(question));
         Self {
             text: question.to_owned(),
             names,

@@ -61,6 +61,7 @@ const CONTINUES: f32 = 3.0;
 const LEAST_CONFIDENCE: f32 = -5.0;
 
 const NOT_SAID: &str = "The documents do not say.";
+const NOT_SAID_OF: &str = "The documents do not say:";
 
 /// What was read for a question.
 struct Reading {
@@ -89,12 +90,14 @@ impl Chats {
         let mut quoted: Vec<(Source, Sentence)> = Vec::new();
         let mut found: Vec<Source> = Vec::new();
         let mut says_nothing = None;
+        let mut unanswered: Vec<&str> = Vec::new();
         for part in &parts {
             let sources = match &given {
                 Some(given) => given.clone(),
                 None => self.find(scope, part, ask, POOL).await?,
             };
             if sources.is_empty() {
+                unanswered.push(part);
                 continue;
             }
             let reading = self.read(ask, part, sources).await?;
@@ -118,6 +121,8 @@ impl Chats {
                 };
                 quoted.extend(chosen.into_iter().map(with_source));
                 says_nothing = quoted.is_empty().then(|| style.without()).flatten();
+            } else {
+                unanswered.push(part);
             }
             add_new(&mut found, reading.sources);
         }
@@ -130,6 +135,10 @@ impl Chats {
             Agent::Critic => critique::write(&Asked::new(&question), &sources, &sentences),
             _ => style.lay_out(&sources, &sentences.iter().collect::<Vec<_>>(), &connections),
         };
+        if !unanswered.is_empty() {
+            let last = unanswered.iter().map(|part| follow_up::last_part(part));
+            text = format!("{text}\n{NOT_SAID_OF} {}", last.collect::<Vec<_>>().join(" "));
+        }
         if let Some(other) = other_language(&question, &sources) {
             text = format!("The documents are in {other}.\n{text}");
         }
@@ -155,8 +164,9 @@ impl Chats {
         };
         // A question that continues a conversation asks for more than the one before it.
         let said = follow_up::last_answer(&ask.history).filter(|_| topic != ask.query).map(Said::new);
-        if let (Some(judged), Some(_)) = (&mut judged, &said) {
-            let alone = self.search.score_all(&ask.query, texts).await?.unwrap_or_default();
+        let alone = if said.is_some() { &ask.query } else { follow_up::last_part(topic) };
+        if let (Some(judged), true) = (&mut judged, alone != topic) {
+            let alone = self.search.score_all(alone, texts).await?.unwrap_or_default();
             judged.iter_mut().zip(alone).for_each(|(score, alone)| *score = (*score + alone) / 2.0);
         }
         let style = AnswerStyle::of(ask.agent);

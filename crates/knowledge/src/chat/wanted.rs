@@ -69,13 +69,8 @@ pub fn instructs(text: &str) -> bool {
     has(&lower, INSTRUCTS) || first.is_some_and(|first| IMPERATIVES.contains(&first))
 }
 
-/// Returns what a question asks for at its end: before it, there may be the one that it continues.
-pub fn asking(question: &str) -> String {
-    in_blanks(question.trim_end().rsplit_once("? ").map_or(question, |(_, last)| last))
-}
-
 /// Returns a text in lower case between blanks, as words are looked for in it.
-fn in_blanks(text: &str) -> String {
+pub fn in_blanks(text: &str) -> String {
     format!(" {} ", text.to_lowercase())
 }
 
