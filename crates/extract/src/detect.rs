@@ -102,6 +102,7 @@ fn text(name: &str, bytes: &[u8]) -> Kind {
     }
     match extension.as_str() {
         "md" | "markdown" | "mdx" | "mkd" => return Kind::Markdown,
+        "rst" | "rest" => return Kind::Rst,
         "csv" | "tsv" | "tab" => return Kind::Csv,
         "ipynb" => return Kind::Notebook,
         "json" if notebook::looks_like(head) => return Kind::Notebook,
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn content_decides_before_the_name() {
         let tar = [&[b'a'; 257][..], b"ustar"].concat();
-        let cases: [(&str, &[u8], Kind); 36] = [
+        let cases: [(&str, &[u8], Kind); 37] = [
             ("report.txt", b"%PDF-1.7\n", Kind::Pdf),
             ("a.pdf", b"Just words.", Kind::Text),
             ("a", b"<!DOCTYPE html><p>x", Kind::Html),
@@ -274,6 +275,7 @@ mod tests {
             ("a.avi", b"RIFF....WEBPVP8 ", Kind::Picture),
             ("mail", b"From: a@b.c\r\nTo: d@e.f\r\nSubject: Hi\r\n\r\nx", Kind::Eml),
             ("a.md", b"words", Kind::Markdown),
+            ("a.rst", b"words", Kind::Rst),
             ("notes", b"# A\ntext\n## B\n", Kind::Markdown),
             ("a.rs", b"fn main() {}", Kind::Code),
             ("run", b"#!/bin/sh\necho", Kind::Code),

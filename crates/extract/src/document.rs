@@ -12,6 +12,8 @@ use crate::{clean, fence};
 pub enum Kind {
     Text,
     Markdown,
+    /// reStructuredText.
+    Rst,
     Html,
     Pdf,
     Docx,
@@ -46,6 +48,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Text => "text file",
             Self::Markdown => "Markdown file",
+            Self::Rst => "reStructuredText file",
             Self::Html => "HTML page",
             Self::Pdf => "PDF",
             Self::Docx => "DOCX document",

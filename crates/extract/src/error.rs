@@ -17,7 +17,7 @@ pub enum ExtractError {
 
     /// Holds what the file seems to be.
     #[error(
-        "{0} cannot be read. Files of these kinds can: text, Markdown, HTML, PDF, Word (.docx, .doc), PowerPoint (.pptx, .ppt), Excel \
+        "{0} cannot be read. Files of these kinds can: text, Markdown, reStructuredText, HTML, PDF, Word (.docx, .doc), PowerPoint (.pptx, .ppt), Excel \
          (.xlsx, .xls), OpenDocument (.odt, .ods, .odp), RTF, CSV, JSON, EPUB, pictures (PNG, JPEG, TIFF, WebP), mail (.eml), TeX, manual pages, notebooks (.ipynb), subtitles (.srt, .vtt), source code, \
          archives of them (.zip, .tar, .tar.gz)"
     )]

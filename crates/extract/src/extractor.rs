@@ -51,7 +51,7 @@ impl Extractor {
     ) -> Result<Document, ExtractError> {
         let kind = detect(name, bytes)?;
         let is_ours = match kind {
-            Kind::Text | Kind::Markdown | Kind::Csv | Kind::Json | Kind::Code => true,
+            Kind::Text | Kind::Markdown | Kind::Rst | Kind::Csv | Kind::Json | Kind::Code => true,
             Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log | Kind::Subtitles => true,
             Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
             Kind::Odt | Kind::Ods | Kind::Odp | Kind::Rtf | Kind::Picture => false,

@@ -20,6 +20,7 @@ mod pdf;
 mod plain;
 mod pptx;
 mod printed;
+mod rst;
 mod rtf;
 pub(crate) mod subtitles;
 pub(crate) mod table;
@@ -72,6 +73,7 @@ fn read(
     let bytes = &*gzip::unpacked(kind, bytes, limits)?;
     match kind {
         Kind::Text => plain::read(&text(bytes)?, &mut builder)?,
+        Kind::Rst => rst::read(&text(bytes)?, &mut builder)?,
         Kind::Markdown => markdown::read(&text(bytes)?, &mut builder)?,
         Kind::Csv => csv::read(&text(bytes)?, &mut builder, limits)?,
         Kind::Json => json::read(&text(bytes)?, &mut builder)?,

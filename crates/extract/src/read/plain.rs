@@ -42,6 +42,17 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
     Ok(())
 }
 
+/// Reads a text without headings in which a line break is no more than a blank, except in lists and tables.
+pub(super) fn read_body(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
+    let is_prose = |lines: &Paragraph| {
+        items::items(lines).is_none() && !lines.iter().all(|line| line.starts_with(['|', ':']))
+    };
+    paragraphs(text).iter().try_for_each(|paragraph| match grid::table(paragraph) {
+        None if is_prose(paragraph) => builder.prose(&clean::unwrap(paragraph.iter().copied())),
+        _ => emit(paragraph, builder),
+    })
+}
+
 type Paragraph<'t> = Vec<&'t str>;
 
 /// Splits a text at blank lines, at the ends of pages and at lines of signs alone.
