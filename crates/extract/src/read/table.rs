@@ -239,7 +239,13 @@ fn names_columns(first: &[String], next: &[String]) -> bool {
     let names = &first[..width];
     let is_name = |cell: &String| {
         let letters = cell.chars().filter(|c| c.is_alphabetic()).count();
-        cell.chars().count() <= 60 && letters > 0 && !cell.starts_with(|c: char| c.is_ascii_digit())
+        let words = cell.split_whitespace().count();
+        // "No." is a name.
+        let is_sentence = words > 2 && cell.ends_with(['.', '!']);
+        cell.chars().count() <= 60
+            && letters > 0
+            && !is_sentence
+            && !cell.starts_with(|c: char| c.is_ascii_digit())
     };
     let is_distinct = |(at, cell): (usize, &String)| !names[..at].contains(cell);
     let years = names.iter().filter(|cell| is_year(cell)).count();
@@ -285,6 +291,8 @@ mod tests {
         check(&["1|2", "3|4"], &["1 | 2", "3 | 4"]);
         check(&["2023|2024", "3|4"], &["2023 | 2024", "3 | 4"]);
         check(&["Speed:|3000", "Oil:|12"], &["Speed: | 3000", "Oil: | 12"]);
+        check(&["F1|Show the help.", "F2|Save."], &["F1 | Show the help.", "F2 | Save."]);
+        check(&["No.|Part", "A|Seal"], &["No.: A; Part: Seal"]);
         check(&["only|row"], &["only | row"]);
     }
 

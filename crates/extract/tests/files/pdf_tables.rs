@@ -60,6 +60,49 @@ fn cells_between_ruled_lines_stay_together_also_if_they_are_wrapped_and_centred(
 }
 
 #[test]
+fn a_row_between_lines_is_one_if_a_sentence_runs_through_its_lines() {
+    let cells = [
+        set(52, 690, "Night Goggles"),
+        set(152, 690, "They show what is in the dark."),
+        set(52, 668, "Survey"),
+        set(152, 668, "It unlocks all areas of the map, some"),
+        set(52, 656, "Map"),
+        set(152, 656, "of which may not be visible."),
+        set(52, 634, "Suit"),
+        set(152, 634, "It protects you."),
+    ];
+    let page = grid(&[50, 150, 360], &[702, 682, 648, 626]) + &cells.concat();
+    assert_eq!(
+        text_of(&page),
+        [
+            "Night Goggles | They show what is in the dark.\nSurvey Map | It unlocks all areas of the map, some of which \
+          may not be visible.\nSuit | It protects you."
+        ]
+    );
+}
+
+#[test]
+fn lines_that_go_on_below_all_of_their_cells_are_one_row() {
+    let page = [
+        set(50, 700, "Shotgun"),
+        set(150, 700, "These traded their old pistol for a big shotgun and also have much"),
+        set(50, 687, "Zombie"),
+        set(150, 687, "more of a punch."),
+        set(50, 666, "Imp"),
+        set(150, 666, "It throws fire."),
+        set(50, 645, "Worm"),
+        set(150, 645, "It bites."),
+    ];
+    assert_eq!(
+        text_of(&page.concat()),
+        [
+            "Shotgun Zombie | These traded their old pistol for a big shotgun and also have much more of a punch.\nImp | \
+          It throws fire.\nWorm | It bites."
+        ]
+    );
+}
+
+#[test]
 fn a_phrase_across_columns_without_a_line_between_them_is_not_cut() {
     let cells = [
         set(52, 690, "Pump"),

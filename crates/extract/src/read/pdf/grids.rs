@@ -245,7 +245,9 @@ impl Grid {
     /// Returns the rows between two lines: one, or several if the table has no lines between its rows.
     fn rows(&self, cells: &[Vec<Glyph>], top: f64, size: f64) -> Vec<Line> {
         let cells: Vec<Vec<Line>> = cells.iter().map(|glyphs| lines(glyphs)).collect();
-        let baselines: Vec<f64> = match is_several(&cells, size) {
+        // Where most rows have a line below them, two lines of text are one row if a sentence runs through them.
+        let is_one = self.ys.len() > 3 && cells.iter().any(|lines| has_broken_sentence(lines));
+        let baselines: Vec<f64> = match is_several(&cells, size) && !is_one {
             true => cells[0].iter().map(|line| line.y).collect(),
             false => vec![top],
         };
@@ -280,6 +282,15 @@ fn is_several(cells: &[Vec<Line>], size: f64) -> bool {
     first.len() > 1
         && others.iter().any(|lines| lines.len() == first.len())
         && others.iter().flatten().all(is_beside)
+}
+
+fn has_broken_sentence(lines: &[Line]) -> bool {
+    lines.windows(2).any(|pair| {
+        let [above, below] = [pair[0].text.trim(), pair[1].text.trim()];
+        below.starts_with(char::is_lowercase)
+            && above.contains(' ')
+            && !above.ends_with(['.', ':', ';', '!', '?'])
+    })
 }
 
 fn distinct(values: impl Iterator<Item = f64>) -> Vec<f64> {

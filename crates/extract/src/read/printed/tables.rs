@@ -3,6 +3,9 @@
 use super::layout::{CELL_GAP, Cell, Line};
 use crate::read::table::Table;
 
+/// The share of its column that a cell fills if its text goes on below it.
+const FULL: f64 = 0.7;
+
 /// Joins the cells of lines that are no rows: lines of a paragraph that is set to the full width of its column, with few
 /// words in them.
 pub(super) fn join_stretched(lines: &mut [Line]) {
@@ -36,7 +39,8 @@ pub(super) fn join_wrapped(lines: &mut Vec<Line>) {
 }
 
 /// Returns which cells of a row the cells of the line below it continue, if they do: each stands below a cell that
-/// had no room for its next word. A line with something in the first column is a row of its own.
+/// had no room for its next word. A line with something in the first column is a row of its own, unless its last cell
+/// goes on with a sentence.
 fn continued(row: &Line, line: &Line) -> Option<Vec<usize>> {
     let step = row.bottom - line.y;
     let is_near = step > 0.5 * line.size && step < 1.6 * line.size;
@@ -46,11 +50,27 @@ fn continued(row: &Line, line: &Line) -> Option<Vec<usize>> {
         || !row.is_row
         || !is_near
         || !is_same
-        || line.cells.len() >= row.cells.len()
+        || line.cells.len() > row.cells.len()
     {
         return None;
     }
+    if line.cells.len() == row.cells.len() {
+        return goes_on(row, line).then(|| (0..row.cells.len()).collect());
+    }
     line.cells.iter().map(|cell| wrapped(row, cell, line.size)).collect()
+}
+
+/// Returns whether all cells of a line stand below those of the row, and its last cell continues a sentence.
+fn goes_on(row: &Line, line: &Line) -> bool {
+    let mut pairs = row.cells.iter().zip(&line.cells);
+    let is_below = pairs.all(|(above, below)| (above.x - below.x).abs() < 0.5 * line.size);
+    let (Some(above), Some(below)) = (row.cells.last(), line.cells.last()) else { return false };
+    is_below
+        && row.cells.len() > 1
+        && below.text.starts_with(char::is_lowercase)
+        && above.text.contains(' ')
+        && !above.text.ends_with(['.', ':', ';', '!', '?'])
+        && above.right - above.x > FULL * (row.column.1 - above.x)
 }
 
 fn wrapped(row: &Line, below: &Cell, size: f64) -> Option<usize> {
