@@ -157,7 +157,7 @@ impl Builder {
         self.page = Some(page);
     }
 
-    /// Starts a section. Level 1 is the outermost.
+    /// Starts a section. Level 1 is the outermost. The first heading of an office document that has no title is its title.
     pub fn heading(&mut self, level: u8, text: &str) -> Result<(), ExtractError> {
         let text = clean::prose(text);
         if text.is_empty() {
@@ -165,6 +165,10 @@ impl Builder {
         }
         if text.chars().count() > LONGEST_HEADING {
             return self.push(text, Form::Prose);
+        }
+        let is_office = matches!(self.document.kind, Kind::Docx | Kind::Odt | Kind::Rtf);
+        if is_office && self.document.blocks.is_empty() && self.path.is_empty() {
+            self.title(&text);
         }
         self.leave(level)?;
         if self.path.len() == MOST_HEADINGS {

@@ -20,7 +20,7 @@ impl Hidden {
     }
 }
 
-/// Comments, deleted text, lists of contents and of figures, numbers of notes, descriptions of pictures, and what
+/// Comments, deleted text, lists of contents and of figures, numbers of notes, titles and descriptions of pictures, and what
 /// stands beside the body in a single XML file.
 fn is_hidden(name: &str) -> bool {
     matches!(
@@ -38,6 +38,7 @@ fn is_hidden(name: &str) -> bool {
             | "alphabetical-index"
             | "number"
             | "desc"
+            | "title"
             | "event-listeners"
             | "scripts"
             | "binary-data"

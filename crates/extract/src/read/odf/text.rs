@@ -17,6 +17,8 @@ pub(super) fn read(xml: &[u8], styles: &Styles, builder: &mut Builder) -> Result
     body.flush()
 }
 
+const CONTENTS_HEADING: &str = "Contents_20_Heading";
+
 struct Body<'a> {
     styles: &'a Styles,
     builder: &'a mut Builder,
@@ -97,8 +99,8 @@ impl<'a> Body<'a> {
         match element.name {
             "h" => {
                 let level = attribute("outline-level").parse().unwrap_or(1);
-                let paragraph = Paragraph { level: Some(level), ..Paragraph::default() };
-                self.paragraphs.push(paragraph);
+                let style = attribute("style-name");
+                self.paragraphs.push(Paragraph { text: String::new(), style, level: Some(level) });
             }
             "p" => {
                 let style = attribute("style-name");
@@ -186,6 +188,10 @@ impl<'a> Body<'a> {
         let Paragraph { text, style, level } = paragraph;
         if self.notes > 0 {
             self.note_texts.push(text);
+            return Ok(());
+        }
+        // The heading of a list of contents, which is left out.
+        if style == CONTENTS_HEADING {
             return Ok(());
         }
         let is_code = self.styles.is_code(&style);
