@@ -13,6 +13,8 @@ const WHOLE: u64 = 60;
 const LEAST_SHARE: u64 = 20;
 /// So many different ones must be there: "car insurance" is not French because of "car".
 const LEAST_WORDS: usize = 2;
+/// Letters of a formula may be stop words of another language.
+const SURE_WORDS: usize = 4;
 /// Another language must have more evidence than English by so much: names of things abroad are frequent in English.
 const CLEARLY: (u64, u64) = (3, 2);
 /// A text without spaces has at least one word in so many letters.
@@ -26,9 +28,18 @@ const LETTER: u64 = WHOLE / 2;
 impl Language {
     /// Returns the language of a text; none if its words do not tell.
     pub fn of(text: &str) -> Option<Self> {
+        Self::with_evidence(text, LEAST_WORDS)
+    }
+
+    /// Returns the language of a text if its words leave no doubt.
+    pub fn surely_of(text: &str) -> Option<Self> {
+        Self::with_evidence(text, SURE_WORDS)
+    }
+
+    fn with_evidence(text: &str, least_words: usize) -> Option<Self> {
         let mut evidence = Evidence::default();
         evidence.add(&text[..text.floor_char_boundary(MOST)]);
-        evidence.language(LEAST_WORDS)
+        evidence.language(least_words)
     }
 }
 
@@ -129,6 +140,14 @@ mod tests {
 
     fn check(text: &str, expected: Option<Language>) {
         assert_eq!(Language::of(text), expected, "{text}");
+    }
+
+    #[test]
+    fn a_formula_is_in_no_language_for_sure() {
+        let settings = "cruise: range\nwing: t/c\nflaps: cf/c Sf/S";
+        assert_eq!(Language::surely_of(settings), None);
+        let german = "Die Pumpe ist blau und steht im Keller.";
+        assert_eq!(Language::surely_of(german), Some(Language::German));
     }
 
     #[test]

@@ -12,14 +12,25 @@ const WIDE: usize = 5;
 const CALLED: &[(&str, &[&str])] = &[
     ("when ", &["date", "day", "month", "year", "time"]),
     ("where ", &["place", "city", "town", "country", "location", "address"]),
+    (
+        "how many people ",
+        &["population", "inhabitants", "people", "persons", "passengers", "pax", "seats", "capacity"],
+    ),
+    ("how large ", &["area", "size", "surface"]),
+    ("how big ", &["area", "size", "surface"]),
+    ("how heavy ", &["weight", "mass"]),
+    ("how tall ", &["height", "elevation", "altitude"]),
+    ("how high ", &["height", "elevation", "altitude"]),
+    ("how fast ", &["speed", "rate"]),
+    ("how old ", &["age", "born"]),
     ("wann ", &["datum", "tag", "monat", "jahr", "zeit"]),
     ("wo ", &["ort", "stadt", "land", "adresse"]),
 ];
 /// More than a word that a name shares with the question.
 const IS_CALLED: usize = 2;
 
-/// Returns where the columns of a wide row are that a question asks for, and those by which it names the row. Empty if the
-/// whole row is to be shown.
+/// Returns where the columns of a wide row are that a question asks for, those by which it names the row, and the first
+/// one if that has a name. Empty if the whole row is to be shown.
 pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<Range<usize>> {
     let columns = columns(&source.text, row);
     if columns.len() < WIDE {
@@ -45,32 +56,37 @@ pub fn asked_columns(asked: &Asked, source: &Source, row: &Range<usize>) -> Vec<
     if most == 0 || !is_named {
         return Vec::new();
     }
-    let is_shown = |(name, value): &(usize, usize)| *value > 0 || *name == most;
-    columns
-        .into_iter()
-        .zip(&counts)
-        .filter(|(_, counts)| is_shown(counts))
-        .map(|(column, _)| column)
-        .collect()
+    let first = source.text[columns[0].clone()].split_once(": ").map_or("", |(_, value)| value);
+    let has_key = first.contains(char::is_alphabetic);
+    let is_shown = |at: usize| counts[at].1 > 0 || counts[at].0 == most || at == 0 && has_key;
+    (0..columns.len()).filter(|at| is_shown(*at)).map(|at| columns[at].clone()).collect()
 }
 
 /// Returns whether a column's name says that it has what the question begins with: "year" for "when".
 fn is_called(asked: &Asked, name: &str) -> bool {
-    let question = asked.text.to_lowercase();
-    let names = CALLED.iter().find(|(start, _)| question.starts_with(start)).map(|(_, names)| *names);
     let lower = name.to_lowercase();
-    names.is_some_and(|names| lower.split(|c: char| !c.is_alphabetic()).any(|word| names.contains(&word)))
+    called(asked)
+        .is_some_and(|(_, names)| lower.split(|c: char| !c.is_alphabetic()).any(|word| names.contains(&word)))
+}
+
+fn called(asked: &Asked) -> Option<&'static (&'static str, &'static [&'static str])> {
+    let question = asked.text.to_lowercase();
+    CALLED.iter().find(|(start, _)| question.starts_with(start))
 }
 
 /// Returns whether a row of an English table has none of the words for the property that is asked for.
 pub fn lacks_property(asked: &Asked, source: &Source, row: &Range<usize>) -> bool {
-    let is_english = source.language() == Language::English;
-    if !is_english || asked.property.len() < 2 || columns(&source.text, row).len() < WIDE {
+    let columns = columns(&source.text, row);
+    if source.language() != Language::English || columns.len() < WIDE {
         return false;
+    }
+    // A date may be in any column, an area only in one that is called so.
+    if called(asked).is_some_and(|(start, _)| start.starts_with("how ")) {
+        return asked_columns(asked, source, row).is_empty();
     }
     let text = format!("{} {}", source.above().join(" "), spaced(&source.text));
     let stems = stem_set(&text, Language::English);
-    !asked.property.iter().any(|stem| stems.contains(stem))
+    asked.property.len() > 1 && !asked.property.iter().any(|stem| stems.contains(stem))
 }
 
 /// Splits a row. A value may have the separator in it.
@@ -162,5 +178,6 @@ mod tests {
         assert!(lacks("What is the thermal conductivity of tungsten?"));
         assert!(!lacks("What is the boiling point of tungsten?"));
         assert!(!lacks("What is the mass of tungsten?"));
+        assert!(lacks("How heavy is tungsten?"));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::NOTHING_FOUND;
 use super::source::Source;
+use std::collections::HashSet;
 
 const MOST_NEAREST: usize = 3;
 const NEAREST: &str = "What comes nearest:";
@@ -24,6 +25,8 @@ impl Quoted {
         if nearest.is_empty() {
             return Self::said(NOTHING_FOUND);
         }
+        let mut named = HashSet::new();
+        nearest.retain(|source| named.insert(source.above().join(" > ")));
         nearest.truncate(MOST_NEAREST);
         let line =
             |(index, source): (usize, &Source)| format!("{}. {}", index + 1, source.above().join(" > "));

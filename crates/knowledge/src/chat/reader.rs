@@ -177,7 +177,9 @@ impl Chats {
             };
             let text = format!("{} {}", sentence.leads(&sources).join(" "), sentence.text(&sources));
             let missing = asked.missing_names(&sources[sentence.source], &text);
-            let lacks = if asked.finds_wanted(&sentence.plain(&sources)) { 0.0 } else { LACKS_WANTED }
+            let has_wanted = asked.finds_wanted(&sentence.plain(&sources))
+                && !lacks_property(&asked, &sources[sentence.source], &sentence.unit.range);
+            let lacks = if has_wanted { 0.0 } else { LACKS_WANTED }
                 + LACKS_NUMBER * asked.missing_numbers(&text) as f32;
             sentence.score = sentence.relevance
                 + PASSAGE * scores[sentence.source]
@@ -311,7 +313,7 @@ fn number(
             sources.push(source);
             sources.len() - 1
         });
-        let is_said = sentences.iter().any(|said| said.source == place && said.unit.overlaps(&sentence.unit));
+        let is_said = sentences.iter().any(|said| said.source == place && said.unit.shows(&sentence.unit));
         if !is_said {
             sentences.push(Sentence { source: place, ..sentence });
         }
@@ -333,7 +335,7 @@ fn add_new(sources: &mut Vec<Source>, more: Vec<Source>) {
 /// Returns the language of the sources if it is not that of the question.
 fn other_language(question: &str, sources: &[Source]) -> Option<&'static str> {
     let asked = Language::of(question)?;
-    let found = sources.first().and_then(|source| Language::of(&source.text));
+    let found = sources.first().and_then(|source| Language::surely_of(&source.text));
     found.filter(|found| *found != asked).map(Language::name)
 }
 

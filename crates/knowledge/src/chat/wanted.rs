@@ -74,8 +74,14 @@ pub fn in_blanks(text: &str) -> String {
     format!(" {} ", text.to_lowercase())
 }
 
+/// Returns whether a number begins somewhere: "v2" and "$2" have one, "MP3" has none.
 fn has_digit(text: &str) -> bool {
-    text.contains(|c: char| c.is_ascii_digit())
+    let mut letters = 0;
+    text.chars().any(|c| {
+        let begins = c.is_ascii_digit() && letters < 2;
+        letters = if c.is_alphanumeric() { letters + 1 } else { 0 };
+        begins
+    })
 }
 
 /// Returns whether a question asks for something that is written in digits: "which TCP port".
