@@ -23,6 +23,21 @@ pub struct AnswerStyle {
 struct Kind {
     name: &'static str,
     cues: &'static [&'static str],
+    /// A cue that counts only without the words beside it.
+    weak: (&'static str, &'static [&'static str]),
+}
+
+impl Kind {
+    const fn new(name: &'static str, cues: &'static [&'static str]) -> Self {
+        Self { name, cues, weak: ("", &[]) }
+    }
+
+    /// Returns whether a text is of this kind. Its words are in lower case between blanks.
+    fn is_of(&self, words: &str) -> bool {
+        let has = |cue: &&str| words.contains(&format!(" {cue} "));
+        let (weak, unless) = &self.weak;
+        self.cues.iter().any(has) || has(weak) && !unless.iter().any(has)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -49,71 +64,58 @@ const EXPLAINS_SHORT: f32 = -8.0;
 const SHORT: usize = 120;
 const OTHER: &str = "Fact";
 const BACKGROUND: &str = "Background:";
+const NO_TASKS: &str = "The documents name no tasks for this. What they say:";
 
-const FIGURES: &[Kind] = &[Kind {
-    name: "",
-    cues: &["most", "main", "total", "percent", "cost", "costs", "decided", "result", "increase", "overall"],
-}];
-const AUDITED: &[Kind] = &[
-    Kind {
-        name: "Failure",
-        cues: &["fail", "fails", "failed", "error", "errors", "refused", "crash", "lost"],
-    },
-    Kind {
-        name: "Limit",
-        cues: &[
-            "at most",
-            "at least",
-            "up to",
-            "limit",
-            "limited",
-            "maximum",
-            "minimum",
-            "only",
-            "no more than",
-        ],
-    },
-    Kind {
-        name: "Requirement",
-        cues: &["must", "shall", "required", "requires", "has to", "have to", "should"],
-    },
-    Kind { name: "Restriction", cues: &["never", "cannot", "not", "without", "unless", "except"] },
+#[rustfmt::skip]
+const FIGURES: &[Kind] = &[
+    Kind::new("", &["most", "main", "total", "percent", "cost", "costs", "decided", "result", "increase", "overall"]),
 ];
+#[rustfmt::skip]
+const AUDITED: &[Kind] = &[
+    Kind::new("Failure", &["fail", "fails", "failed", "error", "errors", "refused", "crash", "lost", "corrupt"]),
+    Kind::new("Limit", &[
+        "at most", "at least", "up to", "limit", "limited", "maximum", "minimum", "only", "no more than",
+    ]),
+    Kind::new("Requirement", &["must", "shall", "required", "requires", "has to", "have to", "should"]),
+    Kind::new("Restriction", &["never", "cannot", "not", "without", "unless", "except"]),
+];
+#[rustfmt::skip]
 const PLANNED: &[Kind] = &[
     Kind {
-        name: "Planned:",
-        cues: &[
-            "will", "plan", "plans", "planned", "next", "future", "roadmap", "intend", "upcoming", "later",
-        ],
+        weak: ("will", GENERAL),
+        ..Kind::new("Planned:", &[
+            "plan to", "plans", "planned", "roadmap", "intend to", "intends to", "upcoming", "in the future",
+            "future version", "future versions", "future release", "future releases", "next release", "next version",
+            "next year", "next month", "next week", "next step", "next steps", "next is", "is next", "soon",
+        ])
     },
-    Kind { name: "By when:", cues: &["until", "due", "deadline", "no later than", "by the end", "within"] },
-    Kind { name: "Again and again:", cues: &["every", "annually", "yearly", "monthly", "weekly", "daily"] },
+    Kind::new("By when:", &["is due", "are due", "due on", "due by", "deadline", "no later than", "by the end"]),
+    Kind::new("Again and again:", &[
+        "every day", "every week", "every month", "every year", "every second", "every third", "annually", "yearly",
+        "monthly", "weekly", "daily", "once a",
+    ]),
 ];
+/// With these, "will" says what happens in general.
+#[rustfmt::skip]
+const GENERAL: &[&str] = &[
+    "if", "when", "whenever", "you", "your", "can", "may", "might", "would", "occasionally", "usually", "always",
+    "often", "automatically", "default", "then", "option", "not",
+];
+#[rustfmt::skip]
 const TASKS: &[Kind] = &[
     Kind {
-        name: "To be done:",
-        cues: &[
-            "must",
-            "should",
-            "shall",
-            "needs",
-            "need to",
-            "has to",
-            "have to",
-            "replace",
-            "check",
-            "make sure",
-            "ensure",
+        weak: ("should", &["automatically", "if"]),
+        ..Kind::new("To be done:", &[
+            "must", "shall", "needs", "need to", "has to", "have to", "replace", "check", "make sure", "ensure",
             "responsible",
-        ],
+        ])
     },
-    Kind {
-        name: "What it depends on:",
-        cues: &["after", "before", "once", "until", "depends", "requires", "first", "unless", "if"],
-    },
+    Kind::new("What it depends on:", &[
+        "after", "before", "once", "until", "depends", "requires", "first", "unless", "if",
+    ]),
 ];
 
-const RESERVED: &[Kind] = &[Kind { name: "", cues: &critique::RESERVED }];
+const RESERVED: &[Kind] = &[Kind::new("", &critique::RESERVED)];
 
 impl AnswerStyle {
     pub fn of(agent: Agent) -> Self {
@@ -150,9 +152,8 @@ impl AnswerStyle {
                 break;
             }
             let is_wanted = self.without.is_none() || self.kind(&sentence.plain(sources)).is_some();
-            let is_said = chosen
-                .iter()
-                .any(|said| said.source == sentence.source && said.unit.overlaps(&sentence.unit));
+            let is_said =
+                chosen.iter().any(|said| said.source == sentence.source && said.unit.shows(&sentence.unit));
             let explains = chosen.is_empty() || !sentence.is_question(sources);
             if is_wanted && !is_said && explains {
                 chosen.push(sentence);
@@ -199,21 +200,23 @@ impl AnswerStyle {
                 lines.extend(chosen.iter().enumerate().map(finding));
             }
             Layout::Groups | Layout::Boxes => {
-                let is_of = |part: &&&Sentence, kind| self.kind(&part.plain(sources)) == kind;
-                for (index, kind) in self.kinds.iter().enumerate() {
-                    let mark = if self.layout == Layout::Boxes && index == 0 { "- [ ] " } else { "- " };
-                    let parts = chosen.iter().filter(|part| is_of(part, Some(index)));
-                    let parts: Vec<String> = parts.map(|part| format!("{mark}{}", cited(part))).collect();
+                let kinds: Vec<Option<usize>> =
+                    chosen.iter().map(|part| self.kind(&part.plain(sources))).collect();
+                // What nothing depends on is the background.
+                let has_none = self.layout == Layout::Boxes && !kinds.contains(&Some(0));
+                let shown = if has_none { &[] } else { self.kinds };
+                let groups = shown.iter().enumerate().map(|(index, kind)| (Some(index), kind.name));
+                let rest = (None, if has_none { NO_TASKS } else { BACKGROUND });
+                for (group, name) in groups.chain([rest]) {
+                    let mark = if self.layout == Layout::Boxes && group == Some(0) { "- [ ] " } else { "- " };
+                    let parts = chosen.iter().zip(&kinds);
+                    let parts = parts.filter(|(_, kind)| has_none || **kind == group);
+                    let parts: Vec<String> =
+                        parts.map(|(part, _)| format!("{mark}{}", cited(part))).collect();
                     if !parts.is_empty() {
-                        lines.push(kind.name.to_owned());
+                        lines.push(name.to_owned());
                         lines.extend(parts);
                     }
-                }
-                let others = chosen.iter().filter(|part| is_of(part, None));
-                let others: Vec<String> = others.map(|part| format!("- {}", cited(part))).collect();
-                if !others.is_empty() {
-                    lines.push(BACKGROUND.to_owned());
-                    lines.extend(others);
                 }
             }
         }
@@ -227,8 +230,8 @@ impl AnswerStyle {
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
             .collect();
-        let text = format!(" {} ", words.join(" "));
-        self.kinds.iter().position(|kind| kind.cues.iter().any(|cue| text.contains(&format!(" {cue} "))))
+        let text = format!(" {} ", words.join(" ")).replace(" due to ", " ");
+        self.kinds.iter().position(|kind| kind.is_of(&text))
     }
 }
 
@@ -267,10 +270,21 @@ mod tests {
         );
         assert_eq!(shown(Agent::FuturePlanner, &TEXTS), "Planned:\n- It will be painted. [3]");
         assert_eq!(shown(Agent::FuturePlanner, &TEXTS[3..]), "");
+        let general =
+            ["It will stop if the oil is low.", "The wear is due to heat.", "It is tried the next time."];
+        assert_eq!(shown(Agent::FuturePlanner, &general), "");
         assert_eq!(
             shown(Agent::Coordinator, &TEXTS),
             "To be done:\n- [ ] The seals must be replaced. [1]\nBackground:\n- The pump fails without oil. [2]\n\
             - It will be painted. [3]\n- The pump is blue. [4]"
+        );
+        assert_eq!(
+            shown(
+                Agent::Coordinator,
+                &["It should be written automatically.", "It is lost if the power fails."]
+            ),
+            "The documents name no tasks for this. What they say:\n- It should be written automatically. [1]\n\
+            - It is lost if the power fails. [2]"
         );
     }
 
