@@ -3,7 +3,7 @@
 use super::question::Asked;
 use super::sentence::Sentence;
 use super::source::Source;
-use super::units::units;
+use super::units::{Form, units};
 
 /// How a sentence begins that refers to the one before it. (One with a pronoun is a part together with that.)
 #[rustfmt::skip]
@@ -12,11 +12,14 @@ const REFERS_BACK: &[&str] = &[
 ];
 
 /// Adds the sentence before the best one if that refers to it, and the one after it if only that has what is asked for. They
-/// take the place of what else supports the answer.
+/// take the place of what else supports the answer. If steps are asked for, they are shown with what introduces them.
 pub fn complete(asked: &Asked, sources: &[Source], chosen: &mut Vec<Sentence>) {
     let Some(best) = chosen.first().cloned() else { return };
     let parts: Vec<Sentence> =
         units(&sources[best.source].text).into_iter().map(|unit| Sentence::new(best.source, unit)).collect();
+    if asked.wants_steps || asked.wants_all {
+        with_their_lists(&parts, chosen);
+    }
     let has_wanted = |sentence: &Sentence| asked.finds_wanted(&sentence.plain(sources));
     let next = parts.iter().find(|part| part.follows(&best) && has_wanted(part));
     if let (Some(next), false) = (next, has_wanted(&best)) {
@@ -26,6 +29,20 @@ pub fn complete(asked: &Asked, sources: &[Source], chosen: &mut Vec<Sentence>) {
     if let (Some(before), true) = (before, refers_back(best.text(sources))) {
         let next = chosen.iter().find(|part| part.follows(&best)).cloned();
         *chosen = [before.clone(), best].into_iter().chain(next).collect();
+    }
+}
+
+/// Puts a list in the place of the sentence that introduces it.
+fn with_their_lists(parts: &[Sentence], chosen: &mut [Sentence]) {
+    for sentence in chosen {
+        let introduces = |part: &&Sentence| {
+            part.source == sentence.source
+                && part.unit.form == Form::List
+                && part.unit.leads.last() == Some(&sentence.unit.range)
+        };
+        if let Some(list) = parts.iter().find(introduces) {
+            *sentence = list.clone();
+        }
     }
 }
 
@@ -53,6 +70,14 @@ mod tests {
         assert_eq!(completed("Which port does the server have?", text, 0), default);
         let elsewhere = ["The option sets the port of the server.", "The pump is blue."];
         assert_eq!(completed("What does the option set?", text, 0), elsewhere);
+    }
+
+    #[test]
+    fn steps_are_shown_with_what_introduces_them() {
+        let text = "Noise can be removed. First make a profile of it.\n\n1. Zoom out.\n\n2. Play it.";
+        let steps = ["First make a profile of it.\n1. Zoom out.\n2. Play it.", "The pump is blue."];
+        assert_eq!(completed("How do I remove noise?", text, 1), steps);
+        assert_eq!(completed("Who removes noise?", text, 1)[0], "First make a profile of it.");
     }
 
     #[test]

@@ -122,8 +122,8 @@ fn entry(line: &str) -> String {
 
 /// Returns a text in one line, without the mark of a list.
 fn one_line(text: &str) -> String {
-    let text = text.trim_start_matches(['-', '*', '•', '–', '|', ' ']);
-    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+    let is_mark = |word: &&str| matches!(*word, "-" | "*" | "•" | "–" | "|");
+    text.split_whitespace().skip_while(is_mark).collect::<Vec<&str>>().join(" ")
 }
 
 #[cfg(test)]
@@ -145,6 +145,7 @@ mod tests {
             shown("It has:\n- RAM\n- ROM"),
             ["It has: [1]\n- RAM\n- ROM", "It has: RAM [1]", "It has: ROM [1]"]
         );
+        assert_eq!(shown("- -c, --cache-size: Set it."), ["-c, --cache-size: Set it. [1]"]);
         assert_eq!(shown("# delay\n\nmove = 0.1"), ["delay: `move = 0.1` [1]"]);
         assert_eq!(shown("Run:\n```sh\na\nb\n```"), ["Run: [1]\n```sh\na\nb\n```"]);
     }

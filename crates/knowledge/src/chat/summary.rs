@@ -3,7 +3,7 @@
 use super::quoted::Quoted;
 use super::sentence::Sentence;
 use super::source::Source;
-use super::units::{Form, units};
+use super::units::{Form, Unit, units};
 use super::{Ask, ChatFailure, Chats, NOTHING_FOUND};
 use crate::records::Scope;
 use words::stem_set;
@@ -101,10 +101,15 @@ fn along_headings(passages: Vec<Source>) -> Quoted {
 /// Returns the first sentence that can stand for a section.
 fn first_sentence(section: &Source) -> Option<Sentence> {
     let is_full = |text: &str| text.split_whitespace().count() >= LEAST_WORDS && text.len() <= LONGEST_POINT;
-    let unit = units(&section.text).into_iter().find(|unit| {
+    let mut units = units(&section.text);
+    units.retain(|unit| {
         matches!(unit.form, Form::Sentence | Form::Titled) && is_full(&section.text[unit.range.clone()])
-    })?;
-    Some(Sentence::new(0, unit))
+    });
+    // What has no end may be a heading.
+    let ends =
+        |unit: &Unit| section.text[unit.range.clone()].ends_with(['.', '!', '。', '！', '"', '”', ')']);
+    let unit = units.iter().find(|unit| ends(unit)).or(units.first())?;
+    Some(Sentence::new(0, unit.clone()))
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ const LONGEST_ENTRY: usize = 400;
 /// In bytes. What a list of terms explains is no longer.
 const LONGEST_TERM: usize = 40;
 
+/// In words.
+const LONGEST_QUESTION: usize = 20;
 /// How a question begins that the paragraph below it answers.
 const QUESTION: &str = "Q: ";
 /// No title has these.
@@ -58,8 +60,10 @@ impl Unit {
         Self { range, leads, form }
     }
 
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.range.start < other.range.end && other.range.start < self.range.end
+    /// Returns whether another part is shown with this one, in it or as what introduces it.
+    pub fn shows(&self, other: &Self) -> bool {
+        let mut shown = self.leads.iter().filter(|_| self.form != Form::Titled).chain([&self.range]);
+        shown.any(|range| range.start < other.range.end && other.range.start < range.end)
     }
 }
 
@@ -83,7 +87,7 @@ pub fn units(text: &str) -> Vec<Unit> {
                 continue;
             }
             // The question that the paragraph below it answers.
-            Block::Text(range) if text[range.clone()].starts_with(QUESTION) && next.is_some() => {
+            Block::Text(range) if asks(&text[range.clone()]) && next.is_some() => {
                 lead = Some((range.clone(), true));
                 continue;
             }
@@ -100,9 +104,7 @@ pub fn units(text: &str) -> Vec<Unit> {
             }
             Block::Text(range) => {
                 match lead.take() {
-                    Some((question, _))
-                        if text[question.clone()].starts_with(QUESTION) && range.len() <= LONGEST_ANSWER =>
-                    {
+                    Some((question, _)) if asks(&text[question.clone()]) && range.len() <= LONGEST_ANSWER => {
                         units.push(Unit::new(range.clone(), vec![question], Form::Titled));
                     }
                     rest => add_sentences(text, range, rest.as_ref(), &mut units),
@@ -112,7 +114,7 @@ pub fn units(text: &str) -> Vec<Unit> {
                     && let Some(last) = units.pop()
                 {
                     lead = Some((last.range, false));
-                } else if matches!(next, Some(Block::Entry { .. })) {
+                } else if matches!(next, Some(Block::Entry { .. })) && !is_heading(text, &blocks, at) {
                     lead = units.last().map(|last| (last.range.clone(), true));
                 }
                 continue;
@@ -122,6 +124,11 @@ pub fn units(text: &str) -> Vec<Unit> {
                     Some(_) => lead = Some((range.clone(), false)),
                     None => units.push(Unit::new(range.clone(), Vec::new(), Form::Code)),
                 }
+                continue;
+            }
+            Block::Entry { range } if is_heading(text, &blocks, at - 1) => {
+                units.push(Unit::new(range.clone(), Vec::new(), Form::Entry));
+                lead = Some((range.clone(), true));
                 continue;
             }
             Block::Entry { .. } => {
@@ -185,6 +192,16 @@ pub fn units(text: &str) -> Vec<Unit> {
     units.into_iter().flat_map(|unit| pieces(text, unit)).collect()
 }
 
+/// Returns whether the entry at a place is the heading of a section: "2. Limits", alone above a paragraph.
+fn is_heading(text: &str, blocks: &[Block], at: usize) -> bool {
+    let own = &text[blocks[at].range()];
+    let title = own.split_once(' ').map_or("", |(_, title)| title);
+    own.starts_with(|c: char| c.is_ascii_digit())
+        && is_title(title)
+        && matches!(blocks.get(at + 1), Some(Block::Text(_)))
+        && (at == 0 || !matches!(blocks[at - 1], Block::Entry { .. }))
+}
+
 /// Returns the index after the last row of the record that begins with this row.
 fn record_end(text: &str, blocks: &[Block], first: usize) -> usize {
     let mut end = first;
@@ -192,7 +209,8 @@ fn record_end(text: &str, blocks: &[Block], first: usize) -> usize {
     while let Some(Block::Row { range, indent: 0, after_blank }) = blocks.get(end) {
         let own = &text[range.clone()];
         bytes += own.len();
-        let is_setting = !blocks::has_columns(own) && !own.contains("; ") && !own.ends_with(':');
+        let is_setting =
+            !blocks::has_columns(own) && !own.contains("; ") && !own.contains(" | ") && !own.ends_with(':');
         if *after_blank && end > first || !is_setting || bytes > LONGEST_RECORD {
             break;
         }
@@ -301,6 +319,12 @@ fn pieces(text: &str, unit: Unit) -> Vec<Unit> {
     }
     pieces.push(piece(range));
     pieces
+}
+
+/// Returns whether a paragraph is a question that the one below it answers.
+fn asks(text: &str) -> bool {
+    let is_short = text.split_whitespace().count() <= LONGEST_QUESTION;
+    text.starts_with(QUESTION) || text.ends_with('?') && is_short && words::sentences(text).len() == 1
 }
 
 pub fn is_title(text: &str) -> bool {

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 /// In characters. A shorter line ends on purpose, not because it was full.
 const FULL_LINE: usize = 50;
+/// In bytes. A longer line was not broken to fit: what stands right above or below it is a heading.
+const LONGEST_WRAPPED: usize = 120;
 /// In characters. A longer line with a colon is a sentence, not a setting.
 const LONGEST_SETTING: usize = 100;
 const MOST_KEY_WORDS: usize = 3;
@@ -91,7 +93,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
             Kind::Text => {
                 let continues =
                     open && goes_on(line) && (!after_blank || line.ends_with('.') || is_full(line));
-                continues || last == Kind::Text && full && !after_blank
+                continues || last == Kind::Text && full && !after_blank && line.len() <= LONGEST_WRAPPED
             }
             Kind::Comment | Kind::Code => last == kind && !after_blank && !fenced,
             Kind::Entry | Kind::Row => false,
@@ -103,8 +105,8 @@ pub fn blocks(text: &str) -> Vec<Block> {
                 last = kind;
             }
         }
-        full = is_full(line);
-        open = full && matches!(last, Kind::Text | Kind::Entry) && is_broken(line);
+        full = is_full(line) && line.len() <= LONGEST_WRAPPED;
+        open = is_full(line) && matches!(last, Kind::Text | Kind::Entry) && is_broken(line);
         after_blank = false;
     }
     blocks

@@ -29,6 +29,15 @@ fn a_title_belongs_to_the_paragraph_below_it() {
 }
 
 #[test]
+fn a_numbered_heading_is_no_list() {
+    check(
+        "It is not immune.\n\n1. File overwrite\n\nAny process can write.",
+        &["It is not immune.", "1. File overwrite", "1. File overwrite > Any process can write."],
+    );
+    check("Do this.\n\n1. Open it.\n\nWait.", &["Do this.", "Do this. > 1. Open it.", "Wait."]);
+}
+
+#[test]
 fn rows_are_parts_but_broken_lines_are_not() {
     let table = "variable: IDLE_TIMEOUT; default: 75s; meaning: How long it may stay open\n\
         variable: JWT_TTL; default: 1h; meaning: How long a token is valid";
@@ -112,6 +121,13 @@ fn an_answer_below_its_question_is_one_part() {
         "Q: Is the cache kept?\n\nA: No, it is not. Most names expire soon.",
         &["Q: Is the cache kept? > A: No, it is not. Most names expire soon."],
     );
+    check(
+        "How do I switch it off?\nTurn it. Wait a minute.",
+        &["How do I switch it off? > Turn it. Wait a minute."],
+    );
+    let heading = "A heading that is as long as a line of a letter is at most";
+    let text = "Seals are grey and are checked by the team in every week of the year, ".repeat(2) + "or so.";
+    check(&format!("{heading}\n{text}\n{heading}\n{text}"), &[heading, &text, heading, &text]);
 }
 
 #[test]
