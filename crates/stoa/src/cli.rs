@@ -102,8 +102,14 @@ pub fn command() -> Command {
         )
         .subcommand(with_settings(
             Command::new("eval")
-                .about("Measure retrieval on a BEIR folder, through the real ingest and search")
-                .arg(Arg::new("folder").value_name("DIR").required(true).value_parser(value_parser!(PathBuf)))
+                .about("Measure search on a collection, or answers to questions, through the real ingest")
+                .arg(
+                    Arg::new("folder")
+                        .value_name("DIR")
+                        .required(true)
+                        .value_parser(value_parser!(PathBuf))
+                        .help("A collection (corpus.jsonl, queries.jsonl, qrels), or the documents of --questions"),
+                )
                 .arg(
                     Arg::new("mode")
                         .long("mode")

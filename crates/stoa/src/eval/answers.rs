@@ -75,8 +75,8 @@ pub async fn run(config: Config, questions: Questions) -> Result<()> {
 /// Ingests the documents that the questions are about.
 async fn ingest_all(knowledge: &Knowledge, folder: &Path, asked: &[Asked]) -> Result<Ingested> {
     let owner = owner(knowledge).await?;
-    let documents: BTreeSet<&String> =
-        asked.iter().flat_map(|asked| asked.document.iter().chain(&asked.documents)).collect();
+    let named = asked.iter().flat_map(|asked| asked.document.iter().chain(&asked.documents));
+    let documents: BTreeSet<&String> = named.filter(|name| !name.is_empty()).collect();
     let mut names = HashMap::new();
     for name in documents {
         match ingest(knowledge, &owner, folder, name).await? {
