@@ -84,9 +84,9 @@ const PLANNED: &[Kind] = &[
     Kind {
         weak: ("will", GENERAL),
         ..Kind::new("Planned:", &[
-            "plan to", "plans", "planned", "roadmap", "intend to", "intends to", "upcoming", "in the future",
+            "plan to", "plans to", "planned", "roadmap", "intends to", "upcoming", "in the future",
             "future version", "future versions", "future release", "future releases", "next release", "next version",
-            "next year", "next month", "next week", "next step", "next steps", "next is", "is next", "soon",
+            "next year", "next month", "next week", "next step", "next steps", "next is", "is next",
         ])
     },
     Kind::new("By when:", &["is due", "are due", "due on", "due by", "deadline", "no later than", "by the end"]),
