@@ -1,7 +1,7 @@
 //! The one handle of the process to the models: takes requests from any thread or task, runs them on its own threads.
 //!
-//! Every thread takes the most urgent work: interactive texts, then its part in writing answers, then bulk texts. Bulk
-//! texts wait while answers are written, but at most `LONGEST_WAIT` per batch.
+//! Every thread takes the most urgent work: interactive texts, to be embedded before those to be scored, then its part in
+//! writing answers, then bulk texts. Bulk texts wait while answers are written, but at most `LONGEST_WAIT` per batch.
 
 mod embedding;
 mod error;

@@ -7,6 +7,7 @@ mod common;
 use inference::chat_template::Message;
 use inference::decoder::{Decoder, Sampling};
 use inference::encoder::Encoder;
+use inference::reranker::Reranker;
 use inference::{Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Request};
 use std::time::{Duration, Instant};
 
@@ -94,6 +95,24 @@ fn an_interactive_text_does_not_wait_for_bulk_or_for_answers() {
     waits.sort();
     assert!(waits[waits.len() / 2] < Duration::from_millis(20), "median {:?}", waits[waits.len() / 2]);
     assert!(matches!(block_on(writing.next()), Some(Event::Text(_))), "the answer goes on, too");
+}
+
+#[test]
+fn a_text_that_is_embedded_does_not_wait_for_those_that_are_scored() {
+    let models = common::models_dir();
+    let kernel = Kernel::best();
+    let engine = Engine::start(Models {
+        encoder: Some(Encoder::load(&models.join("all-minilm-l6-v2"), kernel).unwrap()),
+        reranker: Some(Reranker::load(&models.join("ms-marco-minilm-l12-v2"), kernel).unwrap()),
+        threads: 1,
+        ..Models::default()
+    });
+    let scores = engine.score("How deep is the quay?", texts(200), Priority::Interactive).unwrap();
+    let vectors = engine.embed(vec!["The quay is deep.".to_owned()], Priority::Interactive).unwrap();
+    let waiting = std::thread::spawn(move || block_on(scores).unwrap());
+    block_on(vectors).unwrap();
+    assert!(!waiting.is_finished(), "all texts were scored first");
+    assert_eq!(waiting.join().unwrap().len(), 200);
 }
 
 #[test]

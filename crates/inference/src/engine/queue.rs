@@ -38,6 +38,8 @@ pub(super) struct Counts {
 pub(super) struct Queue {
     pub stopped: bool,
     interactive: VecDeque<Text>,
+    /// Interactive texts that are scored: a question has up to eighty, and a search waits for one that is embedded.
+    scored: VecDeque<Text>,
     bulk: VecDeque<Text>,
     last_bulk: Option<Instant>,
     requests: VecDeque<QueuedRequest>,
@@ -49,7 +51,9 @@ pub(super) struct Queue {
 
 impl Queue {
     pub fn push_texts(&mut self, texts: Vec<Text>, priority: Priority) -> Result<(), EngineError> {
+        let is_scored = texts.first().is_some_and(Text::is_scored);
         let (queue, most) = match priority {
+            Priority::Interactive if is_scored => (&mut self.scored, MOST_INTERACTIVE_TEXTS),
             Priority::Interactive => (&mut self.interactive, MOST_INTERACTIVE_TEXTS),
             Priority::Bulk => (&mut self.bulk, MOST_BULK_TEXTS),
         };
@@ -77,7 +81,7 @@ impl Queue {
     }
 
     pub fn is_urgent(&self) -> bool {
-        !self.interactive.is_empty()
+        !self.interactive.is_empty() || !self.scored.is_empty()
     }
 
     pub fn is_writing(&self) -> bool {
@@ -93,7 +97,7 @@ impl Queue {
     }
 
     pub fn take(&mut self) -> Option<Work> {
-        if let Some(work) = take_batch(&mut self.interactive) {
+        if let Some(work) = take_batch(&mut self.interactive).or_else(|| take_batch(&mut self.scored)) {
             return Some(work);
         }
         if self.bulk_is_due() || !self.is_writing() {
