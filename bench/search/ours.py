@@ -27,7 +27,8 @@ def main(program, model, folder, data):
         administrator = stoa.client("admin")
         users = [administrator.sign_up(f"owner{owner}") for owner in searched]
     fill(data / "stoa.db", sample, users, hashlib.sha256(pathlib.Path(model, "model.safetensors").read_bytes()).hexdigest())
-    with Stoa(program, data) as stoa:
+    # The first search of an owner reads the passages.
+    with Stoa(program, data, INDEX_TIMEOUT="600s") as stoa:
         clients = [stoa.client(f"owner{owner}") for owner in searched]
         say(ready=True, first_seconds=[timed(client, questions[0], "dense")[0] for client in clients])
         for line in sys.stdin:
