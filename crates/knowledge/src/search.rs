@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 pub const MOST_RESULTS: usize = 100;
 /// How many of the first passages a reranker reads, and how much of each, in bytes.
 const RERANKED: usize = 8;
-const RERANKED_BYTES: usize = 600;
+const RERANKED_BYTES: usize = 480;
 /// The weight of its judgement in a passage's score; the search has the rest.
 const JUDGEMENT: f32 = 0.3;
 
