@@ -131,9 +131,15 @@ async fn an_index_that_is_not_used_gives_its_memory_back() {
     let mut evicted = Vec::new();
     // The allocator keeps what it was given for a while, so one round says little: a leak grows with each.
     for _ in 0..5 {
-        let (answer, _) = until_ready(&admin, SEARCH, Duration::from_secs(60)).await;
-        assert_eq!(answer.status, 200, "{answer:?}");
-        size = index_bytes(&stoa).await;
+        // On a busy machine the index may be gone before it is measured.
+        for _ in 0..10 {
+            let (answer, _) = until_ready(&admin, SEARCH, Duration::from_secs(60)).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            size = index_bytes(&stoa).await;
+            if size > 0.0 {
+                break;
+            }
+        }
         assert!(size > 4e6, "12,000 passages take {size} bytes");
         let deadline = Instant::now() + Duration::from_secs(30);
         while index_bytes(&stoa).await > 0.0 {
