@@ -45,7 +45,14 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
 /// Reads a text without headings in which a line break is no more than a blank, except in lists and tables.
 pub(super) fn read_body(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
     let is_prose = |lines: &Paragraph| {
-        items::items(lines).is_none() && !lines.iter().all(|line| line.starts_with(['|', ':']))
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let is_text = |line: &&str| {
+            let own = line.trim();
+            let gap = own.find("  ").is_some_and(|gap| !own[..gap].ends_with(['.', '!', '?', ':']));
+            let is_option = own.starts_with('-') && !own.starts_with("- ");
+            indent(line) == indent(lines[0]) && !gap && !is_option && !own.starts_with(['|', ':', '>'])
+        };
+        items::items(lines).is_none() && lines.iter().all(is_text)
     };
     paragraphs(text).iter().try_for_each(|paragraph| match grid::table(paragraph) {
         None if is_prose(paragraph) => builder.prose(&clean::unwrap(paragraph.iter().copied())),

@@ -14,7 +14,8 @@ const CODE: [&str; 8] =
     ["code", "code-block", "sourcecode", "parsed-literal", "prompt", "doctest", "ipython", "productionlist"];
 
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
     let mut reader = Reader::default();
     reader.read(&lines, 0, builder)?;
     reader.flush(builder)
@@ -40,21 +41,23 @@ impl Reader {
                 self.flush(builder)?;
                 self.heading(title, level, builder)?;
                 at += taken;
-            } else if line.starts_with(".. ") || *line == ".." {
-                let end = at + 1 + block(&rest[1..]);
+            } else if line.trim_start().starts_with(".. ") {
+                let end = at + 1 + block(&rest[1..], indent(line));
                 self.directive(&lines[at..end], depth, builder)?;
                 at = end;
             } else if let Some(before) = line.strip_suffix("::") {
                 // "Do this::" stands above code.
-                let end = at + 1 + block(&rest[1..]);
-                if !before.trim().is_empty() {
-                    self.text.push_str(&format!("{before}:\n"));
+                let end = at + 1 + block(&rest[1..], indent(line) + mark(line));
+                let before = before.trim_end();
+                if !before.is_empty() {
+                    self.text.push_str(&format!("{}:\n", before.trim_end_matches(':')));
                 }
                 self.code("", &lines[at + 1..end], builder)?;
                 at = end;
             } else {
-                let is_target = line.starts_with("__ ") || line.starts_with(":orphan:");
-                self.text.push_str(if is_target { "" } else { line });
+                // An empty comment, a target, and what is for the program alone.
+                let is_dropped = *line == ".." || line.starts_with("__ ") || line.starts_with(":orphan:");
+                self.text.push_str(if is_dropped { "" } else { line });
                 self.text.push('\n');
                 at += 1;
             }
@@ -83,23 +86,42 @@ impl Reader {
     /// Reads ".. note:: text" with the block below it, a comment or a target.
     fn directive(&mut self, lines: &[&str], depth: usize, builder: &mut Builder) -> Result<(), ExtractError> {
         let head = lines[0].trim_start_matches(['.', ' ']);
+        if let Some((_, note)) = head.strip_prefix('[').and_then(|head| head.split_once("] ")) {
+            self.text.push_str(&format!("\n{note}\n"));
+            return self.inner(&lines[1..], depth, builder);
+        }
         let Some((name, rest)) = head.split_once("::") else { return Ok(()) };
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ':' | '.' | '+');
         if head.starts_with('_') || !name.chars().all(is_name) || DROPPED.contains(&name) {
             return Ok(());
         }
-        let is_option = |line: &&&str| line.trim_start().starts_with(':') || line.trim().is_empty();
+        let is_option = |line: &&&str| {
+            let name = line.trim_start().strip_prefix(':').and_then(|line| line.split_once(':'));
+            name.is_some_and(|(name, value)| !name.is_empty() && (value.is_empty() || value.starts_with(' ')))
+        };
         let options = lines[1..].iter().take_while(is_option).count();
         let block = &lines[1 + options..];
         if CODE.contains(&name) {
             return self.code(rest.trim(), block, builder);
         }
-        if name != "figure" && !rest.trim().is_empty() {
-            self.text.push_str(&format!("\n{}\n", rest.trim()));
+        let rest = match name {
+            "figure" => String::new(),
+            "deprecated" | "versionadded" | "versionchanged" => format!("{name} {}", rest.trim()),
+            _ => rest.trim().to_owned(),
+        };
+        // The first sentence may go on in the block.
+        let is_open = options == 0 && block.first().is_some_and(|line| !line.is_empty());
+        self.text.push_str(&format!("\n{rest}\n"));
+        if rest.is_empty() || !is_open {
+            self.text.push('\n');
         }
-        self.text.push('\n');
+        self.inner(block, depth, builder)
+    }
+
+    /// Reads the block of a directive.
+    fn inner(&mut self, lines: &[&str], depth: usize, builder: &mut Builder) -> Result<(), ExtractError> {
         if depth < DEEPEST {
-            self.read(&outdented(block), depth + 1, builder)?;
+            self.read(&outdented(lines), depth + 1, builder)?;
         }
         self.text.push('\n');
         Ok(())
@@ -120,7 +142,8 @@ impl Reader {
 
 /// Returns whether a line is the first of its paragraph.
 fn is_start(lines: &[&str], at: usize) -> bool {
-    at == 0 || lines[at - 1].is_empty() || lines[at - 1].starts_with("..")
+    let before = at.checked_sub(1).map_or("", |before| lines[before]);
+    before.is_empty() || before.starts_with("..") || sign(before).is_some()
 }
 
 /// Returns the title that a text begins with, its signs, and how many lines it takes.
@@ -148,17 +171,28 @@ fn sign(line: &str) -> Option<char> {
     (line.len() >= 2 && line.chars().all(|c| c == first)).then_some(first)
 }
 
-/// Counts the lines of the indented block that a text begins with.
-fn block(lines: &[&str]) -> usize {
-    let inside = lines.iter().take_while(|line| line.is_empty() || line.starts_with([' ', '\t'])).count();
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns the length of the mark that an entry of a list begins with, and of the blank after it.
+fn mark(line: &str) -> usize {
+    let first = line.trim_start().split(' ').next().unwrap_or_default();
+    let number = first.trim_end_matches(['.', ')']);
+    let is_number = number != first && (number == "#" || number.bytes().all(|byte| byte.is_ascii_digit()));
+    if matches!(first, "-" | "*" | "+") || is_number { first.len() + 1 } else { 0 }
+}
+
+/// Counts the lines of the block that a text begins with: those that are indented more than this.
+fn block(lines: &[&str], outer: usize) -> usize {
+    let inside = lines.iter().take_while(|line| line.is_empty() || indent(line) > outer).count();
     let blank = lines[..inside].iter().rev().take_while(|line| line.is_empty()).count();
     inside - blank
 }
 
 /// Removes the indentation that all lines have.
 fn outdented<'t>(lines: &[&'t str]) -> Vec<&'t str> {
-    let indent = |line: &&&str| line.len() - line.trim_start().len();
-    let least = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(&line)).min().unwrap_or(0);
+    let least = lines.iter().filter(|line| !line.is_empty()).map(|line| indent(line)).min().unwrap_or(0);
     lines.iter().map(|line| line.get(least..).unwrap_or_default()).collect()
 }
 
@@ -171,24 +205,49 @@ fn inline(text: &str) -> String {
         let mark = if marked.starts_with("``") { "``" } else { "`" };
         let inside = &marked[mark.len()..];
         let Some(end) = inside.find(mark).filter(|end| !inside[..*end].contains("\n\n")) else {
-            plain.push_str(before);
+            plain.push_str(&without_stars(before));
             plain.push_str(mark);
             rest = inside;
             continue;
         };
         let (own, after) = (&inside[..end], &inside[end + mark.len()..]);
         match mark {
-            "``" => plain.push_str(&format!("{before}`{own}`")),
+            "``" => plain.push_str(&format!("{}`{own}`", without_stars(before))),
             _ => {
-                plain.push_str(without_role(before));
-                let shown = own.split_once('<').map_or(own, |(shown, _)| shown.trim_end());
+                plain.push_str(&without_stars(without_role(before)));
+                let link = own.strip_suffix('>').and_then(|own| own.rsplit_once('<'));
+                let shown = link.map_or(own, |(shown, _)| shown.trim_end());
                 plain.push_str(if shown.is_empty() { own } else { shown.trim_start_matches(['~', '!']) });
             }
         }
         rest = if mark == "`" { after.trim_start_matches('_') } else { after };
     }
+    plain.push_str(&without_stars(rest));
+    plain
+}
+
+/// Removes the stars around "**bold**" words. Those of a power stay.
+fn without_stars(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("**") {
+        let bold = after.split_once("**").filter(|(bold, _)| {
+            !bold.is_empty() && !bold.starts_with(char::is_whitespace) && !bold.ends_with(char::is_whitespace)
+        });
+        plain.push_str(before);
+        rest = match bold {
+            Some((bold, after)) => {
+                plain.push_str(bold);
+                after
+            }
+            None => {
+                plain.push_str("**");
+                after
+            }
+        };
+    }
     plain.push_str(rest);
-    plain.replace("**", "")
+    plain
 }
 
 /// Removes the role at the end of a text: "see :ref:".
@@ -236,8 +295,7 @@ mod tests {
             ".. _top:\n.. include:: all.inc\n.. a comment\n   of two lines\n\nSee :ref:`the limits <limits>`, :doc:`/start` and\n`Borg <https://b.org>`_ with ``-n`` and **care**.\n\n.. note:: Read this.\n   It matters.\n\n   - one\n   - two\n\n.. image:: a.png\n   :alt: a\n",
             &[
                 ("", "See the limits, /start and Borg with `-n` and care."),
-                ("", "Read this."),
-                ("", "It matters."),
+                ("", "Read this. It matters."),
                 ("", "- one\n- two"),
             ],
         );
@@ -254,6 +312,37 @@ mod tests {
                 ("", "Done."),
             ],
         );
+    }
+
+    #[test]
+    fn nothing_of_a_block_is_lost() {
+        check(
+            ".. note::\n\n   :class:`Pump` is old.\n\n.. code-block:: vim\n\n   :wq\n\n.. [1] It needs 3 bar.\n\n.. deprecated:: 3.2\n\nEnd of 2**8 and ``2**9`` and x ** y.",
+            &[
+                ("", "Pump is old."),
+                ("", "```vim\n:wq\n```"),
+                ("", "It needs 3 bar."),
+                ("", "deprecated 3.2"),
+                ("", "End of 2**8 and `2**9` and x ** y."),
+            ],
+        );
+        check(
+            "- Item one::\n\n      make\n\n  Then wait.\n\n  .. note:: Careful.\n\nEnd.",
+            &[
+                ("", "- Item one:"),
+                ("", "```\nmake\n```"),
+                ("", "Then wait."),
+                ("", "Careful."),
+                ("", "End."),
+            ],
+        );
+    }
+
+    #[test]
+    fn tables_options_and_terms_keep_their_lines() {
+        check("-a   All.\n-b   Both.", &[("", "-a   All.\n-b   Both.")]);
+        check("term\n   Meaning.\nother\n   More.", &[("", "term\n   Meaning.\nother\n   More.")]);
+        check("One sentence.  Another\none.", &[("", "One sentence. Another one.")]);
     }
 
     #[test]

@@ -240,8 +240,8 @@ fn names_columns(first: &[String], next: &[String]) -> bool {
     let is_name = |cell: &String| {
         let letters = cell.chars().filter(|c| c.is_alphabetic()).count();
         let words = cell.split_whitespace().count();
-        // "No." is a name.
-        let is_sentence = words > 2 && cell.ends_with(['.', '!']);
+        // "No. of pcs." is a name.
+        let is_sentence = words > 3 && cell.ends_with(['.', '!']);
         cell.chars().count() <= 60
             && letters > 0
             && !is_sentence
@@ -291,8 +291,8 @@ mod tests {
         check(&["1|2", "3|4"], &["1 | 2", "3 | 4"]);
         check(&["2023|2024", "3|4"], &["2023 | 2024", "3 | 4"]);
         check(&["Speed:|3000", "Oil:|12"], &["Speed: | 3000", "Oil: | 12"]);
-        check(&["F1|Show the help.", "F2|Save."], &["F1 | Show the help.", "F2 | Save."]);
-        check(&["No.|Part", "A|Seal"], &["No.: A; Part: Seal"]);
+        check(&["F1|Show the help screen.", "F2|Save."], &["F1 | Show the help screen.", "F2 | Save."]);
+        check(&["No. of pcs.|Part", "A|Seal"], &["No. of pcs.: A; Part: Seal"]);
         check(&["only|row"], &["only | row"]);
     }
 

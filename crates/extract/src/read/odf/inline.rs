@@ -4,23 +4,35 @@ use crate::read::xml::{Element, Node};
 
 /// Counts the open elements whose content is left out.
 #[derive(Default)]
-pub(super) struct Hidden(usize);
+pub(super) struct Hidden {
+    open: usize,
+    /// Depth of pictures: the title of one is not that of the document, which is a field of the same name.
+    frames: usize,
+}
 
 impl Hidden {
     /// Takes the next node, and returns whether it is left out.
     pub fn leaves_out(&mut self, node: &Node) -> bool {
         if let Node::Open(element) = node {
-            self.0 += usize::from(is_hidden(element.name));
+            self.frames += usize::from(element.name == FRAME);
+            self.open += usize::from(self.is_hidden(element.name));
         }
-        let is_inside = self.0 > 0;
+        let is_inside = self.open > 0;
         if let Node::Close(name) = node {
-            self.0 = self.0.saturating_sub(usize::from(is_hidden(name)));
+            self.open = self.open.saturating_sub(usize::from(self.is_hidden(name)));
+            self.frames = self.frames.saturating_sub(usize::from(*name == FRAME));
         }
         is_inside
     }
+
+    fn is_hidden(&self, name: &str) -> bool {
+        is_hidden(name) || name == "title" && self.frames > 0
+    }
 }
 
-/// Comments, deleted text, lists of contents and of figures, numbers of notes, titles and descriptions of pictures, and what
+const FRAME: &str = "frame";
+
+/// Comments, deleted text, lists of contents and of figures, numbers of notes, descriptions of pictures, and what
 /// stands beside the body in a single XML file.
 fn is_hidden(name: &str) -> bool {
     matches!(
@@ -38,7 +50,6 @@ fn is_hidden(name: &str) -> bool {
             | "alphabetical-index"
             | "number"
             | "desc"
-            | "title"
             | "event-listeners"
             | "scripts"
             | "binary-data"

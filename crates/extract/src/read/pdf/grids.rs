@@ -23,6 +23,8 @@ const SHORTEST: f64 = 6.0;
 const NEAR: f64 = 3.0;
 /// Pages with more lines are drawings.
 pub(super) const MOST_RULES: usize = 3000;
+/// A cell with more lines has several rows.
+const MOST_WRAPPED: usize = 4;
 /// A table has fewer cells.
 const MOST_CELLS: usize = 20_000;
 
@@ -245,8 +247,9 @@ impl Grid {
     /// Returns the rows between two lines: one, or several if the table has no lines between its rows.
     fn rows(&self, cells: &[Vec<Glyph>], top: f64, size: f64) -> Vec<Line> {
         let cells: Vec<Vec<Line>> = cells.iter().map(|glyphs| lines(glyphs)).collect();
-        // Where most rows have a line below them, two lines of text are one row if a sentence runs through them.
-        let is_one = self.ys.len() > 3 && cells.iter().any(|lines| has_broken_sentence(lines));
+        // Where other rows have a line below them, a few lines of text are one row if a sentence runs through them.
+        let is_low = cells.iter().all(|lines| lines.len() <= MOST_WRAPPED);
+        let is_one = is_low && self.ys.len() > 3 && cells.iter().any(|lines| has_broken_sentence(lines));
         let baselines: Vec<f64> = match is_several(&cells, size) && !is_one {
             true => cells[0].iter().map(|line| line.y).collect(),
             false => vec![top],

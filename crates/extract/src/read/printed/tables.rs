@@ -69,6 +69,7 @@ fn goes_on(row: &Line, line: &Line) -> bool {
         && row.cells.len() > 1
         && below.text.starts_with(char::is_lowercase)
         && above.text.contains(' ')
+        && above.text.starts_with(char::is_uppercase)
         && !above.text.ends_with(['.', ':', ';', '!', '?'])
         && above.right - above.x > FULL * (row.column.1 - above.x)
 }
