@@ -24,19 +24,19 @@ struct Kind {
     name: &'static str,
     cues: &'static [&'static str],
     /// A cue that counts only without the words beside it.
-    weak: (&'static str, &'static [&'static str]),
+    weak: Option<(&'static str, &'static [&'static str])>,
 }
 
 impl Kind {
     const fn new(name: &'static str, cues: &'static [&'static str]) -> Self {
-        Self { name, cues, weak: ("", &[]) }
+        Self { name, cues, weak: None }
     }
 
     /// Returns whether a text is of this kind. Its words are in lower case between blanks.
     fn is_of(&self, words: &str) -> bool {
         let has = |cue: &&str| words.contains(&format!(" {cue} "));
-        let (weak, unless) = &self.weak;
-        self.cues.iter().any(has) || has(weak) && !unless.iter().any(has)
+        let is_weak = self.weak.is_some_and(|(cue, unless)| has(&cue) && !unless.iter().any(has));
+        self.cues.iter().any(has) || is_weak
     }
 }
 
@@ -82,7 +82,7 @@ const AUDITED: &[Kind] = &[
 #[rustfmt::skip]
 const PLANNED: &[Kind] = &[
     Kind {
-        weak: ("will", GENERAL),
+        weak: Some(("will", GENERAL)),
         ..Kind::new("Planned:", &[
             "plan to", "plans to", "planned", "roadmap", "intends to", "upcoming", "in the future",
             "future version", "future versions", "future release", "future releases", "next release", "next version",
@@ -104,7 +104,7 @@ const GENERAL: &[&str] = &[
 #[rustfmt::skip]
 const TASKS: &[Kind] = &[
     Kind {
-        weak: ("should", &["automatically", "if"]),
+        weak: Some(("should", &["automatically", "if"])),
         ..Kind::new("To be done:", &[
             "must", "shall", "needs", "need to", "has to", "have to", "replace", "check", "make sure", "ensure",
             "responsible",
@@ -202,7 +202,7 @@ impl AnswerStyle {
             Layout::Groups | Layout::Boxes => {
                 let kinds: Vec<Option<usize>> =
                     chosen.iter().map(|part| self.kind(&part.plain(sources))).collect();
-                // What nothing depends on is the background.
+                // Without a task there is nothing to depend on: all is one list.
                 let has_none = self.layout == Layout::Boxes && !kinds.contains(&Some(0));
                 let shown = if has_none { &[] } else { self.kinds };
                 let groups = shown.iter().enumerate().map(|(index, kind)| (Some(index), kind.name));

@@ -1,5 +1,6 @@
 //! The columns of a row, as a table is indexed: "name: Tungsten; boilingPoint: 5828; density: 19.25", or a line each.
 
+use super::follow_up::last_part;
 use super::question::Asked;
 use super::source::Source;
 use std::ops::Range;
@@ -70,23 +71,33 @@ fn is_called(asked: &Asked, name: &str) -> bool {
 }
 
 fn called(asked: &Asked) -> Option<&'static (&'static str, &'static [&'static str])> {
-    let question = asked.text.to_lowercase();
+    let question = last_part(&asked.text).to_lowercase();
     CALLED.iter().find(|(start, _)| question.starts_with(start))
 }
 
 /// Returns whether a row of an English table has none of the words for the property that is asked for.
 pub fn lacks_property(asked: &Asked, source: &Source, row: &Range<usize>) -> bool {
-    let columns = columns(&source.text, row);
-    if source.language() != Language::English || columns.len() < WIDE {
+    // A date may be in any column, an area only in one that is called so.
+    let is_called_so = called(asked).is_some_and(|(start, _)| start.starts_with("how "));
+    if !is_called_so && asked.property.len() < 2 || source.language() != Language::English {
         return false;
     }
-    // A date may be in any column, an area only in one that is called so.
-    if called(asked).is_some_and(|(start, _)| start.starts_with("how ")) {
-        return asked_columns(asked, source, row).is_empty();
+    let columns = columns(&source.text, row);
+    if columns.len() < WIDE {
+        return false;
+    }
+    if is_called_so {
+        let terms = asked.terms(last_part(&asked.text), &[Language::English]);
+        let is_asked = |column: &Range<usize>| {
+            let name = source.text[column.clone()].split_once(": ").map_or("", |(name, _)| name);
+            let stems = stem_set(&spaced(name), Language::English);
+            is_called(asked, &spaced(name)) || terms.iter().any(|term| term.is_in(&stems))
+        };
+        return !columns.iter().any(is_asked);
     }
     let text = format!("{} {}", source.above().join(" "), spaced(&source.text));
     let stems = stem_set(&text, Language::English);
-    asked.property.len() > 1 && !asked.property.iter().any(|stem| stems.contains(stem))
+    !asked.property.iter().any(|stem| stems.contains(stem))
 }
 
 /// Splits a row. A value may have the separator in it.
@@ -179,5 +190,8 @@ mod tests {
         assert!(!lacks("What is the boiling point of tungsten?"));
         assert!(!lacks("What is the mass of tungsten?"));
         assert!(lacks("How heavy is tungsten?"));
+        let tower = "City: Paris\nHeight: 330 m\nBuilt: 1889\nFloors: 3\nArchitect: Sauvestre";
+        let source = &Source::of_texts([tower])[0];
+        assert!(!lacks_property(&Asked::new("How high is the Eiffel Tower?"), source, &(0..tower.len())));
     }
 }

@@ -26,11 +26,16 @@ const COMPARING: [(&str, &str); 5] = [
     ("unterschied zwischen ", " und "),
 ];
 
-/// Words after which the older or the newer of two things is asked for.
+/// Words with which a question ends that asks for the older or the newer of two things.
 #[rustfmt::skip]
-const IN_TIME: [&str; 10] = [
-    "first", "earlier", "later", "older", "oldest", "newer", "newest", "before", "zuerst", "älter",
+const IN_TIME: [&str; 9] = [
+    "first", "earlier", "later", "older", "oldest", "newer", "newest", "zuerst", "älter",
 ];
+const CHOOSING: [&str; 7] = ["which", "what", "who", "welche", "welcher", "welches", "wer"];
+/// With these, the question is about something else than the two things.
+const NOT_CHOOSING: [&str; 9] = ["should", "must", "can", "do", "does", "did", "if", "happens", "on"];
+/// In words: "which of them was built first".
+const LONGEST_CHOICE: usize = 6;
 
 /// Returns the question with the one before it, if it refers to that.
 pub fn complete(question: &str, history: &str) -> String {
@@ -75,9 +80,13 @@ fn compared(question: &str) -> Option<(&str, &str)> {
 fn chosen(question: &str) -> Option<Vec<String>> {
     let (asked, things) = question.trim_end_matches(['?', ' ']).rsplit_once(", ")?;
     let (one, other) = things.split_once(" or ").or_else(|| things.split_once(" oder "))?;
-    let mut words = asked.split(' ').map(str::to_lowercase);
-    words.next().filter(|word| ASKING.contains(&word.as_str()))?;
-    let asked = if words.any(|word| IN_TIME.contains(&word.as_str())) { "When was" } else { asked };
+    let words: Vec<String> = asked.split(' ').map(str::to_lowercase).collect();
+    let is_in = |word: &String, words: &[&str]| words.contains(&word.as_str());
+    let chooses = is_in(&words[0], &CHOOSING)
+        && words.len() <= LONGEST_CHOICE
+        && !words.iter().any(|word| is_in(word, &NOT_CHOOSING));
+    chooses.then_some(())?;
+    let asked = if words.last().is_some_and(|last| is_in(last, &IN_TIME)) { "When was" } else { asked };
     Some([one, other].iter().map(|thing| format!("{asked} {thing}?")).collect())
 }
 
@@ -92,7 +101,9 @@ fn split(question: &str) -> Option<(&str, &str)> {
 
 /// Returns the question at the end: before it, there may be the one that it continues.
 pub fn last_part(question: &str) -> &str {
-    question.trim_end().rsplit_once("? ").map_or(question, |(_, last)| last)
+    // What follows may be a remark.
+    let last = question.trim_end().rsplit_once("? ").filter(|(_, last)| last.ends_with('?'));
+    last.map_or(question, |(_, last)| last)
 }
 
 /// Returns the answer before the question.
@@ -159,7 +170,16 @@ mod tests {
             parts("Which weighs more, a wheel or an axe?"),
             ["Which weighs more a wheel?", "Which weighs more an axe?"]
         );
-        let one = "If it fails, do I lose a file or two?";
-        assert_eq!(parts(one), [one]);
+        for one in [
+            "If it fails, do I lose a file or two?",
+            "How do I install it on Debian, Ubuntu or Fedora?",
+            "What should I check first, the oil or the seal?",
+            "What happens if it fails, is damaged or leaks?",
+            "Was it built in 2019, 2020 or 2021?",
+        ] {
+            assert_eq!(parts(one), [one]);
+        }
+        assert_eq!(last_part("Is it blue? Is it old?"), "Is it old?");
+        assert_eq!(last_part("Is it blue? I need a blue one."), "Is it blue? I need a blue one.");
     }
 }

@@ -107,6 +107,9 @@ impl Chats {
                 let chosen = style.choose(&reading.sources, &reading.sentences);
                 let mut chosen: Vec<Sentence> = chosen.into_iter().take(most).cloned().collect();
                 let asked = Asked::new(part);
+                if chosen.is_empty() {
+                    unanswered.push(part);
+                }
                 if style.is_plain() && parts.len() == 1 {
                     beside::complete(&asked, &reading.sources, &mut chosen);
                 }

@@ -79,6 +79,14 @@ pub fn units(text: &str) -> Vec<Unit> {
         let next = blocks.get(at + 1);
         at += 1;
         match block {
+            // The answer to a question may be a word.
+            Block::Text(range)
+                if is_short(&text[range.clone()])
+                    && lead.as_ref().is_some_and(|(lead, _)| asks(&text[lead.clone()])) =>
+            {
+                let leads = lead.iter().map(|(range, _)| range.clone()).collect();
+                units.push(Unit::new(range.clone(), leads, Form::Titled));
+            }
             Block::Text(range) if is_title(&text[range.clone()]) => {
                 match next {
                     Some(_) => lead = Some((range.clone(), true)),
@@ -127,7 +135,8 @@ pub fn units(text: &str) -> Vec<Unit> {
                 continue;
             }
             Block::Entry { range } if is_heading(text, &blocks, at - 1) => {
-                units.push(Unit::new(range.clone(), Vec::new(), Form::Entry));
+                let leads = lead.take().filter(|(_, is_title)| !is_title).map(|(lead, _)| lead);
+                units.push(Unit::new(range.clone(), leads.into_iter().collect(), Form::Entry));
                 lead = Some((range.clone(), true));
                 continue;
             }

@@ -78,9 +78,9 @@ pub fn in_blanks(text: &str) -> String {
 fn has_digit(text: &str) -> bool {
     let mut letters = 0;
     text.chars().any(|c| {
-        let begins = c.is_ascii_digit() && letters < 2;
-        letters = if c.is_alphanumeric() { letters + 1 } else { 0 };
-        begins
+        let is_digit = c.is_ascii_digit();
+        letters = if c.is_ascii_alphabetic() || is_digit && letters > 0 { letters + 1 } else { 0 };
+        is_digit && letters <= 2
     })
 }
 

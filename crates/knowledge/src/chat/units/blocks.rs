@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// In characters. A shorter line ends on purpose, not because it was full.
 const FULL_LINE: usize = 50;
-/// In bytes. A longer line was not broken to fit: what stands right above or below it is a heading.
+/// In characters. A longer line was not broken to fit: what stands right above or below it is a heading.
 const LONGEST_WRAPPED: usize = 120;
 /// In characters. A longer line with a colon is a sentence, not a setting.
 const LONGEST_SETTING: usize = 100;
@@ -93,7 +93,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
             Kind::Text => {
                 let continues =
                     open && goes_on(line) && (!after_blank || line.ends_with('.') || is_full(line));
-                continues || last == Kind::Text && full && !after_blank && line.len() <= LONGEST_WRAPPED
+                continues || last == Kind::Text && full && !after_blank && !is_long(line)
             }
             Kind::Comment | Kind::Code => last == kind && !after_blank && !fenced,
             Kind::Entry | Kind::Row => false,
@@ -105,7 +105,7 @@ pub fn blocks(text: &str) -> Vec<Block> {
                 last = kind;
             }
         }
-        full = is_full(line) && line.len() <= LONGEST_WRAPPED;
+        full = is_full(line) && !is_long(line);
         open = is_full(line) && matches!(last, Kind::Text | Kind::Entry) && is_broken(line);
         after_blank = false;
     }
@@ -178,6 +178,10 @@ fn is_code(line: &str) -> bool {
 
 fn is_full(line: &str) -> bool {
     line.chars().count() >= FULL_LINE
+}
+
+fn is_long(line: &str) -> bool {
+    line.chars().count() > LONGEST_WRAPPED
 }
 
 /// Returns whether a line ends in the middle of a sentence.

@@ -125,6 +125,7 @@ fn an_answer_below_its_question_is_one_part() {
         "How do I switch it off?\nTurn it. Wait a minute.",
         &["How do I switch it off? > Turn it. Wait a minute."],
     );
+    check("Which port is it?\n\n8080\n\nGo on.", &["Which port is it? > 8080", "Go on."]);
     let heading = "A heading that is as long as a line of a letter is at most";
     let text = "Seals are grey and are checked by the team in every week of the year, ".repeat(2) + "or so.";
     check(&format!("{heading}\n{text}\n{heading}\n{text}"), &[heading, &text, heading, &text]);
