@@ -24,6 +24,9 @@ const MOST_HELD: usize = 40;
 const LONGEST_LINE: usize = 400;
 /// A longer first cell is not a key.
 const LONGEST_KEY: usize = 120;
+const LONGEST_CODE: usize = 3;
+/// In columns.
+const MOST_IN_KEY: usize = 3;
 
 impl Table {
     /// Returns a table whose columns have these names.
@@ -190,17 +193,20 @@ fn key(cells: &[String], named: &[(&str, &str)], separator: &str) -> String {
     if key.len() <= LONGEST_KEY { key } else { String::new() }
 }
 
-/// The first cell names its row. If it is a number, so does the second.
+/// The first cell names its row. If it is a number or a short code, so do the next ones up to a name: "52; Te; Tellurium".
 fn key_columns(cells: &[String], named: &[(&str, &str)]) -> usize {
-    let Some(first) = cells.first().filter(|first| !first.is_empty()) else { return 0 };
-    let is_number = !first.contains(char::is_alphabetic);
+    if cells.first().is_none_or(String::is_empty) {
+        return 0;
+    }
+    let is_name = |(_, cell): &(&str, &str)| cell.contains(char::is_alphabetic) && cell.len() > LONGEST_CODE;
     let fits = |cells: &[(&str, &str)]| {
         cells.iter().map(|(name, cell)| name.len() + cell.len() + 4).sum::<usize>() <= LONGEST_KEY
     };
-    match is_number && named.len() > 2 && fits(&named[..2]) {
-        true => 2,
-        false => 1,
-    }
+    let most = named.len().saturating_sub(1).min(MOST_IN_KEY);
+    let to_name = named[..most].iter().position(is_name).map(|at| at + 1);
+    let is_number = !cells[0].contains(char::is_alphabetic);
+    let columns = to_name.unwrap_or(if is_number { 2 } else { 1 }).min(most);
+    if columns > 1 && fits(&named[..columns]) { columns } else { 1 }
 }
 
 /// Splits a cell between sentences, or between words if a sentence is too long.
@@ -324,6 +330,13 @@ mod tests {
         let found =
             lines(&[&format!("id|Name|{}", names.join("|")), &format!("7|P-204|{}", values.join("|"))]);
         assert!(found.iter().all(|line| line.starts_with("id: 7; Name: P-204; column ")), "{found:?}");
+
+        let found = lines(&[
+            &format!("number|symbol|name|{}", names.join("|")),
+            &format!("52|Te|Tellurium|{}", values.join("|")),
+        ]);
+        let key = "number: 52; symbol: Te; name: Tellurium; column ";
+        assert!(found.iter().all(|line| line.starts_with(key)), "{found:?}");
     }
 
     #[test]
