@@ -81,7 +81,8 @@ impl Evidence {
         self.words += 1;
         if let Some(found) = stop_word(word) {
             let share = WHOLE / u64::from(found.languages.count_ones());
-            let is_new = self.seen.insert(found.number);
+            // A letter alone may be a column of a table or of a formula.
+            let is_new = word.len() > 1 && self.seen.insert(found.number);
             for language in Language::all().iter().filter(|language| found.languages & language.bit() != 0) {
                 self.stop_words[*language as usize] += usize::from(is_new);
                 self.scores[*language as usize] += share;
@@ -146,6 +147,8 @@ mod tests {
     fn a_formula_is_in_no_language_for_sure() {
         let settings = "cruise: range\nwing: t/c\nflaps: cf/c Sf/S";
         assert_eq!(Language::surely_of(settings), None);
+        let stations = "518.0 | J | L | Varna | 43 04 N | 27 46 E | C | D | S | M | T | Y";
+        assert_eq!(Language::surely_of(stations), None);
         let german = "Die Pumpe ist blau und steht im Keller.";
         assert_eq!(Language::surely_of(german), Some(Language::German));
     }
