@@ -108,9 +108,18 @@ impl Asked {
         match self.wanted {
             Wanted::Person => self.has_other_name(text),
             // "One" and "every" seldom say how many there are.
-            Wanted::Number if !self.counted.is_empty() => Wanted::has_number(text),
-            kind => kind.is_in(text),
+            Wanted::Number if !self.counted.is_empty() => Wanted::has_number(&self.without_own(text)),
+            kind => kind.is_in(&self.without_own(text)),
         }
+    }
+
+    /// Returns a text without the question's names and numbers: "A320" does not say how many.
+    fn without_own(&self, text: &str) -> String {
+        let is_own = |word: &&str| {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+            self.names.contains(&bare) || self.numbers.contains(&bare)
+        };
+        text.split_whitespace().filter(|word| !is_own(word)).collect::<Vec<&str>>().join(" ")
     }
 }
 
@@ -242,11 +251,17 @@ mod tests {
         check("What does it cost?", "It costs 20 euros.", true);
         check("What does it cost?", "It is a low cost device.", false);
         check("What does it cost?", "It is free.", true);
+        check("What does it cost?", "Type: `$ python main.py 3`", false);
+        check("What does it cost?", "Year: 1970; Origin: Europe", false);
+        check("What does it cost?", "It is sold for $ 20.", true);
+        check("What does it cost?", "It is sold for 20 €.", true);
         check("Which TCP port does it use?", "It uses the port of the server.", false);
         check("What is the lowest temperature?", "It may be -40 degrees.", true);
         check("Which year was it printed?", "It was printed in London.", false);
         check("Which year was it printed?", "It was printed in 1865.", true);
         check("How many are there?", "There are three.", false);
+        check("How many fit into an A320?", "The aircraft is an A320.", false);
+        check("How many fit into an A320?", "The A320 has 180 seats.", true);
         check("How many are there?", "There are three of them.", true);
         check("How many judges are there?", "There is one supreme court.", false);
         check("How often is it checked?", "It is checked once a year.", true);

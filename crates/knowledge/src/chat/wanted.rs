@@ -38,9 +38,10 @@ impl Wanted {
             Self::Date => has_digit(text) || has(&lower, TIMES),
             // "Low cost" is none.
             Self::Price => {
-                text.contains(['€', '$', '£', '¥'])
+                let mut words = lower.split(|c: char| !c.is_alphanumeric());
+                has_sum(text)
                     || has(&lower, FREE)
-                    || has(&lower, PRICES) && Self::has_number(text)
+                    || words.any(|word| PRICES.contains(&word)) && Self::has_number(text)
             }
             Self::Reason => has(&lower, REASONS),
         }
@@ -84,6 +85,16 @@ fn has_digit(text: &str) -> bool {
     })
 }
 
+/// Returns whether a text has a number with the sign of a currency: "$20", "20 €". A "$" alone may begin a command.
+fn has_sum(text: &str) -> bool {
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    text.match_indices(['€', '$', '£', '¥']).any(|(at, sign)| {
+        let before = text[..at].trim_end().chars().next_back();
+        let after = text[at + sign.len()..].trim_start().chars().next();
+        is_digit(after) || sign != "$" && is_digit(before)
+    })
+}
+
 /// Returns whether a question asks for something that is written in digits: "which TCP port".
 fn asks_figure(lower: &str) -> bool {
     let Some((_, after)) = [" which ", " what "].iter().find_map(|start| lower.split_once(start)) else {
@@ -93,11 +104,13 @@ fn asks_figure(lower: &str) -> bool {
     words.take(3).take_while(|word| !ENDS_THING.contains(word)).any(|word| FIGURES.contains(&word))
 }
 
-/// Returns whether it asks for several things: "which audio plugins are recommended".
+/// Returns whether it asks for several things: "which audio plugins are recommended", "what three kinds of input".
 fn asks_which_are(lower: &str) -> bool {
     let after = [" which ", " what "].iter().find_map(|start| lower.split_once(start));
     let words: Vec<&str> = after.map_or_else(Vec::new, |(_, after)| after.split(' ').take(5).collect());
-    words.windows(2).any(|pair| pair[0].ends_with('s') && pair[1] == "are")
+    let is_several = |pair: &[&str]| pair[0].ends_with('s') && SEVERAL_DO.contains(&pair[1]);
+    words.first().is_some_and(|first| NUMBER_WORDS.contains(&format!(" {first} ").as_str()))
+        || words.windows(2).any(is_several)
 }
 
 fn has(text: &str, words: &[&str]) -> bool {
@@ -124,6 +137,7 @@ const ASKS_HOW: &[&str] = &[
     " how do ", " how can ", " how to ", " how does one ", " steps ", " wie kann ", " wie ",
 ];
 const ASKS_ALL: &[&str] = &[" ways ", " what are ", " which are ", " wie "];
+const SEVERAL_DO: &[&str] = &["are", "were", "can", "may", "must", "do", "have"];
 #[rustfmt::skip]
 const NUMBER_WORDS: &[&str] = &[
     " two ", " three ", " four ", " five ", " six ", " seven ", " eight ", " nine ", " ten ", " twelve ", " dozen",
@@ -141,8 +155,8 @@ const TIMES: &[&str] = &[
 ];
 #[rustfmt::skip]
 const PRICES: &[&str] = &[
-    " cost", " price", " euro", " dollar", " usd", " eur ", " pound", " paid", " pay", " salary", " fee", " cent",
-    "kostet", "preis",
+    "cost", "costs", "price", "prices", "priced", "euro", "euros", "eur", "dollar", "dollars", "usd", "pound", "pounds",
+    "paid", "pay", "pays", "salary", "fee", "fees", "cent", "cents", "kostet", "kosten", "preis",
 ];
 const FREE: &[&str] = &[" free", " no charge", " no fee", " nothing", "kostenlos"];
 #[rustfmt::skip]
