@@ -17,6 +17,8 @@ const ASKING: [&str; 15] = [
     "what", "which", "who", "whose", "when", "where", "why", "how", "was", "welche", "welcher", "wer", "wann", "wo",
     "wie",
 ];
+/// "How much", "how long".
+const MEASURING: [&str; 4] = ["much", "mani", "long", "often"];
 const AND: [&str; 4] = [", and ", " and ", ", und ", " und "];
 const COMPARING: [(&str, &str); 5] = [
     ("difference between ", " and "),
@@ -95,7 +97,9 @@ fn split(question: &str) -> Option<(&str, &str)> {
         let (first, second) = question.split_once(and)?;
         let mut words = second.split(' ').take(2).map(str::to_lowercase);
         let asks = words.any(|word| ASKING.contains(&word.as_str()));
-        (asks && own_words(first) >= FEW_WORDS).then_some((first, second))
+        // "And how much is recommended" is answered where the first part is.
+        let is_whole = own_words(second) >= FEW_WORDS || has_referring(second);
+        (asks && is_whole && own_words(first) >= FEW_WORDS).then_some((first, second))
     })
 }
 
@@ -118,15 +122,20 @@ fn last_question(history: &str) -> Option<&str> {
 
 fn refers_back(question: &str) -> bool {
     let lower = question.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let continues =
         ["and ", "but ", "what about", "how about", "und "].iter().any(|start| lower.starts_with(start));
-    continues || words.any(|word| REFERRING.contains(&word)) || own_words(question) < FEW_WORDS
+    continues || has_referring(&lower) || own_words(question) < FEW_WORDS
 }
 
-/// Counts the words that are not among the commonest of the question's language.
+fn has_referring(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| REFERRING.contains(&word))
+}
+
+/// Counts the words that say what a question is about.
 fn own_words(question: &str) -> usize {
-    stem_set(question, Language::of(question).unwrap_or_default()).len()
+    let words = stem_set(question, Language::of(question).unwrap_or_default());
+    words.iter().filter(|word| !MEASURING.contains(&word.as_str())).count()
 }
 
 #[cfg(test)]
@@ -171,6 +180,7 @@ mod tests {
             ["Which weighs more a wheel?", "Which weighs more an axe?"]
         );
         for one in [
+            "How much memory does a pump need at least, and how much is recommended?",
             "If it fails, do I lose a file or two?",
             "How do I install it on Debian, Ubuntu or Fedora?",
             "What should I check first, the oil or the seal?",
