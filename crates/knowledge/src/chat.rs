@@ -14,6 +14,7 @@ mod connections;
 mod context;
 mod critique;
 mod evidence;
+mod extent;
 mod follow_up;
 mod question;
 mod quoted;

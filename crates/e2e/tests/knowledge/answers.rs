@@ -94,6 +94,20 @@ async fn of_two_questions_in_one_each_is_answered_or_said_to_be_open() {
 }
 
 #[tokio::test]
+async fn an_answer_reaches_as_far_as_it_is_needed() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let text = "# Workshop\n\nThe workshop opens at eight.\n\nThe drill has stopped by itself. It gets too hot \
+        if dust is in the fan. You can clean the fan:\n\n- Unscrew the lid of the drill.\n- Blow the dust out.\n";
+    admin.ingest_text("workshop.md", text).await;
+    let far = ask(&admin, json!({ "query": "My drill has stopped by itself. How can I mend it?" })).await;
+    assert!(self::text(&far).contains("- Blow the dust out."), "{far}");
+    let alone = ask(&admin, json!({ "query": "When does the workshop open?" })).await;
+    assert!(self::text(&alone).starts_with("The workshop opens at eight. [1]"), "{alone}");
+    assert!(!self::text(&alone).contains("- Blow"), "{alone}");
+}
+
+#[tokio::test]
 async fn each_agent_answers_in_its_own_way() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;

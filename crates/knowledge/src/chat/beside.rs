@@ -9,6 +9,7 @@ use super::units::{Form, units};
 #[rustfmt::skip]
 const REFERS_BACK: &[&str] = &[
     "In this case", "In that case", "Then ", "Otherwise", "Therefore", "Thus ", "However", "But ", "Such ", "Instead", "So ",
+    "Due to this", "Because of this", "For this reason", "As a result", "Hence", "Consequently",
 ];
 
 /// Adds the sentence before the best one if that refers to it, and the one after it if only that has what is asked for. They
@@ -32,16 +33,16 @@ pub fn complete(asked: &Asked, sources: &[Source], chosen: &mut Vec<Sentence>) {
     }
 }
 
-/// Puts a list in the place of the sentence that introduces it.
-fn with_their_lists(parts: &[Sentence], chosen: &mut [Sentence]) {
-    for sentence in chosen {
-        let introduces = |part: &&Sentence| {
-            part.source == sentence.source
-                && part.unit.form == Form::List
-                && part.unit.leads.last() == Some(&sentence.unit.range)
-        };
-        if let Some(list) = parts.iter().find(introduces) {
-            *sentence = list.clone();
+/// Puts a list in the place of the sentence that introduces it, or of two of its entries.
+fn with_their_lists(parts: &[Sentence], chosen: &mut Vec<Sentence>) {
+    for list in parts.iter().filter(|part| part.unit.form == Form::List) {
+        let introduces = |part: &Sentence| list.unit.leads.last() == Some(&part.unit.range);
+        let is_of = |part: &&Sentence| part.source == list.source && list.unit.shows(&part.unit);
+        let Some(first) = chosen.iter().position(|part| is_of(&part)) else { continue };
+        if introduces(&chosen[first]) || chosen.iter().filter(is_of).count() > 1 {
+            let rest: Vec<Sentence> = chosen.drain(first..).filter(|part| !is_of(&part)).collect();
+            chosen.push(list.clone());
+            chosen.extend(rest);
         }
     }
 }
@@ -78,6 +79,22 @@ mod tests {
         let steps = ["First make a profile of it.\n1. Zoom out.\n2. Play it.", "The pump is blue."];
         assert_eq!(completed("How do I remove noise?", text, 1), steps);
         assert_eq!(completed("Who removes noise?", text, 1)[0], "First make a profile of it.");
+    }
+
+    #[test]
+    fn two_entries_of_a_list_are_the_whole_list_if_all_are_asked_for() {
+        let sources = Source::of_texts(["It has three parts:\n\n- a seal\n\n- a shaft\n\n- a case"]);
+        let all: Vec<Sentence> =
+            units(&sources[0].text).into_iter().map(|unit| Sentence::new(0, unit)).collect();
+        let shown = |question: &str| {
+            let mut chosen = vec![all[2].clone(), all[1].clone()];
+            complete(&Asked::new(question), &sources, &mut chosen);
+            chosen.iter().map(|part| part.plain(&sources)).collect::<Vec<String>>()
+        };
+        let list = ["It has three parts:\n- a seal\n- a shaft\n- a case"];
+        assert_eq!(shown("Which three parts does it have?"), list);
+        let entries = ["It has three parts: a shaft", "It has three parts: a seal"];
+        assert_eq!(shown("Does it have a shaft?"), entries);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
 use super::wanted::{Wanted, instructs};
-use super::{Ask, ChatFailure, Chats, beside, critique, follow_up, summary};
+use super::{Ask, ChatFailure, Chats, beside, critique, extent, follow_up, summary};
 use crate::records::Scope;
 use std::collections::HashSet;
 use store::StoreError;
@@ -59,6 +59,10 @@ const CONTINUES: f32 = 3.0;
 /// Chosen on the questions of `bench/answers`: a lower one answers more of them, and refuses fewer that the documents do
 /// not answer.
 const LEAST_CONFIDENCE: f32 = -5.0;
+
+/// How much better an answer of several parts must be than the best part alone, and how little better a longer one.
+const GAINS: f32 = 1.5;
+const ALIKE: f32 = 0.7;
 
 const NOT_SAID: &str = "The documents do not say.";
 const NOT_SAID_OF: &str = "The documents do not say:";
@@ -111,6 +115,7 @@ impl Chats {
                     unanswered.push(part);
                 }
                 if style.is_plain() && parts.len() == 1 {
+                    self.extend(ask, &asked, &reading.sources, &mut chosen).await?;
                     beside::complete(&asked, &reading.sources, &mut chosen);
                 }
                 if ask.agent == Agent::Critic {
@@ -161,17 +166,12 @@ impl Chats {
         .await
         .map_err(|_| StoreError::Stopping)?;
         let texts = evidence::in_context(&sources, &sentences);
-        let mut judged = match asked.is_english {
-            true => self.search.score_all(topic, texts.clone()).await?,
+        let judged = match asked.is_english {
+            true => self.score_parts(ask, topic, texts).await?,
             false => None,
         };
         // A question that continues a conversation asks for more than the one before it.
-        let said = follow_up::last_answer(&ask.history).filter(|_| topic != ask.query).map(Said::new);
-        let alone = if said.is_some() { &ask.query } else { follow_up::last_part(topic) };
-        if let (Some(judged), true) = (&mut judged, alone != topic) {
-            let alone = self.search.score_all(alone, texts).await?.unwrap_or_default();
-            judged.iter_mut().zip(alone).for_each(|(score, alone)| *score = (*score + alone) / 2.0);
-        }
+        let said = follow_up::last_answer(&ask.history).filter(|_| continues(ask, topic)).map(Said::new);
         let style = AnswerStyle::of(ask.agent);
         for (index, sentence) in sentences.iter_mut().enumerate() {
             sentence.relevance = match &judged {
@@ -206,6 +206,46 @@ impl Chats {
         Ok(Reading { sources, sentences, confidence })
     }
 
+    /// Shows the best part together with what stands beside it, if that is a better answer.
+    async fn extend(
+        &self,
+        ask: &Ask,
+        asked: &Asked,
+        sources: &[Source],
+        chosen: &mut Vec<Sentence>,
+    ) -> Result<(), ChatFailure> {
+        let Some(best) = chosen.first().filter(|_| asked.is_english) else { return Ok(()) };
+        let mut extents = extent::extents(asked, sources, best);
+        let texts = extents.iter().map(|extent| extent::in_context(sources, extent)).collect();
+        let Some(scores) = self.score_parts(ask, &asked.text, texts).await? else { return Ok(()) };
+        let most = scores.iter().copied().fold(f32::MIN, f32::max);
+        let mut near = (0..extents.len()).filter(|at| scores[*at] > most - ALIKE).peekable();
+        let shortest = near.peek().copied();
+        let at = near.find(|at| extent::has_wanted(asked, sources, best, &extents[*at])).or(shortest);
+        let tells_how = !asked.wants_steps || instructs(best.text(sources));
+        let least = if tells_how { GAINS } else { 0.0 };
+        if let (Some(at), true) = (at, most > best.relevance + least) {
+            *chosen = extents.swap_remove(at);
+        }
+        Ok(())
+    }
+
+    /// Scores parts by how well they answer a question, and how well the last of its questions alone.
+    async fn score_parts(
+        &self,
+        ask: &Ask,
+        topic: &str,
+        texts: Vec<String>,
+    ) -> Result<Option<Vec<f32>>, ChatFailure> {
+        let alone = if continues(ask, topic) { &ask.query } else { follow_up::last_part(topic) };
+        let Some(mut scores) = self.search.score_all(topic, texts.clone()).await? else { return Ok(None) };
+        if alone != topic {
+            let alone = self.search.score_all(alone, texts).await?.unwrap_or_default();
+            scores.iter_mut().zip(alone).for_each(|(score, alone)| *score = (*score + alone) / 2.0);
+        }
+        Ok(Some(scores))
+    }
+
     /// Scores passages, the best first.
     pub(super) async fn judge(
         &self,
@@ -232,6 +272,11 @@ impl Chats {
         }
         Ok(judged)
     }
+}
+
+/// Returns whether a question is completed from the conversation.
+fn continues(ask: &Ask, topic: &str) -> bool {
+    topic != ask.query && follow_up::last_answer(&ask.history).is_some()
 }
 
 /// Says how sure it is that the best part answers the question.

@@ -60,6 +60,11 @@ impl Unit {
         Self { range, leads, form }
     }
 
+    /// Returns whether another part is one of this one.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.range.start <= other.range.start && other.range.end <= self.range.end
+    }
+
     /// Returns whether another part is shown with this one, in it or as what introduces it.
     pub fn shows(&self, other: &Self) -> bool {
         let mut shown = self.leads.iter().filter(|_| self.form != Form::Titled).chain([&self.range]);
