@@ -60,7 +60,8 @@ const CONTINUES: f32 = 3.0;
 /// not answer.
 const LEAST_CONFIDENCE: f32 = -5.0;
 
-/// How much better an answer of several parts must be than the best part alone, and how little better a longer one.
+/// How much better an answer of several parts must be than the best part alone, and how much a longer one may be without
+/// being taken.
 const GAINS: f32 = 1.5;
 const ALIKE: f32 = 0.7;
 
@@ -222,6 +223,7 @@ impl Chats {
         let mut near = (0..extents.len()).filter(|at| scores[*at] > most - ALIKE).peekable();
         let shortest = near.peek().copied();
         let at = near.find(|at| extent::has_wanted(asked, sources, best, &extents[*at])).or(shortest);
+        // A problem is answered by what is done about it.
         let tells_how = !asked.wants_steps || instructs(best.text(sources));
         let least = if tells_how { GAINS } else { 0.0 };
         if let (Some(at), true) = (at, most > best.relevance + least) {
