@@ -50,7 +50,10 @@ describe('the list', () => {
     await row(page, 'good.txt').waitFor();
     await page.reload();
     await row(page, 'good.txt').waitFor();
-    expect(await titles(page)).toEqual(['good.txt']);
+    // What leaving the page has removed may still be on its way.
+    await expect
+      .poll(async () => (await page.reload(), await row(page, 'good.txt').waitFor(), titles(page)))
+      .toEqual(['good.txt']);
     await close();
   });
 
