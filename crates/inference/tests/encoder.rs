@@ -39,7 +39,7 @@ fn paragraphs(count: usize) -> Vec<String> {
 
 #[test]
 fn vectors_agree_with_the_float_reference_on_every_kernel() {
-    let texts = paragraphs(16);
+    let texts = paragraphs(8);
     let reference = Reference::load(&folder());
     let expected: Vec<Vec<f32>> = texts.iter().map(|text| reference.embed(text)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -3,9 +3,14 @@
 /// Returns the dot product, computed as sixteen partial sums so that the compiler can use vector instructions.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; 16];
-    for (a, b) in a.chunks(16).zip(b.chunks(16)) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
+    let ((a, rest_of_a), (b, rest_of_b)) = (a.as_chunks::<16>(), b.as_chunks::<16>());
+    assert!(
+        rest_of_a.is_empty() && rest_of_b.is_empty(),
+        "all rows of the models have a multiple of 16 numbers"
+    );
+    for (a, b) in a.iter().zip(b) {
+        for at in 0..16 {
+            sums[at] += a[at] * b[at];
         }
     }
     sums.iter().sum()
