@@ -4,7 +4,7 @@ mod containers;
 
 use memchr::memmem;
 
-use crate::read::{csv, eml, log, man, notebook, subtitles, tex};
+use crate::read::{csv, eml, json, log, man, notebook, subtitles, tex};
 use crate::{ExtractError, Kind, gzip};
 use containers::{compound_file, flat_open_document, is_tar, zip_archive};
 
@@ -107,6 +107,7 @@ fn text(name: &str, bytes: &[u8]) -> Kind {
         "ipynb" => return Kind::Notebook,
         "json" if notebook::looks_like(head) => return Kind::Notebook,
         "json" | "jsonl" | "ndjson" | "geojson" => return Kind::Json,
+        "yaml" | "yml" if json::has_flow_entries(head) => return Kind::Json,
         "tex" | "ltx" | "latex" => return Kind::Tex,
         _ if man::looks_like(&extension, head) => return Kind::ManPage,
         "txt" | "text" | "log" | "dat" | "conf" | "cfg" => return plain(head),

@@ -6,7 +6,7 @@ mod docx;
 pub(crate) mod eml;
 mod epub;
 mod html;
-mod json;
+pub(crate) mod json;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod man;

@@ -1,8 +1,10 @@
-//! JSON and JSON Lines as readable lines in the order of the file. Keys become headings near the top and dotted paths
-//! further down. A short entry of a list is one line, like a row of a table.
+//! JSON, JSON Lines and YAML in JSON's style as readable lines in the order of the file. Keys become headings near the top
+//! and dotted paths further down. A short entry of a list is one line, like a row of a table; a long one is a section below
+//! its name.
 
 use std::fmt::{self, Write};
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::plain;
@@ -10,12 +12,12 @@ use crate::ExtractError;
 use crate::document::Builder;
 
 pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError> {
-    match parse(text) {
+    match parse(text).or_else(|| parse_yaml(text)) {
         Some(values) => {
             if let [value] = &values[..] {
                 return section(value, 1, builder);
             }
-            values.iter().try_for_each(|value| record(value, builder))
+            values.iter().try_for_each(|value| record(value, 1, builder))
         }
         // Broken or too deeply nested JSON is still text that can be searched.
         None => plain::read(text, builder),
@@ -46,15 +48,31 @@ fn parse(text: &str) -> Option<Vec<Json>> {
     }
 }
 
+fn parse_yaml(text: &str) -> Option<Vec<Json>> {
+    // Norway's "NO" is no boolean.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let value = |text| serde_saphyr::from_str_with_options::<Json>(text, options).ok();
+    has_flow_entries(text).then(|| value(text)).flatten().map(|value| vec![value])
+}
+
+/// Returns whether a YAML file is a list of entries in JSON's style: "- { name: Bhutan, region: Asia }".
+pub(crate) fn has_flow_entries(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.starts_with(['#', '-']) || line.starts_with("- "));
+    lines.next().is_some_and(|first| first.starts_with("- {"))
+}
+
 /// Below this level, keys become parts of a path.
 const HEADING_LEVELS: u8 = 3;
 /// In bytes.
 const LONGEST_ROW: usize = 400;
+const LONGEST_NAME: usize = 80;
+/// The keys whose value names an entry.
+const NAMES: [&str; 3] = ["name", "title", "label"];
 
 fn section(value: &Json, level: u8, builder: &mut Builder) -> Result<(), ExtractError> {
     match value {
         Json::Scalar(text) => builder.prose(text),
-        Json::List(items) => items.iter().try_for_each(|item| record(item, builder)),
+        Json::List(items) => items.iter().try_for_each(|item| record(item, level, builder)),
         Json::Map(entries) => {
             let (flat, deep): (Vec<_>, Vec<_>) =
                 entries.iter().partition(|(_, value)| level > HEADING_LEVELS || is_flat(value));
@@ -72,13 +90,18 @@ fn section(value: &Json, level: u8, builder: &mut Builder) -> Result<(), Extract
     }
 }
 
-fn record(value: &Json, builder: &mut Builder) -> Result<(), ExtractError> {
+fn record(value: &Json, level: u8, builder: &mut Builder) -> Result<(), ExtractError> {
     let mut text = String::new();
     lines("", value, &mut text, builder);
     if text.len() <= LONGEST_ROW {
-        text = text.trim_end().replace('\n', "; ");
+        return builder.lines(&text.trim_end().replace('\n', "; "));
     }
-    builder.lines(&text)
+    // Each of the passages that it becomes has its name.
+    if let Some(name) = value.name() {
+        builder.heading(level, name)?;
+    }
+    builder.lines(&text)?;
+    builder.leave(level)
 }
 
 fn is_flat(value: &Json) -> bool {
@@ -143,6 +166,28 @@ impl Json {
             Self::Scalar(text) => Some(text),
             _ => None,
         }
+    }
+
+    fn name(&self) -> Option<&str> {
+        let Self::Map(entries) = self else { return None };
+        let own = entries.iter().find(|(key, _)| NAMES.contains(&key.to_lowercase().as_str()));
+        let own = own.and_then(|(_, value)| value.first_scalar());
+        own.filter(|name| name.len() <= LONGEST_NAME)
+            .or_else(|| entries.iter().find_map(|(_, value)| value.name()))
+    }
+
+    fn first_scalar(&self) -> Option<&str> {
+        match self {
+            Self::Scalar(text) => Some(text),
+            Self::List(items) => items.first()?.first_scalar(),
+            Self::Map(entries) => entries.first()?.1.first_scalar(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        ReadJson.deserialize(deserializer)
     }
 }
 
@@ -250,6 +295,25 @@ mod tests {
     #[test]
     fn each_line_of_json_lines_is_a_record() {
         check("{\"a\": 1, \"b\": {\"c\": 3}}\n{\"a\": 2}\n\n", &[("", "a: 1; b.c: 3"), ("", "a: 2")]);
+    }
+
+    #[test]
+    fn a_long_entry_is_below_its_name() {
+        let words = "word ".repeat(100);
+        let long = format!("country.name: Bhutan\nnote: {}", words.trim_end());
+        check(
+            &format!(r#"[{{"country": {{"name": "Bhutan"}}, "note": "{words}"}}, {{"name": "Norway"}}]"#),
+            &[("Bhutan", &long), ("", "name: Norway")],
+        );
+    }
+
+    #[test]
+    fn yaml_in_the_style_of_json_is_read_as_such() {
+        check(
+            "# Countries\n---\n- { name: { common: Bhutan }, capital: [Thimphu], since: null }\n- { cca2: NO, landlocked: false }\n",
+            &[("", "name.common: Bhutan; capital: Thimphu"), ("", "cca2: NO; landlocked: false")],
+        );
+        check("- { a: 1,, }", &[("", "- { a: 1,, }")]);
     }
 
     #[test]
