@@ -254,6 +254,18 @@ impl Search {
         Ok(hits)
     }
 
+    /// Returns the passages right before and after one in its document, as far as there are any.
+    pub async fn beside(
+        &self,
+        scope: &Scope,
+        passage: &SearchResult,
+    ) -> Result<Vec<SearchResult>, SearchError> {
+        let position = passage.metadata.chunk_index;
+        let beside = [position - 1, position + 1].into_iter().flat_map(u32::try_from);
+        let hit = |number| Hit { document: passage.document_id.clone(), passage: number, score: 0.0 };
+        Ok(self.read(scope, &beside.map(hit).collect::<Vec<Hit>>(), "").await?)
+    }
+
     async fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
         Ok(self.embed_all(vec![text.to_owned()]).await?.and_then(|vectors| vectors.into_iter().next()))
     }

@@ -14,7 +14,7 @@ use super::sentence::Sentence;
 use super::source::Source;
 use super::units::Form;
 use super::wanted::{Wanted, instructs};
-use super::{Ask, ChatFailure, Chats, beside, critique, extent, follow_up, summary};
+use super::{Ask, ChatFailure, Chats, beside, critique, follow_up, summary};
 use crate::records::Scope;
 use std::collections::HashSet;
 use store::StoreError;
@@ -60,11 +60,6 @@ const CONTINUES: f32 = 3.0;
 /// not answer.
 const LEAST_CONFIDENCE: f32 = -5.0;
 
-/// How much better an answer of several parts must be than the best part alone, and how much a longer one may be without
-/// being taken.
-const GAINS: f32 = 1.5;
-const ALIKE: f32 = 0.7;
-
 const NOT_SAID: &str = "The documents do not say.";
 const NOT_SAID_OF: &str = "The documents do not say:";
 
@@ -105,7 +100,7 @@ impl Chats {
                 unanswered.push(part);
                 continue;
             }
-            let reading = self.read(ask, part, sources).await?;
+            let mut reading = self.read(ask, part, sources).await?;
             // Sources that the caller gives are used whatever the question is.
             if given.is_some() || reading.confidence > LEAST_CONFIDENCE {
                 let most = if parts.len() > 1 { 1 } else { usize::MAX };
@@ -116,7 +111,7 @@ impl Chats {
                     unanswered.push(part);
                 }
                 if style.is_plain() && parts.len() == 1 {
-                    self.extend(ask, &asked, &reading.sources, &mut chosen).await?;
+                    self.extend(scope, ask, &asked, &mut reading.sources, &mut chosen).await?;
                     beside::complete(&asked, &reading.sources, &mut chosen);
                 }
                 if ask.agent == Agent::Critic {
@@ -207,33 +202,8 @@ impl Chats {
         Ok(Reading { sources, sentences, confidence })
     }
 
-    /// Shows the best part together with what stands beside it, if that is a better answer.
-    async fn extend(
-        &self,
-        ask: &Ask,
-        asked: &Asked,
-        sources: &[Source],
-        chosen: &mut Vec<Sentence>,
-    ) -> Result<(), ChatFailure> {
-        let Some(best) = chosen.first().filter(|_| asked.is_english) else { return Ok(()) };
-        let mut extents = extent::extents(asked, sources, best);
-        let texts = extents.iter().map(|extent| extent::in_context(sources, extent)).collect();
-        let Some(scores) = self.score_parts(ask, &asked.text, texts).await? else { return Ok(()) };
-        let most = scores.iter().copied().fold(f32::MIN, f32::max);
-        let mut near = (0..extents.len()).filter(|at| scores[*at] > most - ALIKE).peekable();
-        let shortest = near.peek().copied();
-        let at = near.find(|at| extent::has_wanted(asked, sources, best, &extents[*at])).or(shortest);
-        // A problem is answered by what is done about it.
-        let tells_how = !asked.wants_steps || instructs(best.text(sources));
-        let least = if tells_how { GAINS } else { 0.0 };
-        if let (Some(at), true) = (at, most > best.relevance + least) {
-            *chosen = extents.swap_remove(at);
-        }
-        Ok(())
-    }
-
     /// Scores parts by how well they answer a question, and how well the last of its questions alone.
-    async fn score_parts(
+    pub(super) async fn score_parts(
         &self,
         ask: &Ask,
         topic: &str,
