@@ -65,7 +65,7 @@ impl Asked {
     /// Counts the question's numbers that a text does not have.
     pub fn missing_numbers(&self, text: &str) -> usize {
         let text = text.to_lowercase();
-        self.numbers.iter().filter(|number| !has_word(&text, number)).count()
+        self.numbers.iter().filter(|number| !has_number(&text, number)).count()
     }
 
     /// Returns whether a passage has what the question wants counted: "how many cores".
@@ -128,6 +128,15 @@ const EXACT_NAME: f32 = 1.5;
 #[rustfmt::skip]
 const SPELLED: &[&str] = &[
     "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty", "thirty", "hundred",
+];
+
+/// The ways in which small numbers are written.
+#[rustfmt::skip]
+const WRITTEN: &[[&str; 4]] = &[
+    ["three", "3", "third", "3rd"], ["four", "4", "fourth", "4th"], ["five", "5", "fifth", "5th"],
+    ["six", "6", "sixth", "6th"], ["seven", "7", "seventh", "7th"], ["eight", "8", "eighth", "8th"],
+    ["nine", "9", "ninth", "9th"], ["ten", "10", "tenth", "10th"], ["eleven", "11", "eleventh", "11th"],
+    ["twelve", "12", "twelfth", "12th"],
 ];
 
 /// Returns the stems of what "how many" asks for. People are called many things.
@@ -212,6 +221,12 @@ fn has_start(lower: &str, start: &str) -> bool {
     })
 }
 
+/// Returns whether a text has a number, in digits, in words or as "the fourth".
+fn has_number(lower: &str, number: &str) -> bool {
+    let others = WRITTEN.iter().find(|written| written.contains(&number));
+    has_word(lower, number) || others.is_some_and(|others| others.iter().any(|other| has_word(lower, other)))
+}
+
 fn has_word(lower: &str, word: &str) -> bool {
     tokens(lower).any(|(_, token)| token == word) || lower.contains(word) && word.contains(['.', ','])
 }
@@ -234,6 +249,15 @@ mod tests {
         assert_eq!(missing("When was NUT 1.0.0 released?", "NUT 2.0.0 came in 2004."), EXACT_NAME);
         assert_eq!(missing("What is Alice's cat called?", "Alice has a cat."), 0.0);
         assert_eq!(missing("And the A320-232?", "A320-231: V2500"), EXACT_NAME);
+    }
+
+    #[test]
+    fn a_number_may_be_written_in_several_ways() {
+        let missing = |question: &str, text: &str| Asked::new(question).missing_numbers(text);
+        assert_eq!(missing("Which interval spans four notes?", "It is the fourth."), 0);
+        assert_eq!(missing("Which interval spans 4 notes?", "It has four notes."), 0);
+        assert_eq!(missing("Which interval spans four notes?", "It has 14 notes."), 1);
+        assert_eq!(missing("Which interval spans 40 notes?", "It has four notes."), 1);
     }
 
     #[test]
@@ -260,6 +284,8 @@ mod tests {
         check("Which year was it printed?", "It was printed in London.", false);
         check("Which year was it printed?", "It was printed in 1865.", true);
         check("How many are there?", "There are three.", false);
+        check("How many are there?", "2.3. Members", false);
+        check("How many are there?", "2.3. Its 5 members", true);
         check("How many fit into an A320?", "The aircraft is an A320.", false);
         check("How many fit into an A320?", "The A320 has 180 seats.", true);
         check("How many are there?", "There are three of them.", true);
@@ -277,7 +303,9 @@ mod tests {
             (asked.wants_steps, asked.wants_all)
         };
         assert_eq!(wants("Which audio plugins are recommended?"), (false, true));
+        assert_eq!(wants("Which formats does it read?"), (false, true));
         assert_eq!(wants("Which plugin is recommended?"), (false, false));
+        assert_eq!(wants("Which class does it have?"), (false, false));
         assert_eq!(wants("How do I install it?"), (true, false));
     }
 

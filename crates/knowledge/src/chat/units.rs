@@ -338,12 +338,15 @@ fn pieces(text: &str, unit: Unit) -> Vec<Unit> {
 /// Returns whether a paragraph is a question that the one below it answers.
 fn asks(text: &str) -> bool {
     let is_short = text.split_whitespace().count() <= LONGEST_QUESTION;
-    text.starts_with(QUESTION) || text.ends_with('?') && is_short && words::sentences(text).len() == 1
+    // A numbered one may begin with what it is about: "48 I like Fahrenheit. Where is it set?".
+    let is_one = || text.starts_with(|c: char| c.is_ascii_digit()) || words::sentences(text).len() == 1;
+    text.starts_with(QUESTION) || text.ends_with('?') && is_short && is_one()
 }
 
 pub fn is_title(text: &str) -> bool {
     is_short(text)
         && text.trim().starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+        && text.contains(char::is_alphabetic)
         && !text.contains(CODE_SIGNS)
 }
 

@@ -47,8 +47,12 @@ impl Wanted {
         }
     }
 
-    /// Returns whether a text has a number, in digits or in words.
+    /// Returns whether a text has a number, in digits or in words. That of a section ("2.3. Members") is none.
     pub fn has_number(text: &str) -> bool {
+        let is_of_section = |c: char| c.is_ascii_digit() || c == '.';
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let is_section = first.ends_with('.') && first.chars().all(is_of_section);
+        let text = if is_section { text.trim_start().trim_start_matches(is_of_section) } else { text };
         has_digit(text) || has(&in_blanks(text), NUMBER_WORDS)
     }
 }
@@ -108,7 +112,9 @@ fn asks_figure(lower: &str) -> bool {
 fn asks_which_are(lower: &str) -> bool {
     let after = [" which ", " what "].iter().find_map(|start| lower.split_once(start));
     let words: Vec<&str> = after.map_or_else(Vec::new, |(_, after)| after.split(' ').take(5).collect());
-    let is_several = |pair: &[&str]| pair[0].ends_with('s') && SEVERAL_DO.contains(&pair[1]);
+    let is_plural =
+        |word: &str| word.ends_with('s') && !["ss", "us", "is"].iter().any(|end| word.ends_with(end));
+    let is_several = |pair: &[&str]| is_plural(pair[0]) && SEVERAL_DO.contains(&pair[1]);
     words.first().is_some_and(|first| NUMBER_WORDS.contains(&format!(" {first} ").as_str()))
         || words.windows(2).any(is_several)
 }
@@ -119,7 +125,7 @@ fn has(text: &str, words: &[&str]) -> bool {
 
 #[rustfmt::skip]
 const ASKS_PRICE: &[&str] = &[
-    " cost ", " cost?", " costs ", " price ", " price?", " paid ", " paid?", " salary", " kostet", " preis ",
+    " cost ", " cost?", " costs ", " price ", " price?", " paid ", " paid?", " salary", " fee ", " fee?", " kostet", " preis ",
 ];
 #[rustfmt::skip]
 const ASKS_NUMBER: &[&str] = &[
@@ -137,7 +143,7 @@ const ASKS_HOW: &[&str] = &[
     " how do ", " how can ", " how to ", " how does one ", " steps ", " wie kann ", " wie ",
 ];
 const ASKS_ALL: &[&str] = &[" ways ", " what are ", " which are ", " wie "];
-const SEVERAL_DO: &[&str] = &["are", "were", "can", "may", "must", "do", "have"];
+const SEVERAL_DO: &[&str] = &["are", "were", "can", "may", "must", "do", "does", "did", "have"];
 #[rustfmt::skip]
 const NUMBER_WORDS: &[&str] = &[
     " two ", " three ", " four ", " five ", " six ", " seven ", " eight ", " nine ", " ten ", " twelve ", " dozen",

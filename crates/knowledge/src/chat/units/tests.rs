@@ -126,6 +126,7 @@ fn an_answer_below_its_question_is_one_part() {
         &["How do I switch it off? > Turn it. Wait a minute."],
     );
     check("Which port is it?\n\n8080\n\nGo on.", &["Which port is it? > 8080", "Go on."]);
+    check("48 It is cold. Where is it set?\n\nIn a file.", &["48 It is cold. Where is it set? > In a file."]);
     let heading = "A heading that is as long as a line of a letter is at most";
     let text = "Seals are grey and are checked by the team in every week of the year, ".repeat(2) + "or so.";
     check(&format!("{heading}\n{text}\n{heading}\n{text}"), &[heading, &text, heading, &text]);
@@ -133,6 +134,10 @@ fn an_answer_below_its_question_is_one_part() {
 
 #[test]
 fn a_sentence_without_an_end_introduces_the_command_below_it() {
+    check(
+        "Each ends with the line\n\n999.0 999.0\n\nGo on.",
+        &["Each ends with the line > 999.0 999.0", "Go on."],
+    );
     check(
         "There are some flags, so it is possible to do a\n\nrpmbuild --without oss",
         &["There are some flags, so it is possible to do a > rpmbuild --without oss"],
