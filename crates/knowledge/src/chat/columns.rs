@@ -29,6 +29,8 @@ const CALLED: &[(&str, &[&str])] = &[
 ];
 /// More than a word that a name shares with the question.
 const IS_CALLED: usize = 2;
+/// The value of a setting has no more words.
+const MOST_WORDS: usize = 3;
 
 /// Returns where the columns of a wide row are that a question asks for, those by which it names the row, and the first
 /// one if that has a name. Empty if the whole row is to be shown.
@@ -75,18 +77,13 @@ fn called(asked: &Asked) -> Option<&'static (&'static str, &'static [&'static st
     CALLED.iter().find(|(start, _)| question.starts_with(start))
 }
 
-/// Returns whether a row of an English table has none of the words for the property that is asked for.
+/// Returns whether a row of an English table, or a setting, has none of the words for the property that is asked for.
 pub fn lacks_property(asked: &Asked, source: &Source, row: &Range<usize>) -> bool {
     // A date may be in any column, an area only in one that is called so.
     let is_called_so = called(asked).is_some_and(|(start, _)| start.starts_with("how "));
-    if !is_called_so && asked.property.len() < 2 || source.language() != Language::English {
-        return false;
-    }
     let columns = columns(&source.text, row);
-    if columns.len() < WIDE {
-        return false;
-    }
-    if is_called_so {
+    let is_table = columns.len() >= WIDE && source.language() == Language::English;
+    if is_called_so && (is_table || is_setting(&source.text[row.clone()])) {
         let terms = asked.terms(last_part(&asked.text), &[Language::English]);
         let is_asked = |column: &Range<usize>| {
             let name = source.text[column.clone()].split_once(": ").map_or("", |(name, _)| name);
@@ -95,9 +92,18 @@ pub fn lacks_property(asked: &Asked, source: &Source, row: &Range<usize>) -> boo
         };
         return !columns.iter().any(is_asked);
     }
+    if is_called_so || asked.property.len() < 2 || !is_table {
+        return false;
+    }
     let text = format!("{} {}", source.above().join(" "), spaced(&source.text));
     let stems = stem_set(&text, Language::English);
     !asked.property.iter().any(|stem| stems.contains(stem))
+}
+
+/// Returns whether a text is one setting, such as "idd.root: +9".
+fn is_setting(text: &str) -> bool {
+    let parts = text.trim().split_once(": ").filter(|(_, value)| !value.contains(['\n', ';']));
+    parts.is_some_and(|(key, value)| !key.contains(' ') && value.split(' ').count() <= MOST_WORDS)
 }
 
 /// Splits a row. A value may have the separator in it.
@@ -190,6 +196,15 @@ mod tests {
         assert!(!lacks("What is the boiling point of tungsten?"));
         assert!(!lacks("What is the mass of tungsten?"));
         assert!(lacks("How heavy is tungsten?"));
+        for (setting, lacks) in [
+            ("idd.suffixes: 76", true),
+            ("population: 3200000", false),
+            ("Note: 76 people do live there.", false),
+        ] {
+            let source = &Source::of_texts([setting])[0];
+            let asked = Asked::new("How many people live in Mongolia?");
+            assert_eq!(lacks_property(&asked, source, &(0..setting.len())), lacks, "{setting}");
+        }
         let tower = "City: Paris\nHeight: 330 m\nBuilt: 1889\nFloors: 3\nArchitect: Sauvestre";
         let source = &Source::of_texts([tower])[0];
         assert!(!lacks_property(&Asked::new("How high is the Eiffel Tower?"), source, &(0..tower.len())));
