@@ -1,5 +1,7 @@
 //! Searches the passages that a user may see: their own, and those of their spaces.
 
+mod rerank;
+
 use crate::indexes::{IndexError, Indexes};
 use crate::records::{Chunk, Document, Scope};
 use crate::spans::{self, Span};
@@ -7,6 +9,7 @@ use crate::tables::{self, chunks::FoundChunk};
 use aws_lc_rs::digest;
 use futures_util::future::try_join_all;
 use inference::{Engine, EngineError, Priority};
+use rerank::RERANKED;
 use retrieval::{Hit, Mode, Query};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -15,12 +18,6 @@ use store::{Db, StoreError};
 use utoipa::ToSchema;
 
 pub const MOST_RESULTS: usize = 100;
-/// How many of the first passages a reranker reads, and how much of each, in bytes.
-const RERANKED: usize = 8;
-const RERANKED_BYTES: usize = 480;
-/// The weight of its judgement in a passage's score; the search has the rest.
-const JUDGEMENT: f32 = 0.3;
-
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     /// The document must be one of these; any if empty.
@@ -230,30 +227,6 @@ impl Search {
         Ok(hits.await?.unwrap_or_default())
     }
 
-    /// Orders the first passages by what the search and the reranker say. Those that it does not read come after them.
-    async fn rerank(&self, question: &str, mut hits: Vec<Hit>) -> Result<Vec<Hit>, SearchError> {
-        let read = RERANKED.min(hits.len());
-        let (first, rest) = hits.split_at_mut(read);
-        let positions: Vec<(&str, i64)> =
-            first.iter().map(|hit| (hit.document.as_str(), i64::from(hit.passage))).collect();
-        let texts: HashMap<(String, i64), String> = tables::chunks::find(&self.db, &positions)
-            .await?
-            .into_iter()
-            .map(|chunk| ((chunk.document_id.clone(), chunk.position), beginning(&chunk)))
-            .collect();
-        // One that was deleted since is scored as an empty text.
-        let text = |hit: &Hit| texts.get(&(hit.document.clone(), i64::from(hit.passage))).cloned();
-        let texts = first.iter().map(|hit| text(hit).unwrap_or_default()).collect();
-        let Some(scores) = self.score_all(question, texts).await? else { return Ok(hits) };
-        for (hit, score) in first.iter_mut().zip(scores) {
-            let probability = 1.0 / (1.0 + (-score).exp());
-            hit.score += JUDGEMENT * (probability - hit.score);
-        }
-        rest.iter_mut().for_each(|hit| hit.score *= 1.0 - JUDGEMENT);
-        hits.sort_by(|one, other| other.score.total_cmp(&one.score));
-        Ok(hits)
-    }
-
     /// Returns the passages right before and after one in its document, as far as there are any.
     pub async fn beside(
         &self,
@@ -282,11 +255,6 @@ impl Search {
         }
     }
 
-    /// Returns whether there is a reranker.
-    pub fn can_score(&self) -> bool {
-        self.engine.as_ref().is_some_and(|engine| engine.reranker().is_some())
-    }
-
     /// Returns all passages of a document in the scope, in order.
     pub async fn passages(&self, scope: &Scope, document_id: &str) -> Result<Vec<SearchResult>, SearchError> {
         let document = tables::documents::get(&self.db, document_id).await?;
@@ -313,22 +281,6 @@ impl Search {
             .of_owner(scope, &document.user_id),
         };
         Ok(chunks.into_iter().map(result).collect())
-    }
-
-    /// Scores how well texts answer a question; returns none if there is no reranker.
-    pub async fn score_all(
-        &self,
-        question: &str,
-        texts: Vec<String>,
-    ) -> Result<Option<Vec<f32>>, SearchError> {
-        let Some(engine) = self.engine.as_ref().filter(|engine| engine.reranker().is_some()) else {
-            return Ok(None);
-        };
-        match engine.score(question, texts, Priority::Interactive) {
-            Ok(scores) => Ok(Some(scores.await.map_err(SearchError::Engine)?)),
-            Err(EngineError::Busy) => Err(SearchError::Busy),
-            Err(error) => Err(SearchError::Engine(error)),
-        }
     }
 
     /// Returns the ids of an owner's documents that the filters accept; none if there are no filters.
@@ -384,13 +336,6 @@ impl Search {
         });
         Ok(results.collect())
     }
-}
-
-/// Returns the beginning of a passage below its headings.
-fn beginning(chunk: &FoundChunk) -> String {
-    let text = &chunk.text[..chunk.text.floor_char_boundary(RERANKED_BYTES)];
-    let above = if chunk.headings.is_empty() { &chunk.document_title } else { &chunk.headings.join(" > ") };
-    format!("{above}\n{text}")
 }
 
 /// Derives an id that stays the same when the document is indexed again.
