@@ -108,6 +108,25 @@ async fn an_answer_reaches_as_far_as_it_is_needed() {
 }
 
 #[tokio::test]
+async fn a_list_that_two_passages_share_is_shown_whole() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    // Short, but of many tokens.
+    let step = |number: u32| {
+        format!("{number}. Set P-{number}7/K9-ZX to 0x4F{number}A7C and R-{number}2/Q7 to 0xB8D2E.\n")
+    };
+    let steps: String = (1..=12).map(step).collect();
+    let text = format!("# Workshop\n\nThis is how the lathe is set up for brass:\n\n{steps}");
+    admin.ingest_text("lathe.md", &text).await;
+    let answer = ask(&admin, json!({ "query": "How do I set up the lathe for brass?" })).await;
+    let lines: Vec<&str> = self::text(&answer).lines().collect();
+    for number in 1..=12 {
+        assert!(lines.iter().any(|line| line.starts_with(&format!("{number}. Set"))), "{number}: {answer}");
+    }
+    assert!(self::text(&answer).contains("[1]") && self::text(&answer).contains("[2]"), "{answer}");
+}
+
+#[tokio::test]
 async fn each_agent_answers_in_its_own_way() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;

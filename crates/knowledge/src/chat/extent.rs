@@ -55,6 +55,8 @@ impl Chats {
             // A problem is answered by what is done about it, and a question for all by the list of them.
             let tells_how = !asked.wants_steps || instructs(best.text(sources));
             let least = match asked.wants_all && has_list(&extents[at]) {
+                // The rest of the same list.
+                _ if best.unit.form == Form::List => f32::NEG_INFINITY,
                 true => -LISTED,
                 false if tells_how => GAINS,
                 false => 0.0,
@@ -105,7 +107,8 @@ fn extents(asked: &Asked, sources: &[Source], section: &[usize], best: &Sentence
     if let Some(at) = own_list {
         let start = at - usize::from(at > 0 && goes_on(&parts[at - 1], &parts[at]));
         let end = at + 1 + usize::from(parts.get(at + 1).is_some_and(|next| goes_on(&parts[at], next)));
-        let is_asked = (asked.wants_all || asked.wants_steps) && best.unit.form != Form::List;
+        let is_shown = best.unit.form == Form::List && end - start == 1;
+        let is_asked = (asked.wants_all || asked.wants_steps) && !is_shown;
         extents.extend(is_asked.then(|| parts[start..end].to_vec()));
     } else if is_prose(sources, best) {
         let at = parts.iter().position(|part| is_own(part) && part.unit.range == best.unit.range);
@@ -256,6 +259,8 @@ mod tests {
         let entry = units(texts[0]).iter().position(|unit| unit.form == Form::Entry).unwrap();
         let whole = "You can set it:\n- Open it.\n- Choose it. / - Apply it.\n- Close it.";
         assert_eq!(tried_across("How do I set it?", &texts, entry), [whole]);
+        assert_eq!(tried_across("How do I set it?", &texts, 0), [whole]);
+        assert!(tried_across("How do I set it?", &texts[..1], 0).is_empty());
         let other = ["You can set it:\n- Open it.\n- Choose it.", "Others:\n- Apply it.\n- Close it."];
         assert_eq!(tried_across("How do I set it?", &other, entry), [other[0]]);
     }
