@@ -18,6 +18,7 @@ use store::{Db, StoreError};
 use utoipa::ToSchema;
 
 pub const MOST_RESULTS: usize = 100;
+
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     /// The document must be one of these; any if empty.

@@ -49,16 +49,18 @@ fn parse(text: &str) -> Option<Vec<Json>> {
 }
 
 fn parse_yaml(text: &str) -> Option<Vec<Json>> {
+    if !has_flow_entries(text) {
+        return None;
+    }
     // Norway's "NO" is no boolean.
     let options = serde_saphyr::options! { strict_booleans: true };
-    let value = |text| serde_saphyr::from_str_with_options::<Json>(text, options).ok();
-    has_flow_entries(text).then(|| value(text)).flatten().map(|value| vec![value])
+    serde_saphyr::from_str_with_options(text, options).ok().map(|value| vec![value])
 }
 
 /// Returns whether a YAML file is a list of entries in JSON's style: "- { name: Bhutan, region: Asia }".
 pub(crate) fn has_flow_entries(text: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.starts_with(['#', '-']) || line.starts_with("- "));
-    lines.next().is_some_and(|first| first.starts_with("- {"))
+    let is_entry = |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("---");
+    text.lines().find(is_entry).is_some_and(|first| first.starts_with("- {"))
 }
 
 /// Below this level, keys become parts of a path.
@@ -323,5 +325,11 @@ mod tests {
         let mut builder = Builder::new(Kind::Json, &Limits::default());
         read(&deep, &mut builder).unwrap();
         assert_eq!(builder.finish().unwrap().blocks.len(), 1);
+        let deep = format!("- {}word{}", "{ a: ".repeat(100_000), " }".repeat(100_000));
+        assert!(parse_yaml(&deep).is_none());
+        let each =
+            |level: u32| format!("- {{ a: &a{level} [{}] }}\n", format!("*a{}, ", level - 1).repeat(9));
+        let bomb: String = (1..=9).map(each).collect();
+        assert!(parse_yaml(&format!("- {{ a: &a0 [word] }}\n{bomb}")).is_none());
     }
 }
