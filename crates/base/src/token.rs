@@ -50,6 +50,9 @@ pub struct Claims {
     pub environment: String,
     #[serde(default)]
     pub issued_by: String,
+    /// What a user is called whose id `project_id` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
     /// The generation of the administrator's record that the token was issued for. Absent in tokens of guests and of other
     /// tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,6 +276,7 @@ mod tests {
             scopes: vec!["guest".into()],
             environment: "staging".into(),
             issued_by: "stoa".into(),
+            username: None,
             generation: None,
         }
     }

@@ -255,6 +255,7 @@ impl Auth {
             scopes: vec![scope.to_owned()],
             environment: self.environment.to_owned(),
             issued_by: self.tokens.issuer().to_owned(),
+            username: None,
             generation,
         };
         self.sign(&claims)

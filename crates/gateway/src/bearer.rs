@@ -129,6 +129,7 @@ mod tests {
             scopes: vec!["guest".into()],
             environment: "staging".into(),
             issued_by: "stoa".into(),
+            username: None,
             generation: None,
         };
         let token = tokens.issue(&claims, Duration::from_secs(3600)).unwrap();
@@ -187,6 +188,7 @@ mod tests {
                 scopes: vec!["admin".into()],
                 environment: String::new(),
                 issued_by: String::new(),
+                username: None,
                 generation: None,
             };
             let token = tokens.issue(&claims, Duration::from_secs(60)).unwrap();

@@ -1,6 +1,7 @@
 //! What guests may do. A guest has a token that any client can get, without the scopes `admin` and `user`.
 
 use crate::error::ApiError;
+use crate::identity::Rank;
 use base::token::Claims;
 use strum::{EnumString, VariantNames};
 
@@ -30,7 +31,7 @@ impl Guests {
 }
 
 pub fn is_guest(claims: &Claims) -> bool {
-    !claims.has_scope("admin") && !claims.has_scope("user")
+    Rank::of(claims) == Rank::Guest
 }
 
 fn unknown(text: &str) -> String {

@@ -7,6 +7,26 @@ use base::token::{Claims, Route, Tokens, Verified};
 use http::{HeaderMap, header};
 use store::admins::Admins;
 
+/// What a caller is, by the scopes of a verified token. Rights are given by what a caller is, never by what it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    Administrator,
+    /// A user who has signed in: `projectId` is the user's id.
+    User,
+    /// Any client can get a guest's token.
+    Guest,
+}
+
+impl Rank {
+    pub fn of(claims: &Claims) -> Self {
+        match claims {
+            _ if claims.has_scope("admin") => Self::Administrator,
+            _ if claims.has_scope("user") => Self::User,
+            _ => Self::Guest,
+        }
+    }
+}
+
 /// Returns whom the gateway has identified, or whose token the request carries; none if it has neither.
 pub async fn find_caller(
     headers: &HeaderMap,
@@ -64,8 +84,8 @@ pub fn check_claims(claims: &Claims, other_route: Route, guests: Guests) -> Resu
 }
 
 pub fn check_admin(claims: &Claims) -> Result<(), ApiError> {
-    match claims.has_scope("admin") {
-        true => Ok(()),
-        false => Err(ApiError::forbidden("this needs the scope `admin`")),
+    match Rank::of(claims) {
+        Rank::Administrator => Ok(()),
+        Rank::User | Rank::Guest => Err(ApiError::forbidden("this needs the scope `admin`")),
     }
 }

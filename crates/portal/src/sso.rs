@@ -196,6 +196,7 @@ impl Sso {
             scopes: std::iter::once(scope).chain(email_scope).map(str::to_owned).collect(),
             environment: self.settings.environment.to_owned(),
             issued_by: self.settings.issuer.clone(),
+            username: None,
             generation: None,
         };
         let token = self.db.random().hex::<32>();

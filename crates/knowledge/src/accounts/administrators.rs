@@ -52,6 +52,12 @@ impl Accounts {
         }
     }
 
+    /// Returns the user with this id, whom the gateway has identified as a user and not as an administrator.
+    pub async fn identified_user(&self, id: &str) -> Result<User, AccountError> {
+        let user = self.get(id).await?.filter(|user| !user.is_admin && !user.disabled);
+        user.ok_or_else(|| AccountError::NoSuchUser(id.to_owned()))
+    }
+
     /// Returns whether the administrator has an account with the password of the record.
     pub async fn has_administrator(&self, username: &str) -> Result<bool, AccountError> {
         let found = tables::users::find_by_login_name(&self.db, &username.to_lowercase()).await?;

@@ -44,6 +44,7 @@ impl Accounts {
             scopes: scopes.into_iter().map(str::to_owned).collect(),
             environment: settings.environment.to_owned(),
             issued_by: tokens.issuer().to_owned(),
+            username: record.is_none().then(|| user.username.clone()),
             generation: record.map(|record| record.generation()),
         };
         let token = tokens.issue(&claims, lasts)?;

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method};
 use kit::error::ApiError;
 use kit::headers::{self, bearer, cookie};
-use kit::identity::verify_identity;
+use kit::identity::{Rank, verify_identity};
 use kit::request::{from_query, values_of};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 pub const COOKIE: &str = "service_session";
 pub const API_KEY: &str = "x-api-key";
 
-/// A user with a session, or an administrator whom the gateway has identified.
+/// A user with a session, or whom the gateway has identified.
 pub struct Caller(pub User);
 
 /// A [`Caller`] identified without a cookie, which a browser would add to the requests of any page.
@@ -157,7 +157,7 @@ pub enum Credential {
     Header(String),
     /// A session's token in a cookie.
     Cookie(String),
-    /// The gateway's signed word for an administrator.
+    /// The gateway's signed word.
     Identity(Verified),
 }
 
@@ -179,12 +179,18 @@ pub async fn find(
         return Ok(Some((user, Credential::Cookie(token.to_owned()))));
     }
     let Some(verified) = identity else { return Ok(None) };
-    if !verified.claims.has_scope("admin") || !app.admins.admits(&verified).await? {
+    if !app.admins.admits(&verified).await? {
         return Ok(None);
     }
-    match app.accounts.identified(&verified.claims.project_id).await {
+    let name = &verified.claims.project_id;
+    let identified = match Rank::of(&verified.claims) {
+        Rank::Administrator => app.accounts.identified(name).await,
+        Rank::User => app.accounts.identified_user(name).await,
+        Rank::Guest => return Ok(None),
+    };
+    match identified {
         Ok(user) => Ok(Some((user, Credential::Identity(verified)))),
-        // The name is that of an ordinary user here, or of a removed administrator.
+        // The name is that of an ordinary user here, or of a removed or disabled one.
         Err(AccountError::NoSuchUser(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -14,13 +14,6 @@ use utoipa::{PartialSchema, ToSchema};
 /// In bytes. A longer text is a document, or belongs into `historyContext`.
 const LONGEST_QUESTION: usize = 32 << 10;
 
-/// Tells null from an absent field.
-pub fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<T>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
 /// Of a space or a source, in characters.
 const LONGEST_NAME: usize = 100;
 

@@ -4,7 +4,7 @@ pub mod items;
 
 use super::App;
 use super::caller::{Access, Caller, OwnerQuery};
-use super::fields::{given, name};
+use super::fields::name;
 use super::users::Success;
 use crate::records::{ItemStatus, Role, RunCounts, Source, User};
 use crate::sources::{
@@ -18,6 +18,7 @@ use connectors::Settings;
 use http::StatusCode;
 use kit::error::ApiError;
 use kit::fields::AnyText;
+use kit::fields::given;
 use kit::request::{JsonBody, PathId, Query};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -4,7 +4,7 @@ pub mod members;
 
 use super::App;
 use super::caller::Caller;
-use super::fields::{given, name};
+use super::fields::name;
 use super::storage::{Storage, storage_of};
 use super::users::{Success, check_quota, set_quota};
 use crate::records::Role;
@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use kit::error::ApiError;
 use kit::fields::AnyText;
+use kit::fields::given;
 use kit::request::{JsonBody, PathId, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};

@@ -2,7 +2,6 @@
 
 use super::App;
 use super::caller::Admin;
-use super::fields::given;
 use super::storage::{Storage, storage_of};
 use crate::accounts::{AccountError, Goals, UserChanges};
 use crate::records::User;
@@ -12,6 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use kit::error::ApiError;
+use kit::fields::given;
 use kit::fields::{AnyText, Whole};
 use kit::page;
 use kit::request::{JsonBody, PathId, Query};

@@ -3,7 +3,6 @@
 use super::App;
 use super::caller::{Access, Caller};
 use super::documents::find;
-use super::fields::given;
 use super::indexing::ChangedDocument;
 use super::ingest::require_encoder;
 use crate::records::{Document, FileVersion, documents_topic};
@@ -13,6 +12,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use kit::error::ApiError;
+use kit::fields::given;
 use kit::request::{JsonBody, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

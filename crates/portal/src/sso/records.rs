@@ -224,6 +224,7 @@ mod tests {
             scopes: vec!["guest".to_owned()],
             environment: "staging".to_owned(),
             issued_by: "https://id.example.org".to_owned(),
+            username: None,
             generation: None,
         }
     }
