@@ -8,7 +8,7 @@ mod commit;
 mod run_state;
 mod step;
 
-pub use step::{KnowledgeSearch, StepRunner};
+pub use step::StepRunner;
 
 use crate::events::{AgentProgress, RunEvent};
 use crate::project_tx::ProjectTx;

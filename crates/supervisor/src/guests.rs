@@ -1,11 +1,11 @@
-//! Limits for guests: how many projects they create and keep, and how many of their runs are running.
+//! Limits for guests: how many projects they keep, how many runs they start and have running, and what these store.
 //!
-//! Every client can become a guest, so their projects and runs are counted, for each network address and in total.
+//! Every client can become a guest, so all of this is counted, for each network address and in total.
 
 use crate::tables;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
-use store::{Db, StoreError, Tx, rate};
+use store::{StoreError, Tx};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// The `Retry-After` of a guest who has to wait for a run to end.
@@ -14,14 +14,22 @@ const RUN_WAIT: Duration = Duration::from_secs(15);
 /// The limits, each of them a setting.
 #[derive(Clone, Debug)]
 pub struct GuestLimits {
-    /// Projects that one address may create in an hour.
-    pub projects_per_hour: u32,
+    /// Projects of one address that are kept.
+    pub projects_per_address: u32,
     /// Projects of all guests together.
     pub projects: u32,
     /// Runs of one address that are running.
     pub runs_per_address: u32,
     /// Runs of all guests that are running.
     pub runs: u32,
+    /// Runs that one address may start in an hour.
+    pub starts_per_address: u32,
+    /// Runs that all guests together may start in an hour.
+    pub starts: u32,
+    /// What runs of one address may store.
+    pub mib_per_address: u32,
+    /// What runs of all guests together may store.
+    pub mib: u32,
     /// Characters of a seed.
     pub seed_characters: usize,
 }
@@ -55,46 +63,46 @@ impl Guest {
 }
 
 impl GuestLimits {
-    /// Counts a project that is about to be created.
-    pub async fn count_project(&self, db: &Db, guest: &Guest) -> Result<(), GuestError> {
-        let most = self.projects_per_hour;
-        let key = format!("supervisor:guest-projects:{}", guest.address);
-        let hit = rate::hit(db, &key, i64::from(most), HOUR).await?;
-        if hit.allowed {
-            return Ok(());
-        }
-        let wait = hit.reset_at_ms.saturating_sub(db.clock().now_ms()).max(0).unsigned_abs();
-        Err(GuestError::TooMany {
-            message: format!("a guest may make {most} projects an hour: wait, or sign in"),
-            wait: Duration::from_millis(wait),
-        })
-    }
-
     /// Refuses another project of a guest if there are too many, in the transaction that creates it.
-    pub async fn check_projects(&self, tx: &mut Tx) -> Result<(), GuestError> {
+    pub async fn check_projects(&self, tx: &mut Tx, guest: &Guest) -> Result<(), GuestError> {
         tables::guests::lock(tx).await?;
-        let most = self.projects;
-        if tables::guests::projects(tx).await? < i64::from(most) {
-            return Ok(());
-        }
-        Err(GuestError::TooMany {
-            message: format!("guests have made {most} projects, and no more are kept: sign in"),
-            wait: HOUR,
-        })
-    }
-
-    /// Refuses another run of a guest if too many are running, in the transaction that starts it.
-    pub async fn check_runs(&self, tx: &mut Tx, guest: &Guest) -> Result<(), GuestError> {
-        tables::guests::lock(tx).await?;
-        let (own, all) = tables::guests::runs(tx, &guest.address).await?;
-        let message = if own >= i64::from(self.runs_per_address) {
-            format!("a guest may have {} runs at work: wait until one has ended", self.runs_per_address)
-        } else if all >= i64::from(self.runs) {
-            format!("guests may have {} runs at work in all: wait until one has ended", self.runs)
+        let (own, all) = tables::guests::projects(tx, &guest.address).await?;
+        let (most_own, most) = (self.projects_per_address, self.projects);
+        let message = if own >= i64::from(most_own) {
+            format!("guests at your address have made {most_own} projects, and no more are kept: sign in")
+        } else if all >= i64::from(most) {
+            format!("guests have made {most} projects, and no more are kept: sign in")
         } else {
             return Ok(());
         };
-        Err(GuestError::TooMany { message, wait: RUN_WAIT })
+        Err(GuestError::TooMany { message, wait: HOUR })
+    }
+
+    /// Refuses another run of a guest if there are too many, or if runs have stored too much, in the transaction that
+    /// starts it.
+    pub async fn check_runs(&self, tx: &mut Tx, guest: &Guest) -> Result<(), GuestError> {
+        tables::guests::lock(tx).await?;
+        let hour_ago = tx.db().clock().now_ms() - HOUR.as_millis() as i64;
+        let (own, all) = tables::guests::usage(tx, &guest.address, hour_ago).await?;
+        let Self { runs_per_address, runs, starts_per_address, starts, mib_per_address, mib, .. } = self;
+        let is_over = |used: i64, limit: &u32| used >= i64::from(*limit);
+        let is_full = |bytes: i64, limit: &u32| bytes >= i64::from(*limit) << 20;
+        let (message, wait) = if is_over(own.runs, runs_per_address) {
+            (format!("a guest may have {runs_per_address} runs at work: wait until one has ended"), RUN_WAIT)
+        } else if is_over(all.runs, runs) {
+            (format!("guests may have {runs} runs at work in all: wait until one has ended"), RUN_WAIT)
+        } else if is_over(own.starts, starts_per_address) {
+            (format!("a guest may start {starts_per_address} runs an hour: wait, or sign in"), HOUR)
+        } else if is_over(all.starts, starts) {
+            (format!("guests may start {starts} runs an hour in all: wait, or sign in"), HOUR)
+        } else if is_full(own.bytes, mib_per_address) {
+            (format!("runs of guests at your address have stored {mib_per_address} MiB: sign in"), HOUR)
+        } else if is_full(all.bytes, mib) {
+            (format!("runs of guests have stored {mib} MiB, and no more is kept: sign in"), HOUR)
+        } else {
+            return Ok(());
+        };
+        Err(GuestError::TooMany { message, wait })
     }
 }
 

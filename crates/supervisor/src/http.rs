@@ -4,6 +4,7 @@ mod approvals;
 mod archive;
 mod caller;
 mod control;
+mod edit;
 mod error;
 mod events;
 mod execute;
@@ -29,7 +30,8 @@ const DESCRIPTION: Description = Description {
     text: "Creates projects, runs agents through their phases, reports what happens as events, and waits for the approval \
            of people. Callers on the same machine need no token; a token that they send is verified all the same. \
            Other callers send `SUPERVISOR_TOKEN`, or a gateway token for BUILD, CORE or AUTH with the scope `admin` or \
-           `guest`. Guests may read, create and execute.",
+           `guest`. A project belongs to a user, to the administrators or to the guests, and may be shared in a space; other \
+           callers do not see it. Guests may read and execute the projects of guests.",
     security: &[Credential::Bearer],
 };
 
@@ -39,7 +41,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(projects::get, projects::change, projects::remove))
         .routes(routes!(history::runs))
         .routes(routes!(hydrate::hydrate))
-        .routes(routes!(history::artifacts))
+        .routes(routes!(history::artifacts, edit::edit))
         .routes(routes!(archive::artifacts))
         .routes(routes!(history::traces))
         .routes(routes!(approvals::list))

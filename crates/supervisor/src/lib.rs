@@ -3,11 +3,13 @@
 //! `http` is the interface; `runs` is what callers may do with runs, `executor` executes them, `transitions` is how they
 //! stop. `workflow` has the phases and their agents. SQL is in `tables`. Other services are reached over HTTP only.
 
+mod access;
 mod deep_check;
 mod events;
 mod executor;
 mod guests;
 mod http;
+mod knowledge;
 mod live_text;
 mod project_tx;
 mod projects;
@@ -21,8 +23,8 @@ mod workflow;
 
 pub use crate::http::openapi;
 pub use deep_check::check;
-pub use executor::KnowledgeSearch;
 pub use guests::GuestLimits;
+pub use knowledge::KnowledgeClient;
 pub use workflow::{Faults, Workflow};
 
 use base::token::Tokens;
@@ -62,8 +64,8 @@ pub struct Shared {
     pub tokens: Arc<Tokens>,
     pub admins: Admins,
     pub providers: Arc<Providers>,
-    /// The knowledge service's search, if its address is known.
-    pub knowledge: Option<KnowledgeSearch>,
+    /// The knowledge service, if its address is known.
+    pub knowledge: Option<KnowledgeClient>,
     pub drain: Drain,
 }
 
@@ -77,7 +79,7 @@ pub(crate) struct Inner {
     pub tokens: Arc<Tokens>,
     pub admins: Admins,
     pub providers: Arc<Providers>,
-    pub knowledge: Option<KnowledgeSearch>,
+    pub knowledge: Option<KnowledgeClient>,
     pub texts: LiveTexts,
     pub drain: Drain,
     pub settings: SupervisorSettings,

@@ -2,7 +2,7 @@
 
 use crate::guests::{Guest, GuestError, GuestLimits};
 use crate::project_tx::ProjectTx;
-use crate::records::Project;
+use crate::records::{Owner, Project};
 use crate::status::{CheckpointStatus, ProjectStatus, Signal};
 use crate::tables;
 use crate::workflow::Workflow;
@@ -54,6 +54,14 @@ pub struct Approval {
     pub artifact_id: Option<String>,
 }
 
+/// What is to change of a project. What is none stays.
+pub struct ProjectChanges<'a> {
+    pub name: Option<&'a str>,
+    pub product_seed: Option<&'a str>,
+    /// `Some(None)` takes it out of its space.
+    pub space_id: Option<Option<&'a str>>,
+}
+
 /// How a change of a project went.
 pub enum Change {
     Done,
@@ -72,6 +80,8 @@ impl Projects {
         &self,
         name: &str,
         product_seed: &str,
+        owner: Owner,
+        space_id: Option<String>,
         guest: Option<&Guest>,
     ) -> Result<Project, GuestError> {
         let now = Time(self.db.clock().now_ms());
@@ -83,29 +93,24 @@ impl Projects {
             seed_length,
             current_phase: self.workflow.first().to_owned(),
             status: ProjectStatus::Active,
-            by_guest: guest.is_some(),
+            owner,
+            space_id,
             created_at: now,
             updated_at: now,
         };
-        if let Some(guest) = guest {
-            self.guest_limits.count_project(&self.db, guest).await?;
-        }
         let mut tx = self.db.begin().await?;
-        if guest.is_some() {
-            self.guest_limits.check_projects(&mut tx).await?;
+        if let Some(guest) = guest {
+            self.guest_limits.check_projects(&mut tx, guest).await?;
         }
-        tables::projects::insert(&mut tx, &project, product_seed).await?;
+        let address = guest.map(|guest| guest.address.as_str());
+        tables::projects::insert(&mut tx, &project, product_seed, address).await?;
         tx.commit().await?;
         Ok(project)
     }
 
-    /// Changes the name of a project, or its seed if no run is open.
-    pub async fn change(
-        &self,
-        id: &str,
-        name: Option<&str>,
-        product_seed: Option<&str>,
-    ) -> Result<Change, StoreError> {
+    /// Changes the name of a project, the space that it is in, or its seed if no run is open.
+    pub async fn change(&self, id: &str, changes: ProjectChanges<'_>) -> Result<Change, StoreError> {
+        let ProjectChanges { name, product_seed, space_id } = changes;
         let Some(mut tx) = ProjectTx::begin(&self.db, id).await? else { return Ok(Change::NoProject) };
         if let Some(seed) = product_seed {
             let run = tables::runs::latest_locked(tx.inner(), id).await?;
@@ -117,6 +122,9 @@ impl Projects {
         }
         if let Some(name) = name {
             tables::projects::set_name(tx.inner(), id, name).await?;
+        }
+        if let Some(space_id) = space_id {
+            tables::projects::set_space(tx.inner(), id, space_id).await?;
         }
         tx.commit().await?;
         Ok(Change::Done)

@@ -21,9 +21,24 @@ pub struct Project {
     pub seed_length: i64,
     pub current_phase: String,
     pub status: ProjectStatus,
-    pub by_guest: bool,
+    pub owner: Owner,
+    /// The space whose members share it.
+    pub space_id: Option<String>,
     pub created_at: Time,
     pub updated_at: Time,
+}
+
+/// Whose a project is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Owner {
+    Administrators,
+    /// All guests together.
+    Guests,
+    User {
+        id: String,
+        /// What the user was called when the project was created.
+        name: String,
+    },
 }
 
 impl Project {

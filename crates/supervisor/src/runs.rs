@@ -2,6 +2,7 @@
 //! `executor`.
 
 mod decision;
+mod edit;
 mod error;
 
 pub use decision::Decision;
@@ -121,14 +122,15 @@ impl Runs {
         };
         if let Some(guest) = request.guest {
             self.guest_limits.check_runs(tx.inner(), guest).await?;
+            let now = tx.now().0;
+            tables::guests::started(tx.inner(), project_id, &guest.address, now);
         }
         run.status = RunStatus::Running;
         run.caller = request.caller.clone();
         run.guest_address = request.guest.map(|guest| guest.address.clone());
-        if request.provider.is_some() || request.model.is_some() {
-            run.provider = request.provider.map(str::to_owned);
-            run.model = request.model.map(str::to_owned);
-        }
+        // Those of the one who starts it, also if an earlier start had others: they may cost money.
+        run.provider = request.provider.map(str::to_owned);
+        run.model = request.model.map(str::to_owned);
         run.last_event = None;
         run.ended_at = None;
         run.reason.clear();

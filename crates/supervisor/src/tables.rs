@@ -17,6 +17,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(1, "supervisor", include_str!("../migrations/0001_supervisor.sql")),
     Migration::portable(2, "guests and models", include_str!("../migrations/0002_guests_and_models.sql")),
     Migration::portable(3, "approvals", include_str!("../migrations/0003_approvals.sql")),
+    Migration::portable(4, "owners", include_str!("../migrations/0004_owners.sql")),
 ];
 
 /// Greater than every id: the cursor of the first page of a list that goes from the newest to the oldest.

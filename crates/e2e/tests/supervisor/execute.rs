@@ -231,7 +231,7 @@ async fn agents_whose_inputs_are_ready_work_at_the_same_time() {
 async fn a_browsers_event_source_follows_a_run_directly_and_through_the_gateway() {
     let (vendor, stoa) = start(TWO_PHASES).await;
     let client = SupervisorClient::local(&stoa);
-    let token = tokens::token("BUILD", "guest");
+    let token = tokens::token("BUILD", "admin");
     let direct = format!("http://{}", stoa.supervisor.unwrap());
     for (base, token) in [(direct, ""), (stoa.url("/build"), token.as_str())] {
         let id = client.project().await;

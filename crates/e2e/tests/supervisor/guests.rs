@@ -34,7 +34,7 @@ async fn fresh_token(stoa: &Stoa) -> Reply {
 async fn lists_of_projects_with_long_seeds_take_little_memory_and_delay_no_other_request() {
     const PROJECTS: usize = 300;
     let (_vendor, start) = prepare("name = \"analyst\"").await;
-    let start = start.set("GUEST_PROJECTS_PER_HOUR", PROJECTS).set("GUEST_SEED_CHARACTERS", SEED);
+    let start = start.set("GUEST_PROJECTS_PER_ADDRESS", PROJECTS).set("GUEST_SEED_CHARACTERS", SEED);
     let stoa = start.set("ACCESS_LOG", "off").serve();
     let token = fresh_token(&stoa).await.json()["token"].as_str().unwrap().to_owned();
     let guest = SupervisorClient::with_token(&stoa, token);
@@ -95,7 +95,7 @@ async fn a_list_cuts_long_seeds_and_the_project_has_the_whole_one() {
 
 async fn check_limits_on_projects(start: Start) {
     let start = start.set("TRUSTED_PROXIES", "127.0.0.1");
-    let stoa = start.set("GUEST_PROJECTS_PER_HOUR", 3).set("GUEST_PROJECTS", 8).serve();
+    let stoa = start.set("GUEST_PROJECTS_PER_ADDRESS", 3).set("GUEST_PROJECTS", 8).serve();
     let guest = SupervisorClient::through_gateway(&stoa, "guest");
     let create = async |address: &str| {
         let request = guest.request(Method::POST, "/api/projects").json(&project("A diary."));
@@ -108,8 +108,8 @@ async fn check_limits_on_projects(start: Start) {
         assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 3, "{statuses:?}");
         let refused = made.iter().find(|answer| answer.status == 429).unwrap();
         assert_eq!(refused.json()["code"], "TOO_MANY_REQUESTS");
-        let wait: u64 = refused.header("retry-after")[0].parse().unwrap();
-        assert!((3_500..=3_600).contains(&wait), "{wait}");
+        let message = "guests at your address have made 3 projects, and no more are kept: sign in";
+        assert_eq!((said(refused).1.as_str(), refused.header("retry-after")), (message, vec!["3600"]));
     }
     // The same IPv6 network, and then other addresses.
     assert_eq!(create("2001:db8:1:2:ffff::9").await.status, 429);
@@ -176,14 +176,83 @@ async fn the_runs_of_guests_are_limited() {
     assert_eq!(start(&guest, here, &projects[waiting]).await.status, 202);
 }
 
+/// Executes a guest's project to the end of its run. Returns what was refused.
+async fn run_as_guest(guest: &SupervisorClient, address: &str, id: &str) -> Option<(u16, String)> {
+    let answer = reply(guest.execution(id, "prd").header("x-forwarded-for", address)).await;
+    if answer.status == 200 {
+        return None;
+    }
+    assert_eq!(answer.header("retry-after"), ["3600"], "{answer:?}");
+    Some(said(&answer))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_runs_that_guests_start_in_an_hour_are_limited() {
+    let (_vendor, start) = prepare("name = \"analyst\"\nmodel = \"fail\"\nretries = 0").await;
+    let start = start.set("TRUSTED_PROXIES", "127.0.0.1");
+    let stoa = start.set("GUEST_STARTS_PER_ADDRESS", 3).set("GUEST_STARTS", 5).serve();
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
+    let id = guest.project().await;
+    // Each of these goes on with the one run that fails: a start is counted, whatever becomes of it.
+    for address in ["203.0.113.1", "203.0.113.1", "203.0.113.1", "203.0.113.2"] {
+        assert_eq!(run_as_guest(&guest, address, &id).await, None);
+    }
+    let own = "a guest may start 3 runs an hour: wait, or sign in";
+    assert_eq!(run_as_guest(&guest, "203.0.113.1", &id).await, Some((429, own.into())));
+    assert_eq!(run_as_guest(&guest, "203.0.113.2", &id).await, None);
+    let all = "guests may start 5 runs an hour in all: wait, or sign in";
+    assert_eq!(run_as_guest(&guest, "203.0.113.3", &id).await, Some((429, all.into())));
+}
+
+async fn check_limits_on_storage(with: impl Fn(Start) -> Start) {
+    let vendor = Vendor::start("x".repeat(400 << 10).leak()).await;
+    let agent = "name = \"analyst\"\nmax_tokens = 30000";
+    let start = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &[agent])]));
+    let start = with(start).set("TRUSTED_PROXIES", "127.0.0.1");
+    let stoa = start.set("GUEST_MIB_PER_ADDRESS", 1).set("GUEST_MIB", 2).serve();
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
+    let id = guest.project().await;
+    for address in ["203.0.113.1", "203.0.113.2"] {
+        for _ in 0..3 {
+            assert_eq!(run_as_guest(&guest, address, &id).await, None);
+        }
+    }
+    let own = "runs of guests at your address have stored 1 MiB: sign in";
+    assert_eq!(run_as_guest(&guest, "203.0.113.2", &id).await, Some((429, own.into())));
+    let all = "runs of guests have stored 2 MiB, and no more is kept: sign in";
+    assert_eq!(run_as_guest(&guest, "203.0.113.3", &id).await, Some((429, all.into())));
+    // An administrator is not limited, and makes room.
+    let admin = SupervisorClient::through_gateway(&stoa, "admin");
+    assert_eq!(reply(admin.execution(&id, "prd")).await.status, 200);
+    assert_eq!(admin.delete(&format!("/api/projects/{id}")).await.status, 200);
+    let id = guest.project().await;
+    assert_eq!(run_as_guest(&guest, "203.0.113.2", &id).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_runs_of_guests_store_is_limited() {
+    check_limits_on_storage(|start| start).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_runs_of_guests_store_is_limited_on_postgresql() {
+    let database = Postgres::shared().await.database().await;
+    check_limits_on_storage(|start| start.set("DATABASE_URL", &database)).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn guests_who_may_only_read_cannot_create_or_execute() {
-    let (_vendor, start) = prepare("name = \"analyst\"").await;
-    let stoa = start.set("GUESTS", "read").serve();
+    let (vendor, start) = prepare("name = \"analyst\"").await;
+    let data = start.serve();
+    let guest = SupervisorClient::through_gateway(&data, "guest");
+    let id = guest.project().await;
+    let events = guest.run(&id, "prd").await;
+    let folder = data.data.clone();
+    drop(data);
+    let start = Stoa::start_supervisor(&vendor, &workflow(&[("prd", &["name = \"analyst\""])]));
+    let start = start.set("WORKFLOW", folder.path().join("workflow.toml").display());
+    let stoa = start.data(&folder).set("GUESTS", "read").serve();
     assert_eq!(fresh_token(&stoa).await.status, 200);
-    let admin = SupervisorClient::through_gateway(&stoa, "admin");
-    let id = admin.project().await;
-    let events = admin.run(&id, "prd").await;
     let guest = SupervisorClient::through_gateway(&stoa, "guest");
     assert_eq!(guest.list("/api/projects").await.len(), 1);
     assert_eq!(guest.get(&format!("/api/hydrate/{id}")).await.status, 200);

@@ -74,16 +74,15 @@ async fn a_run_uses_the_provider_and_model_that_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_keeps_its_model_after_an_error_and_is_not_joined_with_another() {
+async fn a_run_has_the_model_of_its_last_start_and_is_not_joined_with_another() {
     let vendor = Vendor::start("One word after the other.").await;
     let agents: &[&str] = &["name = \"analyst\"\nretries = 0"];
     let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
     let client = SupervisorClient::local(&stoa);
     let id = client.project().await;
     assert!(execute(&client, &id, json!({ "model": "fail" })).await.body.contains("event: error"));
-    // Executed again, it uses the same model, unless the request names another.
-    assert!(execute(&client, &id, json!({})).await.body.contains("event: error"));
-    assert_eq!(vendor.asked().last().unwrap()["model"], "fail");
+    let runs = client.list(&format!("/api/projects/{id}/runs")).await;
+    assert_eq!(runs[0]["model"], "fail");
     let hangs = client.request(Method::POST, "/api/execute").header("prefer", "respond-async");
     let hangs = reply(hangs.json(&json!({ "projectId": id, "provider": "vendor-a", "model": "hang" }))).await;
     assert_eq!((hangs.status, &hangs.json()["model"]), (202, &json!("hang")));
@@ -92,6 +91,24 @@ async fn a_run_keeps_its_model_after_an_error_and_is_not_joined_with_another() {
     let joined = client.request(Method::POST, "/api/execute").header("prefer", "respond-async");
     let joined = reply(joined.json(&json!({ "projectId": id, "model": "hang" }))).await;
     assert_eq!((joined.status, &joined.json()["runId"]), (202, &hangs.json()["runId"]));
+    assert_eq!(&hangs.json()["runId"], &runs[0]["id"], "the run that had failed goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_failed_goes_on_with_the_settings_model_if_its_next_start_names_none() {
+    let vendor = Vendor::start("One word after the other.").await;
+    let agents: &[&str] = &["name = \"analyst\"\nretries = 0"];
+    let stoa = Stoa::start_supervisor(&vendor, &workflow(&[("prd", agents)])).serve();
+    let admin = SupervisorClient::local(&stoa);
+    let id = SupervisorClient::through_gateway(&stoa, "guest").project().await;
+    assert!(execute(&admin, &id, json!({ "model": "fail" })).await.body.contains("event: error"));
+    let guest = SupervisorClient::through_gateway(&stoa, "guest");
+    assert!(execute(&guest, &id, json!({})).await.body.contains("event: phase_complete"));
+    assert_ne!(
+        vendor.asked().last().unwrap()["model"],
+        "fail",
+        "what an administrator chose is not the guest's"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

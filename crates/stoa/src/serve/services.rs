@@ -17,7 +17,7 @@ use leads::{Leads, LeadsSettings};
 use llm::Providers;
 use portal::{Peer, Portal};
 use std::sync::Arc;
-use supervisor::{KnowledgeSearch, Supervisor, SupervisorSettings, Workflow};
+use supervisor::{KnowledgeClient, Supervisor, SupervisorSettings, Workflow};
 
 /// A service that is ready to be started.
 pub struct Service<H> {
@@ -121,13 +121,13 @@ pub async fn supervisor(
 ) -> Result<Service<impl Handler>> {
     let config = &process.config;
     let core = urls(&targets(process, &config.core_targets, "knowledge"));
-    let search = KnowledgeSearch::new(core, process.tokens.clone()).context("agents cannot search")?;
+    let knowledge = KnowledgeClient::new(core, process.tokens.clone()).context("agents cannot search")?;
     let shared = supervisor::Shared {
         db: process.db.clone(),
         tokens: process.tokens.clone(),
         admins: process.admins.clone(),
         providers,
-        knowledge: search,
+        knowledge,
         drain: process.drain.clone(),
     };
     let settings = SupervisorSettings {

@@ -103,6 +103,9 @@ impl Execution<'_> {
             created_at: now,
         };
         tables::artifacts::insert(tx.inner(), &artifact);
+        if let Some(address) = &run.guest_address {
+            tables::guests::stored(tx.inner(), &run.project_id, address, &artifact.content);
+        }
         if let AgentState::Running { trace, .. } = state.agent(index) {
             let ended = Trace {
                 id: trace.clone(),

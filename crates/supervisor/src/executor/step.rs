@@ -2,15 +2,14 @@
 //! reports goes to the execution of the run.
 
 mod answer;
-mod knowledge;
 mod output;
 mod prompt;
 mod worksheet;
 
 pub use answer::{Report, StepOutput};
-pub use knowledge::KnowledgeSearch;
 
 use super::run_state::Feedback;
+use crate::knowledge::KnowledgeClient;
 use crate::live_text::LiveTexts;
 use crate::records::{Artifact, Run};
 use crate::tables;
@@ -36,7 +35,7 @@ pub struct StepRunner {
     db: Db,
     providers: Arc<Providers>,
     default_model: DefaultModel,
-    knowledge: Option<KnowledgeSearch>,
+    knowledge: Option<KnowledgeClient>,
     texts: LiveTexts,
     edge_permits: Arc<Semaphore>,
 }
@@ -46,7 +45,7 @@ impl StepRunner {
         db: Db,
         providers: Arc<Providers>,
         default_model: DefaultModel,
-        knowledge: Option<KnowledgeSearch>,
+        knowledge: Option<KnowledgeClient>,
         texts: LiveTexts,
     ) -> Self {
         let edge_permits = Arc::new(Semaphore::new(EDGE_CONCURRENCY));
@@ -123,8 +122,9 @@ impl StepRunner {
         feedback: Option<&Feedback>,
     ) -> Result<(PromptContext, Option<String>), Failure> {
         let deleted = || Failure::permanent("the project was deleted");
-        let project = tables::projects::name_and_seed(&self.db, &run.project_id).await?;
-        let (name, product_seed) = project.ok_or_else(deleted)?;
+        let project = tables::projects::get(&self.db, &run.project_id).await?.ok_or_else(deleted)?;
+        let product_seed = tables::projects::seed(&self.db, &project.id).await?.ok_or_else(deleted)?;
+        let (name, space) = (project.name, project.space_id);
         let mut inputs = Vec::new();
         for input in &agent.inputs {
             let missing = || {
@@ -136,7 +136,10 @@ impl StepRunner {
         if agent.search {
             match &self.knowledge {
                 Some(knowledge) => {
-                    match knowledge.search(&name, &product_seed, run.caller.as_deref()).await {
+                    match knowledge
+                        .search(&name, &product_seed, space.as_deref(), run.caller.as_deref())
+                        .await
+                    {
                         Ok(found) => passages = found,
                         Err(why) => trouble = Some(format!("it works without the documents: {why}")),
                     }

@@ -1,7 +1,8 @@
-//! `GET /api/approvals`: what waits for a person, in all projects.
+//! `GET /api/approvals`: what waits for a person, in all projects that the caller sees.
 
 use super::App;
 use super::caller::Caller;
+use crate::access::{Access, SpaceRoles};
 use crate::records::{Artifact, Checkpoint};
 use crate::tables;
 use crate::transitions::approval_reason;
@@ -50,6 +51,9 @@ struct WaitingApproval {
     project_id: String,
     #[schema(example = "Bees")]
     project_name: String,
+    /// Whether the caller may answer it.
+    #[schema(example = true)]
+    may_decide: bool,
     #[schema(example = "prd")]
     phase: String,
     #[schema(example = "analyst")]
@@ -69,22 +73,23 @@ impl WaitingApproval {
     }
 }
 
-/// Lists the artifacts of all projects that wait for approval.
+/// Lists the artifacts that wait for approval, in all projects that the caller sees.
 #[utoipa::path(get, path = "/api/approvals", params(ApprovalsQuery), responses((status = 200, body = Approvals)))]
 pub async fn list(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     Query(query): Query<ApprovalsQuery>,
 ) -> Result<Json<Approvals>, ApiError> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, Whole::size);
-    let total = tables::checkpoints::count_waiting(&app.db).await?;
-    let mut rows = tables::checkpoints::waiting(&app.db, query.after.as_deref(), limit + 1).await?;
+    let (visible, roles) = caller.visible(&app).await?;
+    let total = tables::checkpoints::count_waiting(&app.db, &visible).await?;
+    let mut rows = tables::checkpoints::waiting(&app.db, &visible, query.after.as_deref(), limit + 1).await?;
     let mut has_more = rows.len() > limit;
     rows.truncate(limit);
     let (mut approvals, mut bytes, mut last) = (Vec::new(), 0, None);
-    for (checkpoint, project_name) in rows {
+    for checkpoint in rows {
         let id = checkpoint.id.clone();
-        if let Some(approval) = load(&app, checkpoint, project_name).await? {
+        if let Some(approval) = load(&app, &caller, &roles, checkpoint).await? {
             bytes += approval.bytes();
             if bytes > STREAMED_BYTES && !approvals.is_empty() {
                 has_more = true;
@@ -100,16 +105,21 @@ pub async fn list(
 /// Adds the artifact to an approval. None if the project was deleted meanwhile.
 async fn load(
     app: &App,
+    caller: &Caller,
+    roles: &SpaceRoles,
     checkpoint: Checkpoint,
-    project_name: String,
 ) -> Result<Option<WaitingApproval>, StoreError> {
     let id = checkpoint.artifact_id.unwrap_or_default();
     let Some(artifact) = tables::artifacts::get(&app.db, &id).await? else { return Ok(None) };
+    let Some(project) = tables::projects::get(&app.db, &checkpoint.project_id).await? else {
+        return Ok(None);
+    };
     let previous = tables::artifacts::previous_content(&app.db, &artifact).await?;
     Ok(Some(WaitingApproval {
         approval_id: checkpoint.id,
         project_id: checkpoint.project_id,
-        project_name,
+        may_decide: caller.who.access(&project, roles) == Some(Access::Manage),
+        project_name: project.name,
         phase: checkpoint.phase,
         reason: approval_reason(&artifact.agent),
         agent: artifact.agent.clone(),

@@ -4,6 +4,7 @@ use super::App;
 use super::caller::Caller;
 use super::history::Versions;
 use super::projects::find;
+use crate::access::Access;
 use crate::records::Artifact;
 use crate::tables;
 use crate::tables::artifacts::Filter;
@@ -42,15 +43,15 @@ pub struct ArchiveQuery {
     responses(
         (status = 200, description = "A file for each artifact: `PHASE/NN-AGENT.md`, where NN is the agent's place in its \
             phase. With all versions, `PHASE/NN-AGENT.vVERSION.md`.", content((Vec<u8> = "application/zip"))),
-        (status = 404, description = "`NOT_FOUND`: no project has this id."),
+        (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     ))]
 pub async fn artifacts(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
     Query(query): Query<ArchiveQuery>,
 ) -> Result<Response, ApiError> {
-    let project = find(&app, &id).await?;
+    let project = find(&app, &caller, &id, Access::Read).await?;
     let disposition = format!("attachment; filename=\"{}.zip\"", plain_name(&project.name));
     let buffer = Buffer::default();
     let archive = Archive {

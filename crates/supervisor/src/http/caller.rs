@@ -4,7 +4,9 @@
 //! callers on this machine are accepted, but no web page in a browser on this machine.
 
 use super::App;
+use crate::access::{Access, SpaceRoles, Visible, Who};
 use crate::guests::Guest;
+use crate::records::{Owner, Project};
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::middleware::Next;
@@ -13,44 +15,89 @@ use base::token::{Claims, Route, Verified};
 use http::request::Parts;
 use http::{HeaderMap, header};
 use kit::error::ApiError;
-use kit::guests::{Guests, is_guest};
+use kit::guests::Guests;
 use kit::headers::{self, IDENTITY, bearer, cookie};
-use kit::identity::{check_claims, find_caller, verify_bearer, verify_identity};
+use kit::identity::{Rank, check_claims, find_caller, verify_bearer, verify_identity};
 use kit::serve::Arrival;
 use kit::sse;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 /// The session cookies of the knowledge service and of the portal. A browser sends them to every port of a host.
 const SESSION_COOKIES: [&str; 2] = ["service_session", "portal_session"];
 const API_KEY: &str = "x-api-key";
 
-/// A caller who may read.
+/// A caller who may read. What it may do with a project is asked for each project: [`super::projects::find`].
 pub struct Caller {
     /// From the gateway's identity or a token; none for a caller with neither.
     pub claims: Option<Claims>,
-    /// The caller as a guest, if it is one.
-    pub guest: Option<Guest>,
+    pub who: Who,
 }
 
 /// A caller who may also create and execute.
 pub struct Contributor(pub Caller);
 
-/// A caller who may also interrupt, resume, cancel and delete.
-pub struct Admin(pub Caller);
-
 impl Caller {
     /// A caller on this machine, or with `SUPERVISOR_TOKEN`.
-    const LOCAL: Self = Self { claims: None, guest: None };
+    const LOCAL: Self = Self { claims: None, who: Who::Administrator };
 
     /// The name under which a decision is stored.
     pub fn name(&self) -> &str {
-        self.claims.as_ref().map_or("local", |claims| &claims.project_id)
+        let named = self.claims.as_ref().map(|claims| claims.username.as_ref().unwrap_or(&claims.project_id));
+        named.map_or("local", |name| name)
+    }
+
+    /// Returns the caller as a guest, if it is one.
+    pub fn guest(&self) -> Option<&Guest> {
+        match &self.who {
+            Who::Guest(guest) => Some(guest),
+            Who::Administrator | Who::User(_) => None,
+        }
+    }
+
+    /// Returns whose the projects are that the caller creates.
+    pub fn as_owner(&self) -> Owner {
+        match &self.who {
+            Who::Administrator => Owner::Administrators,
+            Who::User(id) => Owner::User { id: id.clone(), name: self.name().to_owned() },
+            Who::Guest(_) => Owner::Guests,
+        }
+    }
+
+    /// Returns which projects the caller sees.
+    pub async fn visible(&self, app: &App) -> Result<(Visible, Arc<SpaceRoles>), ApiError> {
+        let roles = match self.who {
+            Who::User(_) => self.space_roles(app).await?,
+            Who::Administrator | Who::Guest(_) => Arc::default(),
+        };
+        Ok((self.who.visible(&roles), roles))
+    }
+
+    /// Returns what the caller may do with a project; none if it may not see it.
+    pub async fn access(&self, app: &App, project: &Project) -> Result<Option<Access>, ApiError> {
+        let without_roles = self.who.access(project, &SpaceRoles::new());
+        match self.who {
+            Who::User(_) if without_roles.is_none() && project.space_id.is_some() => {
+                Ok(self.who.access(project, &*self.space_roles(app).await?))
+            }
+            _ => Ok(without_roles),
+        }
+    }
+
+    /// Returns the caller's roles in spaces. There are none without a knowledge service, nor for a caller without a name.
+    pub async fn space_roles(&self, app: &App) -> Result<Arc<SpaceRoles>, ApiError> {
+        match (&app.knowledge, &self.claims) {
+            (Some(knowledge), Some(claims)) => {
+                knowledge.space_roles(claims).await.map_err(|why| ApiError::unavailable(&why))
+            }
+            _ => Ok(Arc::default()),
+        }
     }
 
     /// Refuses a guest if guests may only read.
     pub fn check_may_write(&self, app: &App) -> Result<(), ApiError> {
-        match self.guest {
-            Some(_) if app.settings.guests != Guests::Full => {
+        match self.who {
+            Who::Guest(_) if app.settings.guests != Guests::Full => {
                 Err(ApiError::forbidden("guests may only read here: sign in"))
             }
             _ => Ok(()),
@@ -70,8 +117,12 @@ impl FromRequestParts<App> for Caller {
             find_caller(headers, &app.tokens, &app.tokens, &app.admins).await?
         {
             check_claims(&claims, Route::Kv, app.settings.guests)?;
-            let guest = is_guest(&claims).then(|| Guest::at(client(parts)));
-            return Ok(Self { claims: Some(claims), guest });
+            let who = match Rank::of(&claims) {
+                Rank::Administrator => Who::Administrator,
+                Rank::User => Who::User(claims.project_id.clone()),
+                Rank::Guest => Who::Guest(Guest::at(client(parts))),
+            };
+            return Ok(Self { claims: Some(claims), who });
         }
         // A proxy on this machine sends the requests of others, whether or not it is trusted to say whose.
         let arrival = parts.extensions.get::<Arrival>();
@@ -156,18 +207,6 @@ impl FromRequestParts<App> for Contributor {
         let caller = Caller::from_request_parts(parts, app).await?;
         caller.check_may_write(app)?;
         Ok(Self(caller))
-    }
-}
-
-impl FromRequestParts<App> for Admin {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let caller = Caller::from_request_parts(parts, app).await?;
-        match caller.guest {
-            None => Ok(Self(caller)),
-            Some(_) => Err(ApiError::forbidden("this needs the scope `admin`")),
-        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Interrupting, resuming and cancelling the run of a project.
 
 use super::App;
-use super::caller::{Admin, Caller};
-use super::projects::find;
+use super::caller::Caller;
+use super::projects::{find, no_project};
+use crate::access::Access;
 use crate::events::DecisionKind;
 use crate::projects::SystemState;
 use crate::records::Run;
 use crate::runs::Decision;
 use crate::status::RunStatus;
+use crate::tables;
 use axum::Json;
 use axum::extract::State;
 use kit::error::{ApiError, ErrorWith};
@@ -78,60 +80,63 @@ pub struct EarlierDecision {
     ))]
 pub async fn state(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
 ) -> Result<Json<SystemState>, ApiError> {
-    let project = find(&app, &id).await?;
+    let project = find(&app, &caller, &id, Access::Read).await?;
     Ok(Json(app.projects.state(&project).await?))
 }
 
-/// Stops a project's run until it is resumed. Only administrators may do so.
+/// Stops a project's run until it is resumed. For those who manage the project.
 #[utoipa::path(post, path = "/api/interrupt", request_body = StopRequest, responses(
     (status = 200, description = "The run has stopped, or is about to if `status` is `running`.", body = ControlledRun),
-    (status = 404, description = "`NOT_FOUND`: no project has this id."),
+    (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     (status = 409, description = "`CONFLICT`: the project has no open run."),
 ))]
 pub async fn interrupt(
     State(app): State<App>,
-    _: Admin,
+    caller: Caller,
     JsonBody(request): JsonBody<StopRequest>,
 ) -> Result<Json<ControlledRun>, ApiError> {
-    let run = app.runs.interrupt(&request.project_id.0, request.reason()?).await?;
+    let project = find(&app, &caller, &request.project_id.0, Access::Manage).await?;
+    let run = app.runs.interrupt(&project.id, request.reason()?).await?;
     answer(&app, run).await
 }
 
-/// Ends a project's run for good. Only administrators may do so.
+/// Ends a project's run for good. For those who manage the project.
 #[utoipa::path(post, path = "/api/cancel", request_body = StopRequest, responses(
     (status = 200, description = "The run has ended, or is about to if `status` is `running`.", body = ControlledRun),
-    (status = 404, description = "`NOT_FOUND`: no project has this id."),
+    (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     (status = 409, description = "`CONFLICT`: the project has no open run."),
 ))]
 pub async fn cancel(
     State(app): State<App>,
-    _: Admin,
+    caller: Caller,
     JsonBody(request): JsonBody<StopRequest>,
 ) -> Result<Json<ControlledRun>, ApiError> {
-    let run = app.runs.cancel(&request.project_id.0, request.reason()?).await?;
+    let project = find(&app, &caller, &request.project_id.0, Access::Manage).await?;
+    let run = app.runs.cancel(&project.id, request.reason()?).await?;
     answer(&app, run).await
 }
 
-/// Resumes an interrupted run, or answers an approval. Only administrators may do so.
+/// Resumes an interrupted run, or answers an approval. For those who manage the project.
 #[utoipa::path(post, path = "/api/resume", request_body = ResumeRequest, responses(
     (status = 200, description = "The run continues, or is still `interrupted` if other artifacts wait for approval.",
         body = ControlledRun),
-    (status = 404, description = "`NOT_FOUND`: no project has this id."),
+    (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     (status = 409, description = "`CONFLICT`: the project is not interrupted, the approval was answered before, or \
         `approvalId` is missing and several artifacts wait. If the approval was answered before, the error says by whom and \
         when.", body = ErrorWith<EarlierDecision>),
 ))]
 pub async fn resume(
     State(app): State<App>,
-    Admin(caller): Admin,
+    caller: Caller,
     JsonBody(request): JsonBody<ResumeRequest>,
 ) -> Result<Json<ControlledRun>, ApiError> {
     let decision = request.decision()?;
+    let project = find(&app, &caller, &request.project_id.0, Access::Manage).await?;
     let approval = request.approval_id.as_deref();
-    let run = app.runs.resume(&request.project_id.0, approval, decision, caller.name()).await?;
+    let run = app.runs.resume(&project.id, approval, decision, caller.name()).await?;
     answer(&app, run).await
 }
 
@@ -164,7 +169,8 @@ impl ResumeRequest {
 }
 
 async fn answer(app: &App, run: Run) -> Result<Json<ControlledRun>, ApiError> {
-    let project = find(app, &run.project_id).await?;
+    let project = tables::projects::get(&app.db, &run.project_id).await?;
+    let project = project.ok_or_else(|| no_project(&run.project_id))?;
     let system_state = app.projects.state(&project).await?;
     Ok(Json(ControlledRun { success: true, run_id: run.id, status: run.status, system_state }))
 }

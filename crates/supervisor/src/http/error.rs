@@ -10,7 +10,7 @@ impl From<RunError> for ApiError {
         let message = error.to_string();
         match error {
             RunError::Invalid(_) => Self::invalid(message),
-            RunError::NoProject(_) => Self::not_found(message),
+            RunError::NoProject(_) | RunError::NoArtifact(_) => Self::not_found(message),
             RunError::Conflict(_) => Self::conflict(message),
             RunError::Decided { decision, by, at, .. } => {
                 let (decision, decided_by) = (Some(decision), Some(by));

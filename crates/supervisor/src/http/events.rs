@@ -18,8 +18,12 @@ use kit::headers;
 use kit::request::{PathId, Query};
 use kit::sse::{self, Event};
 use serde::Deserialize;
+use std::time::Duration;
 use store::{Db, StoreError, events};
 use utoipa::IntoParams;
+
+/// How often a stream asks whether its caller may still see the project.
+const ACCESS_PAUSE: Duration = Duration::from_secs(5);
 
 /// Describes a stream of events in the OpenAPI document.
 pub const STREAM: &str = "The events of the run, to its end. Each has an `id`, which rises by one through all runs of the \
@@ -34,10 +38,10 @@ pub fn event_example() -> &'static str {
 /// Returns a run.
 #[utoipa::path(get, path = "/api/runs/{id}", params(("id" = String, Path, description = "The run's id.")), responses(
     (status = 200, body = Run),
-    (status = 404, description = "`NOT_FOUND`: no run has this id."),
+    (status = 404, description = "`NOT_FOUND`: the caller sees no run with this id."),
 ))]
-pub async fn run(State(app): State<App>, _: Caller, PathId(id): PathId) -> Result<Json<Run>, ApiError> {
-    Ok(Json(find(&app, &id).await?))
+pub async fn run(State(app): State<App>, caller: Caller, PathId(id): PathId) -> Result<Json<Run>, ApiError> {
+    Ok(Json(find(&app, &caller, &id).await?))
 }
 
 /// Sends the events of a run from its first, also after it has ended.
@@ -49,25 +53,29 @@ pub async fn run(State(app): State<App>, _: Caller, PathId(id): PathId) -> Resul
         (status = 200, description = STREAM, content((RunEvent = "text/event-stream", example = event_example)),
             headers(("X-Run-ID" = String, description = "The run."))),
         (status = 204, description = "The run has ended, and `Last-Event-ID` was its last event."),
-        (status = 404, description = "`NOT_FOUND`: no run has this id."),
+        (status = 404, description = "`NOT_FOUND`: the caller sees no run with this id."),
     ))]
 pub async fn of_run(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
     LastEventId(last_event): LastEventId,
 ) -> Result<Response, ApiError> {
-    let run = find(&app, &id).await?;
+    let run = find(&app, &caller, &id).await?;
     let seen = last_event.unwrap_or(0).max(run.first_event - 1);
     if run.last_event.is_some_and(|last| seen >= last) {
         return Ok(no_content());
     }
-    Ok(stream(&app, run, seen))
+    Ok(stream(&app, caller, run, seen))
 }
 
-async fn find(app: &App, id: &str) -> Result<Run, ApiError> {
-    let run = tables::runs::get(&app.db, id).await?;
-    run.ok_or_else(|| ApiError::not_found(format!("no run `{id}`")))
+/// Returns a run of a project that the caller may see.
+async fn find(app: &App, caller: &Caller, id: &str) -> Result<Run, ApiError> {
+    let no_run = || ApiError::not_found(format!("no run `{id}`"));
+    let run = tables::runs::get(&app.db, id).await?.ok_or_else(no_run)?;
+    let project = tables::projects::get(&app.db, &run.project_id).await?.ok_or_else(no_run)?;
+    caller.access(app, &project).await?.ok_or_else(no_run)?;
+    Ok(run)
 }
 
 /// The last event that a client has received, from the header `Last-Event-ID` or else from the query. None if it has
@@ -100,15 +108,30 @@ pub fn no_content() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// Sends the run's events after `seen`.
-pub fn stream(app: &App, run: Run, seen: i64) -> Response {
+/// Sends the run's events after `seen`, as long as the caller may see its project.
+pub fn stream(app: &App, caller: Caller, run: Run, seen: i64) -> Response {
     let db = app.db.clone();
     let items = follow(&app.db, &app.texts, &run, seen).and_then(move |item| to_event(db.clone(), item));
     let mut response = sse::respond(items, app.drain.clone());
     if let Ok(id) = HeaderValue::from_str(&run.id) {
         response.headers_mut().insert("x-run-id", id);
     }
-    response
+    sse::end_when(response, until_unseen(app.clone(), caller, run.project_id))
+}
+
+/// Ends when the caller may no longer see the project. Faults of the storage end nothing.
+async fn until_unseen(app: App, caller: Caller, project_id: String) {
+    loop {
+        tokio::time::sleep(ACCESS_PAUSE).await;
+        let access = match tables::projects::get(&app.db, &project_id).await {
+            Ok(Some(project)) => caller.access(&app, &project).await,
+            Ok(None) => return,
+            Err(_) => continue,
+        };
+        if let Ok(None) = access {
+            return;
+        }
+    }
 }
 
 async fn to_event(db: Db, item: Item) -> Result<Event, StoreError> {

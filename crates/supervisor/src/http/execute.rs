@@ -4,6 +4,7 @@ use super::App;
 use super::caller::Caller;
 use super::events::{LastEventId, LastEventQuery, STREAM, event_example, no_content, stream};
 use super::projects::find;
+use crate::access::Access;
 use crate::events::RunEvent;
 use crate::records::{Project, Run};
 use crate::runs::RunRequest;
@@ -111,13 +112,13 @@ enum OtherResponses {
     /// There are no events after `Last-Event-ID`, and none will come.
     #[response(status = 204)]
     NoMoreEvents,
-    /// `NOT_FOUND`: no project has this id.
+    /// `NOT_FOUND`: the caller sees no project with this id.
     #[response(status = 404)]
     NoProject,
     /// `CONFLICT`: another phase is running, or the phase is ahead of the current one.
     #[response(status = 409)]
     Conflict,
-    /// `TOO_MANY_REQUESTS`: guests have too many runs.
+    /// `TOO_MANY_REQUESTS`: guests have started or stored too much.
     #[response(status = 429)]
     TooManyRuns,
 }
@@ -140,7 +141,7 @@ pub async fn execute(
     body: Option<JsonBody<ExecuteRequest>>,
 ) -> Result<Response, ApiError> {
     let body = body.map(|JsonBody(body)| body).unwrap_or_default();
-    start_or_follow(&app, &caller, &body, &query, last_event, &headers).await
+    start_or_follow(&app, caller, &body, &query, last_event, &headers).await
 }
 
 /// Executes a phase as `POST` does, for a browser's `EventSource`.
@@ -162,12 +163,12 @@ pub async fn execute_by_query(
     if method == Method::HEAD {
         return Ok(no_content());
     }
-    start_or_follow(&app, &caller, &ExecuteRequest::default(), &query, last_event, &headers).await
+    start_or_follow(&app, caller, &ExecuteRequest::default(), &query, last_event, &headers).await
 }
 
 async fn start_or_follow(
     app: &App,
-    caller: &Caller,
+    caller: Caller,
     body: &ExecuteRequest,
     query: &ExecuteQuery,
     LastEventId(last_event): LastEventId,
@@ -179,25 +180,32 @@ async fn start_or_follow(
         project_id.ok_or_else(|| ApiError::invalid("`projectId` is missing: in the body or in the query"))?;
     let phase = agreed("phase", [body.phase.as_deref(), query.phase.as_deref(), None])?;
     if let Some(seen) = last_event {
-        return follow(app, project_id, phase, seen).await;
+        return follow(app, caller, project_id, phase, seen).await;
     }
     // A browser's `EventSource` starts a run by GET, so this does not depend on the method.
     caller.check_may_write(app)?;
-    let (provider, model) = chosen_model(app, caller, body, query)?;
+    find(app, &caller, project_id, Access::Execute).await?;
+    let (provider, model) = chosen_model(app, &caller, body, query)?;
     // Without the generation, so that the run's searches do not fail after the caller has a new password.
     let claims = caller.claims.clone().map(|claims| Claims { generation: None, ..claims });
     let claims = claims.and_then(|claims| serde_json::to_string(&claims).ok());
-    let request = RunRequest { phase, provider, model, caller: claims, guest: caller.guest.as_ref() };
+    let request = RunRequest { phase, provider, model, caller: claims, guest: caller.guest() };
     let (run, after) = app.runs.execute(project_id, request).await?;
     if prefers_no_stream(headers) {
         return Ok((StatusCode::ACCEPTED, Json(ExecutedRun::from(run))).into_response());
     }
-    Ok(stream(app, run, after))
+    Ok(stream(app, caller, run, after))
 }
 
 /// Sends the events after `seen`. It never starts a run: a browser's `EventSource` comes back by itself.
-async fn follow(app: &App, project_id: &str, phase: Option<&str>, seen: i64) -> Result<Response, ApiError> {
-    find(app, project_id).await?;
+async fn follow(
+    app: &App,
+    caller: Caller,
+    project_id: &str,
+    phase: Option<&str>,
+    seen: i64,
+) -> Result<Response, ApiError> {
+    find(app, &caller, project_id, Access::Read).await?;
     if let Some(unknown) = phase.filter(|phase| app.settings.workflow.phase(phase).is_none()) {
         return Err(ApiError::invalid(format!(
             "unknown phase `{unknown}`: one of {}",
@@ -211,7 +219,7 @@ async fn follow(app: &App, project_id: &str, phase: Option<&str>, seen: i64) -> 
     }
     let run = tables::runs::after_event(&app.db, project_id, seen).await?;
     match run.filter(|run| phase.is_none_or(|phase| run.phase == phase)) {
-        Some(run) => Ok(stream(app, run, seen)),
+        Some(run) => Ok(stream(app, caller, run, seen)),
         None => Ok(no_content()),
     }
 }
@@ -233,7 +241,7 @@ fn chosen_model<'a>(
     let picked = provider.map(|provider| app.providers.pick(provider, model)).transpose();
     let picked = picked.map_err(|unknown| ApiError::invalid(unknown.to_string()))?;
     let is_free = picked.as_ref().is_some_and(|picked| picked.provider() == llm::EDGE_AI);
-    if caller.guest.is_some() && (provider.is_some() || model.is_some()) && !is_free {
+    if caller.guest().is_some() && (provider.is_some() || model.is_some()) && !is_free {
         return Err(ApiError::forbidden(
             "guests may not choose a provider: leave `provider` and `model` out, or name edge-ai",
         ));

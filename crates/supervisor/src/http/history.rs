@@ -3,6 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::projects::find;
+use crate::access::Access;
 use crate::records::{Artifact, Run, Trace};
 use crate::status::TraceStatus;
 use crate::tables;
@@ -133,16 +134,16 @@ impl From<&Trace> for TraceView {
     responses(
         (status = 200, description = "A page of at most 8 MiB; `Link` names the next one.", body = Vec<Artifact>,
             headers(("Link" = String, description = "The next page, if there is one."))),
-        (status = 404, description = "`NOT_FOUND`: no project has this id."),
+        (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     ))]
 pub async fn artifacts(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
     Query(query): Query<ArtifactsQuery>,
 ) -> Result<Response, ApiError> {
     let limit = query.limit.map_or(DEFAULT_ARTIFACTS, Whole::size);
-    find(&app, &id).await?;
+    find(&app, &caller, &id, Access::Read).await?;
     let phase = query.phase.as_deref();
     let all_versions = query.versions == Some(Versions::All);
     let filter = Filter { all_versions, phase, after: query.after.as_deref() };
@@ -173,16 +174,16 @@ pub async fn artifacts(
     responses(
         (status = 200, description = "A page of at most 1 MiB; `Link` names the next one.", body = Vec<TraceView>,
             headers(("Link" = String, description = "The next page, if there is one."))),
-        (status = 404, description = "`NOT_FOUND`: no project has this id."),
+        (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     ))]
 pub async fn traces(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
     Query(query): Query<TracesQuery>,
 ) -> Result<Response, ApiError> {
     let limit = query.limit.map_or(DEFAULT_TRACES, Whole::size);
-    find(&app, &id).await?;
+    find(&app, &caller, &id, Access::Read).await?;
     let (db, id) = (&app.db, id.as_str());
     let read = |before: Option<String>, rows| async move {
         tables::traces::page(db, id, before.as_deref(), rows).await
@@ -197,16 +198,16 @@ pub async fn traces(
     responses(
         (status = 200, description = "A page of at most 1 MiB; `Link` names the next one.", body = Vec<Run>,
             headers(("Link" = String, description = "The next page, if there is one."))),
-        (status = 404, description = "`NOT_FOUND`: no project has this id."),
+        (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     ))]
 pub async fn runs(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
     Query(query): Query<RunsQuery>,
 ) -> Result<Response, ApiError> {
     let limit = query.limit.map_or(DEFAULT_RUNS, Whole::size);
-    find(&app, &id).await?;
+    find(&app, &caller, &id, Access::Read).await?;
     let (db, id) = (&app.db, id.as_str());
     let read = |before: Option<String>, rows| async move {
         tables::runs::page(db, id, before.as_deref(), rows).await

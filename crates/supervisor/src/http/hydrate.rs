@@ -3,7 +3,7 @@
 use super::App;
 use super::caller::Caller;
 use super::history::TraceView;
-use super::projects::{ProjectView, find};
+use super::projects::{ProjectView, find_with_access};
 use crate::projects::SystemState;
 use crate::records::{Artifact, Checkpoint, EXCERPT, Log, Run};
 use crate::status::CheckpointStatus;
@@ -119,21 +119,21 @@ impl From<Checkpoint> for CheckpointView {
     params(("id" = String, Path, description = "The project's id."), HydrateQuery),
     responses(
         (status = 200, body = HydratedProject),
-        (status = 404, description = "`NOT_FOUND`: no project has this id."),
+        (status = 404, description = "`NOT_FOUND`: the caller sees no project with this id."),
     ))]
 pub async fn hydrate(
     State(app): State<App>,
-    _: Caller,
+    caller: Caller,
     PathId(id): PathId,
     Query(query): Query<HydrateQuery>,
 ) -> Result<Json<HydratedProject>, ApiError> {
     let limit = query.limit.map_or(DEFAULT_LIMIT, Whole::size);
-    let project = find(&app, &id).await?;
+    let (project, access) = find_with_access(&app, &caller, &id).await?;
     let product_seed = tables::projects::seed(&app.db, &id).await?.unwrap_or_default();
     Ok(Json(HydratedProject {
         history: read_history(&app, &id, query.before.as_deref(), limit).await?,
         system_state: app.projects.state(&project).await?,
-        project: ProjectView::new(&project, product_seed),
+        project: ProjectView::new(&project, access, product_seed),
     }))
 }
 

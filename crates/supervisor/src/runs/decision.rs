@@ -40,10 +40,13 @@ pub async fn decide(
     match decision {
         Decision::Approve => approval.status = CheckpointStatus::Approved,
         Decision::Edit { content } => {
-            let id = insert_edited(tx, &approval, content, by).await?;
+            let id = approval.artifact_id.take().unwrap_or_default();
+            let old = tables::artifacts::get_locked(tx.inner(), &id).await?;
+            let old = old.ok_or_else(|| RunError::Conflict("the artifact is gone".into()))?;
+            let artifact = insert_edited(tx, old, content, by)?;
             approval.status = CheckpointStatus::Edited;
-            approval.artifact_id = Some(id.clone());
-            edited = Some(id);
+            approval.artifact_id = Some(artifact.id.clone());
+            edited = Some(artifact.id);
         }
         Decision::Reject { feedback } => {
             // The rejected artifact stays until there is another.
@@ -59,16 +62,13 @@ pub async fn decide(
     Ok(edited)
 }
 
-/// Stores an edited artifact as a new version, and returns its id.
-async fn insert_edited(
+/// Stores an edited artifact as a new version.
+pub fn insert_edited(
     tx: &mut ProjectTx<'_>,
-    approval: &Checkpoint,
+    old: Artifact,
     content: String,
     by: &str,
-) -> Result<String, RunError> {
-    let id = approval.artifact_id.clone().unwrap_or_default();
-    let old = tables::artifacts::get_locked(tx.inner(), &id).await?;
-    let old = old.ok_or_else(|| RunError::Conflict("the artifact is gone".into()))?;
+) -> Result<Artifact, RunError> {
     if old.kind == Output::Json
         && let Err(fault) = kit::json::parse::<IgnoredAny>(content.as_bytes())
     {
@@ -84,7 +84,7 @@ async fn insert_edited(
         ..old
     };
     tables::artifacts::insert(tx.inner(), &artifact);
-    Ok(artifact.id)
+    Ok(artifact)
 }
 
 /// Refuses an approval that was answered before, and says by whom.

@@ -12,6 +12,8 @@ pub enum RunError {
     Invalid(String),
     #[error("no project `{0}`")]
     NoProject(String),
+    #[error("the project has no artifact `{0}`")]
+    NoArtifact(String),
     #[error("{0}")]
     Conflict(String),
     /// The approval was answered before.

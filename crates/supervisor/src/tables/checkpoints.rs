@@ -1,5 +1,7 @@
 //! Checkpoints. Those that are `waiting` are approvals.
 
+use super::projects::{bind, condition};
+use crate::access::Visible;
 use crate::records::{Checkpoint, EXCERPT};
 use crate::status::StoredName;
 use kit::fields::Time;
@@ -33,6 +35,13 @@ pub async fn decide(tx: &mut Tx, decided: &Checkpoint) -> Result<bool, StoreErro
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
+/// Puts another artifact in the place of one that a run goes on from or that waits for approval.
+pub async fn replace_artifact(tx: &mut Tx, run_id: &str, old: &str, new: &str) -> Result<(), StoreError> {
+    let update = "UPDATE checkpoints SET artifact_id = $3 WHERE run_id = $1 AND artifact_id = $2";
+    sqlx::query(update).bind(run_id).bind(old).bind(new).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Returns the checkpoints of a run, the oldest first.
 pub async fn of_run(db: &Db, run_id: &str) -> Result<Vec<Checkpoint>, StoreError> {
     select_of_run(db.read(), run_id).await
@@ -64,26 +73,27 @@ const WAITING: &str = "FROM checkpoints JOIN projects ON projects.id = checkpoin
     WHERE checkpoints.status = 'waiting'
     AND EXISTS (SELECT 1 FROM runs WHERE runs.id = checkpoints.run_id AND runs.status = 'interrupted')";
 
-/// Returns approvals of all projects that can be answered, each with the name of its project, the oldest first.
+/// Returns the approvals of visible projects that can be answered, the oldest first.
 pub async fn waiting(
     db: &Db,
+    visible: &Visible,
     after: Option<&str>,
     limit: usize,
-) -> Result<Vec<(Checkpoint, String)>, StoreError> {
+) -> Result<Vec<Checkpoint>, StoreError> {
     let columns: Vec<String> = COLUMNS.split(", ").map(|column| format!("checkpoints.{column}")).collect();
     let sql = AssertSqlSafe(format!(
-        "SELECT {}, projects.name AS project_name {WAITING} AND checkpoints.id > $1 ORDER BY checkpoints.id LIMIT $2",
-        columns.join(", ")
+        "SELECT {} {WAITING} AND checkpoints.id > $1 AND {} ORDER BY checkpoints.id LIMIT $2",
+        columns.join(", "),
+        condition(visible, 3)
     ));
     let query = sqlx::query(sql).bind(after.unwrap_or("")).bind(limit as i64);
-    let rows = query.fetch_all(db.read()).await?;
-    rows.iter().map(|row| Ok((checkpoint_of(row)?, row.try_get("project_name")?))).collect()
+    bind(query, visible).fetch_all(db.read()).await?.iter().map(checkpoint_of).collect()
 }
 
-/// Returns how many approvals of all projects can be answered.
-pub async fn count_waiting(db: &Db) -> Result<i64, StoreError> {
-    let sql = AssertSqlSafe(format!("SELECT COUNT(*) {WAITING}"));
-    Ok(sqlx::query(sql).fetch_one(db.read()).await?.try_get(0)?)
+/// Returns how many approvals of visible projects can be answered.
+pub async fn count_waiting(db: &Db, visible: &Visible) -> Result<i64, StoreError> {
+    let sql = AssertSqlSafe(format!("SELECT COUNT(*) {WAITING} AND {}", condition(visible, 1)));
+    Ok(bind(sqlx::query(sql), visible).fetch_one(db.read()).await?.try_get(0)?)
 }
 
 /// Returns the newest checkpoints of a project, the newest first. Long feedback is cut to one character more than is

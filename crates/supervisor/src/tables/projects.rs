@@ -1,34 +1,40 @@
 //! Projects and their seeds.
 
 use super::AFTER_ALL;
-use crate::records::Project;
+use crate::access::Visible;
+use crate::records::{Owner, Project};
 use crate::status::{ProjectStatus, RunStatus, StoredName};
 use kit::fields::Time;
-use sqlx::any::AnyRow;
-use sqlx::{AssertSqlSafe, Row};
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Any, AssertSqlSafe, Row};
 use store::jobs::{self, Job};
-use store::{Db, StoreError, Tx};
+use store::{Db, StoreError, Tx, placeholders};
 
-const COLUMNS: &str =
-    "id, name, seed_excerpt, seed_length, current_phase, status, by_guest, created_at, updated_at";
+const COLUMNS: &str = "id, name, seed_excerpt, seed_length, current_phase, status, by_guest, owner_id, owner_name, space_id, \
+                       created_at, updated_at";
 
-pub async fn insert(tx: &mut Tx, project: &Project, product_seed: &str) -> Result<(), StoreError> {
-    let sql = format!("INSERT INTO projects ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
+/// Inserts a project. `guest_address` is where its guest is, if a guest has created it.
+pub async fn insert(
+    tx: &mut Tx,
+    project: &Project,
+    product_seed: &str,
+    guest_address: Option<&str>,
+) -> Result<(), StoreError> {
+    let (owner_id, owner_name) = match &project.owner {
+        Owner::User { id, name } => (Some(id), Some(name)),
+        Owner::Administrators | Owner::Guests => (None, None),
+    };
+    let sql = format!("INSERT INTO projects ({COLUMNS}, guest_address) VALUES ({})", placeholders(1, 13));
     let query = sqlx::query(AssertSqlSafe(sql)).bind(&project.id).bind(&project.name);
     let query = query.bind(&project.seed_excerpt).bind(project.seed_length).bind(&project.current_phase);
-    let query = query.bind(project.status.as_str()).bind(i64::from(project.by_guest));
-    query.bind(project.created_at.0).bind(project.updated_at.0).execute(tx.conn()).await?;
+    let query = query.bind(project.status.as_str()).bind(i64::from(project.owner == Owner::Guests));
+    let query = query.bind(owner_id).bind(owner_name).bind(&project.space_id);
+    let query = query.bind(project.created_at.0).bind(project.updated_at.0).bind(guest_address);
+    query.execute(tx.conn()).await?;
     let insert = sqlx::query("INSERT INTO seeds (project_id, product_seed) VALUES ($1, $2)");
     insert.bind(&project.id).bind(product_seed).execute(tx.conn()).await?;
     Ok(())
-}
-
-/// Returns the name of a project and its whole seed. None if there is no such project.
-pub async fn name_and_seed(db: &Db, id: &str) -> Result<Option<(String, String)>, StoreError> {
-    let select = "SELECT name, product_seed FROM projects JOIN seeds ON seeds.project_id = projects.id
-        WHERE projects.id = $1";
-    let row = sqlx::query(select).bind(id).fetch_optional(db.read()).await?;
-    row.map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).transpose()
 }
 
 /// Returns the whole seed of a project. None if there is no such project.
@@ -63,12 +69,41 @@ pub async fn lock_and_hold(tx: &mut Tx, id: &str, job: &Job) -> Result<Option<(P
     Ok(Some((project_of(&row)?, jobs::held(job, row.try_get("cancel_requested")?)?)))
 }
 
-/// Returns projects older than `before`, the newest first.
-pub async fn page(db: &Db, before: Option<&str>, limit: usize) -> Result<Vec<Project>, StoreError> {
+/// Returns the visible projects that are older than `before`, the newest first.
+pub async fn page(
+    db: &Db,
+    visible: &Visible,
+    before: Option<&str>,
+    limit: usize,
+) -> Result<Vec<Project>, StoreError> {
+    let condition = condition(visible, 3);
     let sql =
-        AssertSqlSafe(format!("SELECT {COLUMNS} FROM projects WHERE id < $1 ORDER BY id DESC LIMIT $2"));
-    let query = sqlx::query(sql).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
-    query.fetch_all(db.read()).await?.iter().map(project_of).collect()
+        format!("SELECT {COLUMNS} FROM projects WHERE id < $1 AND {condition} ORDER BY id DESC LIMIT $2");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(before.unwrap_or(AFTER_ALL)).bind(limit as i64);
+    bind(query, visible).fetch_all(db.read()).await?.iter().map(project_of).collect()
+}
+
+/// Returns the condition under which a row of `projects` is visible, with placeholders from `first` on for [`bind`].
+pub fn condition(visible: &Visible, first: usize) -> String {
+    match visible {
+        Visible::All => "1 = 1".to_owned(),
+        Visible::OfGuests => "projects.by_guest = 1".to_owned(),
+        Visible::Of { spaces, .. } if spaces.is_empty() => format!("projects.owner_id = ${first}"),
+        Visible::Of { spaces, .. } => {
+            let spaces = placeholders(first + 1, spaces.len());
+            format!("(projects.owner_id = ${first} OR projects.space_id IN ({spaces}))")
+        }
+    }
+}
+
+/// Binds the values of [`condition`].
+pub fn bind<'q>(query: Query<'q, Any, AnyArguments>, visible: &'q Visible) -> Query<'q, Any, AnyArguments> {
+    match visible {
+        Visible::All | Visible::OfGuests => query,
+        Visible::Of { user, spaces } => {
+            spaces.iter().fold(query.bind(user), |query, space| query.bind(space))
+        }
+    }
 }
 
 /// Sets the status at the commit.
@@ -90,6 +125,12 @@ pub fn settle(tx: &mut Tx, id: &str, phase: Option<&str>, last_phase: &str) {
 
 pub async fn set_name(tx: &mut Tx, id: &str, name: &str) -> Result<(), StoreError> {
     let update = sqlx::query("UPDATE projects SET name = $2 WHERE id = $1").bind(id).bind(name);
+    update.execute(tx.conn()).await?;
+    Ok(())
+}
+
+pub async fn set_space(tx: &mut Tx, id: &str, space_id: Option<&str>) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE projects SET space_id = $2 WHERE id = $1").bind(id).bind(space_id);
     update.execute(tx.conn()).await?;
     Ok(())
 }
@@ -122,8 +163,20 @@ fn project_of(row: &AnyRow) -> Result<Project, StoreError> {
         seed_length: row.try_get("seed_length")?,
         current_phase: row.try_get("current_phase")?,
         status: StoredName::parse(&row.try_get::<String, _>("status")?)?,
-        by_guest: row.try_get::<i64, _>("by_guest")? != 0,
+        owner: owner_of(row)?,
+        space_id: row.try_get("space_id")?,
         created_at: Time(row.try_get("created_at")?),
         updated_at: Time(row.try_get("updated_at")?),
+    })
+}
+
+fn owner_of(row: &AnyRow) -> Result<Owner, StoreError> {
+    if row.try_get::<i64, _>("by_guest")? != 0 {
+        return Ok(Owner::Guests);
+    }
+    let (id, name): (Option<String>, Option<String>) = (row.try_get("owner_id")?, row.try_get("owner_name")?);
+    Ok(match id {
+        Some(id) => Owner::User { id, name: name.unwrap_or_default() },
+        None => Owner::Administrators,
     })
 }

@@ -1,6 +1,6 @@
 //! The messages to an agent's model, cut to fit its context window.
 
-use super::knowledge::Passage;
+use crate::knowledge::Passage;
 use crate::records::Artifact;
 use crate::workflow::{Agent, Output};
 use llm::{Message, Model};
