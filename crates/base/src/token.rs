@@ -57,6 +57,10 @@ pub struct Claims {
     /// tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<String>,
+    /// The grant of the session that the token was issued for: without it, the token is refused. Absent in tokens that no
+    /// session was needed for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
 }
 
 impl Claims {
@@ -278,6 +282,7 @@ mod tests {
             issued_by: "stoa".into(),
             username: None,
             generation: None,
+            grant: None,
         }
     }
 

@@ -181,7 +181,7 @@ pub async fn guest(auth: &Auth, request: GuestRequest) -> Result<GuestToken, Gat
     (status = 200, body = RenewedToken),
     (status = 401, description = "`MISSING_TOKEN`: send the token as `Authorization: Bearer …`."),
     (status = 403, description = "`INVALID_TOKEN` or `GUESTS_OFF`: the token has expired, was not issued here, or its \
-        administrator was removed or has a new password."),
+        session has ended, or the administrator was removed or has a new password."),
     (status = 405, description = "`METHOD_NOT_ALLOWED`: this path takes POST only."),
 ))]
 pub async fn refresh(auth: &Auth, headers: &HeaderMap) -> Result<RenewedToken, GatewayError> {
@@ -257,6 +257,7 @@ impl Auth {
             issued_by: self.tokens.issuer().to_owned(),
             username: None,
             generation,
+            grant: None,
         };
         self.sign(&claims)
     }

@@ -131,6 +131,7 @@ mod tests {
             issued_by: "stoa".into(),
             username: None,
             generation: None,
+            grant: None,
         };
         let token = tokens.issue(&claims, Duration::from_secs(3600)).unwrap();
         let mut headers = HeaderMap::new();
@@ -190,6 +191,7 @@ mod tests {
                 issued_by: String::new(),
                 username: None,
                 generation: None,
+                grant: None,
             };
             let token = tokens.issue(&claims, Duration::from_secs(60)).unwrap();
             bearers.caller(&format!("Bearer {token}").parse().unwrap()).map(drop).unwrap();

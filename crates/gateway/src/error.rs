@@ -83,7 +83,7 @@ impl GatewayError {
     }
 
     pub fn revoked_token(route: Route) -> Self {
-        let message = "the administrator was removed or has a new password: sign in again at /auth/login";
+        let message = "the session has ended, or the account was changed: sign in again";
         Self::new(route, StatusCode::FORBIDDEN, "INVALID_TOKEN", message)
     }
 

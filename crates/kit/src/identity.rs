@@ -41,7 +41,7 @@ pub async fn find_caller(
     if let Some(verified) = &verified
         && !admins.admits(verified).await?
     {
-        let message = "the administrator was removed or has a new password: sign in again";
+        let message = "the session has ended, or the account was changed: sign in again";
         return Err(ApiError::forbidden(message));
     }
     Ok(verified)

@@ -1,32 +1,34 @@
-//! Users, their passwords and their sessions.
+//! Users and their passwords.
 //!
 //! An administrator's account has a record at the gateway too. Every change is made here, to both in one transaction.
-//! `administrators` has what concerns administrators alone, `changes` what they change of other users.
+//! `administrators` has what concerns administrators alone, `changes` what they change of other users, `sessions` who is
+//! signed in.
 
 mod administrators;
 mod changes;
 mod gateway_token;
+mod links;
+mod sessions;
 mod sso;
 
 pub use administrators::Administrator;
 pub use changes::{Goals, UserChanges};
 pub use gateway_token::GatewayTokenSettings;
-pub use sso::SSO_SESSION_LASTS;
+pub use links::{Chosen, LinkFor};
+pub use sessions::{Device, SESSION_LASTS, SSO_SESSION_LASTS};
 
-use crate::passwords::{HashFailed, Passwords, is_digest, login_digest};
-use crate::records::User;
+use crate::passwords::{HashFailed, Passwords, login_digest};
+use crate::records::{AccountLink, User};
 use crate::{removal, tables};
 use administrators::{NewRecord, refuse_the_last};
-use aws_lc_rs::digest;
-use base::{Clock, Random, hex};
+use base::{Clock, Random};
 use kit::page::{self, PAGE_BYTES};
 use std::net::IpAddr;
 use std::time::Duration;
 use store::admins::{self, Admins, AdminsError, Standing};
 use store::throttle::{self, Attempt, Counted};
-use store::{Db, StoreError};
+use store::{Db, StoreError, Tx};
 
-pub const SESSION_LASTS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const SHORTEST_PASSWORD: usize = 8;
 const LONGEST_PASSWORD: usize = 1024;
 const LONGEST_NAME: usize = 254;
@@ -58,6 +60,12 @@ pub enum AccountError {
         "`password` is not a digest: send the hex SHA-256 of the username followed by the password, 64 digits"
     )]
     NoDigest,
+    #[error("the session has ended: sign in again")]
+    NoSession,
+    #[error("no session `{0}`")]
+    NoSuchSession(String),
+    #[error("this link is not valid any more, or was used already: ask an administrator for another one")]
+    NoSuchLink,
     #[error("too many failed sign-ins: wait as long as `Retry-After` says")]
     Throttled { wait: Duration },
     #[error("this account is disabled: contact an administrator")]
@@ -117,9 +125,7 @@ impl Accounts {
         if new.name.trim().is_empty() || new.name.len() > LONGEST_NAME {
             return invalid("`name` is missing: 1 to 254 bytes");
         }
-        if base::split_email(&new.email).is_none() || !is_login_name(&new.email) {
-            return invalid("`email` is not an email address");
-        }
+        check_email(&new.email)?;
         if new.username.as_ref().is_some_and(|name| !is_login_name(name)) {
             return invalid("`username` has spaces or control characters, or is longer than 254 bytes");
         }
@@ -127,6 +133,16 @@ impl Accounts {
     }
 
     pub async fn create(&self, new: NewUser, goals_summary: String) -> Result<User, AccountError> {
+        self.create_by_link(new, goals_summary, None).await
+    }
+
+    /// Creates a user, and uses the link up that they were invited with.
+    async fn create_by_link(
+        &self,
+        new: NewUser,
+        goals_summary: String,
+        link: Option<&AccountLink>,
+    ) -> Result<User, AccountError> {
         Self::check(&new)?;
         let mut user = User {
             id: self.random.uuid_v4().to_string(),
@@ -151,6 +167,7 @@ impl Accounts {
         user.record_generation = NewRecord::generation(record.as_ref());
         let mut tx = self.db.begin().await?;
         NewRecord::plan(record.as_ref(), &mut tx).await?;
+        self.use_up(&mut tx, link).await?;
         tables::users::insert(&mut tx, &user).await?;
         for (name, verifier) in verifiers {
             if !tables::users::insert_login_name(&mut tx, &name, &user.id, &verifier).await? {
@@ -160,76 +177,6 @@ impl Accounts {
         tx.commit().await?;
         self.finish(&user).await;
         Ok(user)
-    }
-
-    /// Signs a user in with the digest that the caller sends, and returns the token of a new session.
-    pub async fn sign_in(
-        &self,
-        name: &str,
-        digest: &str,
-        client: IpAddr,
-    ) -> Result<(User, String), AccountError> {
-        let name = name.to_lowercase();
-        let counted = is_login_name(&name).then_some(name.as_str());
-        let attempt = self.count_attempt("knowledge-login", counted, client).await?;
-        if !is_digest(digest) {
-            return Err(AccountError::NoDigest);
-        }
-        let found = match counted {
-            Some(name) => tables::users::find_by_login_name(&self.db, name).await?,
-            None => None,
-        };
-        let verifier = found.as_ref().map(|(_, verifier)| verifier.as_str());
-        let accepted = self.passwords.verify(digest, verifier).await?;
-        let Some((mut user, verifier)) = found.filter(|_| accepted) else {
-            return Err(AccountError::WrongPassword);
-        };
-        let is_of_record = match user.is_admin {
-            true => self.admins.standing(&user.username).await.map(|standing| user.is_of(&standing)),
-            false => Ok(true),
-        };
-        if let Ok(false) = is_of_record {
-            tracing::warn!(username = user.username, "another tool has changed the administrator's record");
-            return Err(AccountError::WrongPassword);
-        }
-        attempt.forgive(&self.db).await?;
-        is_of_record?;
-        if user.disabled {
-            return Err(AccountError::Disabled);
-        }
-
-        let now = self.clock.now_ms();
-        let token = self.random.hex::<32>();
-        let mut tx = self.db.begin().await?;
-        tables::sessions::delete_expired(&mut tx, now).await?;
-        // A change of the password ends all sessions: none may be added with the old password after that.
-        let locked = tables::users::lock(&mut tx, &user.id).await?;
-        if locked.is_some_and(|locked| locked.disabled) {
-            return Err(AccountError::Disabled);
-        }
-        if tables::users::verifier_in(&mut tx, &name).await? != Some(verifier) {
-            return Err(AccountError::WrongPassword);
-        }
-        let expires_at = now + SESSION_LASTS.as_millis() as i64;
-        tables::sessions::insert(&mut tx, &token_hash(&token), &user.id, expires_at).await?;
-        tables::users::set_last_login(&mut tx, &user.id, now).await?;
-        tx.commit().await?;
-        user.last_login = now;
-        Ok((user, token))
-    }
-
-    pub async fn of_session(&self, token: &str) -> Result<Option<User>, AccountError> {
-        let user = tables::sessions::user(&self.db, &token_hash(token), self.clock.now_ms()).await?;
-        match user {
-            Some(user) if !self.is_current(&user).await? => Ok(None),
-            user => Ok(user),
-        }
-    }
-
-    pub async fn sign_out(&self, token: &str) -> Result<(), StoreError> {
-        let mut tx = self.db.begin().await?;
-        tables::sessions::delete(&mut tx, &token_hash(token)).await?;
-        tx.commit().await
     }
 
     /// Changes a password and ends every session of the user. An administrator's password is the one of the gateway's record.
@@ -254,7 +201,7 @@ impl Accounts {
         }
         attempt.forgive(&self.db).await?;
         check_password("newPassword", new)?;
-        self.set_password(user, new, Some(&verifier), Rights::Kept).await
+        self.set_password(user, new, Some(&verifier), Rights::Kept, None).await
     }
 
     pub async fn get(&self, id: &str) -> Result<Option<User>, StoreError> {
@@ -306,12 +253,14 @@ impl Accounts {
     }
 
     /// Sets a password. `expected` is the verifier that was checked, so that of two changes at once only one succeeds.
+    /// `link` is used up, and others for the user are worth nothing.
     async fn set_password(
         &self,
         user: &User,
         password: &str,
         expected: Option<&str>,
         rights: Rights,
+        link: Option<&AccountLink>,
     ) -> Result<(), AccountError> {
         let verifiers = self.verifiers(user, password).await?;
         let record = self.new_record(user, password).await?;
@@ -336,10 +285,20 @@ impl Accounts {
         }
         let generation = NewRecord::generation(record.as_ref());
         tables::users::set_record_generation(&mut tx, &user.id, &generation).await?;
-        tables::sessions::delete_of_user(&mut tx, &user.id).await?;
+        self.use_up(&mut tx, link).await?;
+        tables::account_links::delete_of_user(&mut tx, &user.id).await?;
+        tables::sessions::end_of_user(&mut tx, &user.id).await?;
         tx.commit().await?;
         self.finish(user).await;
         Ok(())
+    }
+
+    async fn use_up(&self, tx: &mut Tx, link: Option<&AccountLink>) -> Result<(), AccountError> {
+        let Some(link) = link else { return Ok(()) };
+        match tables::account_links::take(tx, &link.token_hash, self.clock.now_ms()).await? {
+            true => Ok(()),
+            false => Err(AccountError::NoSuchLink),
+        }
     }
 
     /// Makes a verifier for each login name, in the spelling that the user has.
@@ -354,13 +313,16 @@ impl Accounts {
     }
 }
 
-fn token_hash(token: &str) -> String {
-    hex(digest::digest(&digest::SHA256, token.as_bytes()).as_ref())
-}
-
 fn is_login_name(name: &str) -> bool {
     let fits = |character: char| !character.is_whitespace() && !character.is_control();
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(fits)
+}
+
+fn check_email(email: &str) -> Result<(), AccountError> {
+    match base::split_email(email).is_some() && is_login_name(email) {
+        true => Ok(()),
+        false => invalid("`email` is not an email address"),
+    }
 }
 
 fn check_password(field: &str, password: &str) -> Result<(), AccountError> {

@@ -16,12 +16,14 @@ mod graph_nodes;
 mod indexing;
 mod ingest;
 mod limit;
+mod links;
 mod mcp;
 mod models;
 mod openai;
 mod root;
 mod scope;
 mod search;
+mod sessions;
 mod signup;
 mod sources;
 mod spaces;
@@ -57,13 +59,21 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(auth::sso))
         .routes(routes!(auth::logout))
         .routes(routes!(auth::change_password))
-        .routes(routes!(auth::me))
+        .routes(routes!(auth::me, auth::update_me))
+        .routes(routes!(sessions::list, sessions::end_others))
+        .routes(routes!(sessions::end))
+        .routes(routes!(links::open))
+        .routes(routes!(links::accept))
         .routes(routes!(auth::session))
         .routes(routes!(auth::gateway_token))
         .routes(routes!(signup::signup))
         .routes(routes!(users::list))
         .routes(routes!(users::update, users::remove))
         .routes(routes!(users::set_password))
+        .routes(routes!(sessions::list_of_user, sessions::end_all_of_user))
+        .routes(routes!(sessions::end_of_user))
+        .routes(routes!(links::list, links::create))
+        .routes(routes!(links::remove))
         .routes(routes!(spaces::list, spaces::create))
         .routes(routes!(spaces::get, spaces::update, spaces::remove))
         .routes(routes!(spaces::members::list, spaces::members::put))

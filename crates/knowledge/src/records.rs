@@ -1,6 +1,8 @@
 //! What is kept of users and spaces, of their documents and of conversations.
 
 mod conversations;
+mod links;
+mod sessions;
 mod sources;
 mod spaces;
 
@@ -8,6 +10,8 @@ pub use conversations::{
     Basis, Conversation, ConversationCursor, Message, MessageRole, MessageStatus, conversation_topic,
     stop_topic,
 };
+pub use links::AccountLink;
+pub use sessions::Session;
 pub use sources::{ItemStatus, Run, RunCounts, Source, SourceItem};
 pub use spaces::{Member, Role, Scope, Space};
 

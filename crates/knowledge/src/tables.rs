@@ -1,5 +1,6 @@
 //! The service's own tables, and every statement on them. Decisions are left to the callers.
 
+pub mod account_links;
 pub mod chunks;
 pub mod conversations;
 pub mod deep_check;
@@ -33,4 +34,6 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(11, "document files", include_str!("../migrations/0011_document_files.sql")),
     Migration::portable(12, "sources", include_str!("../migrations/0012_sources.sql")),
     Migration::portable(13, "archive members", include_str!("../migrations/0013_archive_members.sql")),
+    Migration::portable(14, "sessions", include_str!("../migrations/0014_sessions.sql")),
+    Migration::portable(15, "account links", include_str!("../migrations/0015_account_links.sql")),
 ];

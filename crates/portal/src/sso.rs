@@ -198,6 +198,7 @@ impl Sso {
             issued_by: self.settings.issuer.clone(),
             username: None,
             generation: None,
+            grant: None,
         };
         let token = self.db.random().hex::<32>();
         self.records.keep_session(&token, &claims, old_session).await?;

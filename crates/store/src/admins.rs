@@ -1,5 +1,5 @@
-//! Administrators: their records in the object store, which the gateway relies on, and the check of their tokens that
-//! every service makes.
+//! Administrators: their records in the object store, which the gateway relies on, and the check of tokens that every
+//! service makes: of administrators' tokens by these records, and of tokens of sessions by their grants.
 //!
 //! An account is stored twice: as a record here, and as a row of the knowledge service. A change is written to the
 //! database first, in the transaction that changes the row ([`put`], [`remove`]), and then to the object store
@@ -13,13 +13,13 @@ mod standing;
 pub use record::{AdminRecord, is_username};
 pub use standing::Standing;
 
+use crate::recent::Recent;
 use crate::{BlobError, Blobs, Db, Outage, StoreError, Tx};
 use bytes::Bytes;
 use changes::Change;
 use futures_util::TryStreamExt;
-use standing::Known;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use standing::Looked;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -57,12 +57,14 @@ struct Inner {
     db: Db,
     blobs: Blobs,
     /// By the name, as it is written in tokens.
-    known: Mutex<HashMap<String, Arc<Known>>>,
+    standings: Recent<Looked>,
+    /// When the grants of tokens expire; none if they have ended.
+    grants: Recent<Option<i64>>,
 }
 
 impl Admins {
     pub fn new(db: Db, blobs: Blobs) -> Self {
-        Self(Arc::new(Inner { db, blobs, known: Mutex::default() }))
+        Self(Arc::new(Inner { db, blobs, standings: Recent::default(), grants: Recent::default() }))
     }
 
     /// Returns an administrator's record; none if there is none with this name, or if the record cannot be parsed.

@@ -1,5 +1,5 @@
 //! Storage: SQL on SQLite or PostgreSQL, objects in files or S3, and on top of them key-value namespaces, jobs, event
-//! streams, rate windows and administrators' records. `check`, `hold`, `reading` and `transfer` check, copy and move all of
+//! streams, rate windows, administrators' records and the grants of tokens. `check`, `hold`, `reading` and `transfer` check, copy and move all of
 //! it. Knows no service and reads no environment variables.
 
 pub mod admins;
@@ -12,6 +12,7 @@ pub mod events;
 pub mod figures;
 mod finding;
 pub mod follow;
+pub mod grants;
 pub mod hold;
 pub mod jobs;
 pub mod kv;
@@ -20,6 +21,7 @@ mod migrate;
 mod placeholders;
 pub mod rate;
 mod reading;
+mod recent;
 mod schema;
 mod sqlite;
 pub mod throttle;

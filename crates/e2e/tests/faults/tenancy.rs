@@ -17,6 +17,10 @@ struct Victim {
     space: String,
     space_document: String,
     source: String,
+    /// A session of hers.
+    session: String,
+    /// A link that an administrator has made for her.
+    link: String,
     secrets: Vec<String>,
 }
 
@@ -56,7 +60,12 @@ fn operations(service: &str) -> Vec<Operation> {
 }
 
 impl Victim {
-    async fn of(client: KnowledgeClient) -> Self {
+    async fn of(client: KnowledgeClient, admin: &KnowledgeClient) -> Self {
+        let session = client.get("/api/auth/sessions").await.json()["sessions"][0]["id"].clone();
+        let made = admin.post_json("/api/links", &json!({ "userId": client.id })).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let (link, token) = (made.json()["link"]["id"].clone(), made.json()["token"].clone());
+        let [session, link, token] = [session, link, token].map(|id| id.as_str().unwrap().to_owned());
         let document = client
             .ingest_text(
                 "vault-plan.txt",
@@ -87,9 +96,22 @@ impl Victim {
                 .chain([document.as_str(), conversation.as_str(), passage.as_str()])
                 .chain(["bassoon", "takeover", "Contoso", "Northwind", &space, &space_document])
                 .chain(["Strongroom", "strongroom", "piccolo", "viola", &source])
+                .chain([session.as_str(), &link, &token])
                 .map(str::to_owned)
                 .collect();
-        Self { client, document, conversation, node, passage, space, space_document, source, secrets }
+        Self {
+            client,
+            document,
+            conversation,
+            node,
+            passage,
+            space,
+            space_document,
+            source,
+            session,
+            link,
+            secrets,
+        }
     }
 
     /// Returns her ids for a parameter in a path.
@@ -103,6 +125,9 @@ impl Victim {
             (path, "id") if path.starts_with("/api/conversations/") => vec![&self.conversation],
             (path, "id") if path.starts_with("/api/graph/nodes/") => vec![&self.node],
             (path, "id") if path.starts_with("/api/users/") => vec![&self.client.id],
+            ("/api/users/{id}/sessions/{session}", "session") => vec![&self.session],
+            ("/api/auth/sessions/{id}", "id") => vec![&self.session],
+            ("/api/links/{id}", "id") => vec![&self.link],
             ("/v1/models/{id}", "id") => vec!["stoa/stoa-small"],
             _ => panic!("{path} has a new parameter `{name}`: say here which ids another user would guess"),
         }
@@ -122,6 +147,7 @@ impl Victim {
             "query" | "q" | "title" | "category" | "tags" => vec!["xylophone".to_owned()],
             "limit" | "topK" | "mode" | "rerank" | "status" | "sort" | "lastEventId" | "all"
             | "documents" | "version" => Vec::new(),
+            "program" => vec!["true".to_owned()],
             _ => panic!("{path} has a new parameter `{name}`: say here what another user would try"),
         }
     }
@@ -138,6 +164,15 @@ impl Victim {
             "/api/auth/password" => {
                 vec![json!({ "currentPassword": "wrong wrong", "newPassword": "correct horse" })]
             }
+            "/api/auth/me" => vec![json!({ "name": "Eve", "id": user, "userId": user })],
+            // Eve knows the ids of sessions and links, and not their tokens.
+            "/api/auth/link" => vec![json!({ "token": self.link }), json!({ "token": "f".repeat(64) })],
+            "/api/auth/link/accept" => {
+                vec![
+                    json!({ "token": self.link, "password": "taken over", "name": "Eve", "email": "e@e.org" }),
+                ]
+            }
+            "/api/links" => vec![json!({ "userId": user }), json!({ "name": "Mallory" })],
             "/api/chat" => vec![
                 json!({ "query": question }),
                 json!({ "query": question, "documentIds": [document] }),
@@ -276,7 +311,7 @@ async fn another_user_who_knows_every_id_sees_and_changes_nothing() {
         .set("USERS_CREATE_SPACES", "true")
         .serve();
     let admin = KnowledgeClient::admin(&stoa).await;
-    let victim = Victim::of(admin.invite(&stoa, "ada").await).await;
+    let victim = Victim::of(admin.invite(&stoa, "ada").await, &admin).await;
     let eve = admin.invite(&stoa, "eve").await;
     let base = format!("http://{}", stoa.knowledge.unwrap());
     let state = async || {
@@ -321,7 +356,7 @@ async fn without_a_credential_nothing_but_public_endpoints_answers() {
         .set("USERS_CREATE_SPACES", "true")
         .serve();
     let admin = KnowledgeClient::admin(&stoa).await;
-    let victim = Victim::of(admin.invite(&stoa, "ada").await).await;
+    let victim = Victim::of(admin.invite(&stoa, "ada").await, &admin).await;
     let services = [
         ("knowledge", stoa.knowledge),
         ("portal", stoa.portal),
@@ -337,7 +372,8 @@ async fn without_a_credential_nothing_but_public_endpoints_answers() {
                 .path
                 .replace("{id}", &victim.document)
                 .replace("{name}", &victim.document)
-                .replace("{user}", &victim.client.id);
+                .replace("{user}", &victim.client.id)
+                .replace("{session}", &victim.session);
             let request = Client::new().request(operation.method.clone(), format!("{base}{path}"));
             let request = if operation.body.is_some() { request.json(&json!({})) } else { request };
             let (status, body) = answer(request).await;

@@ -42,7 +42,7 @@ async fn let_in(stoa: &Stoa, username: &str, password: &str) -> (u16, u16) {
     (gateway, knowledge_login(stoa, username, password).await)
 }
 
-fn identity(claims: &Value) -> String {
+pub fn identity(claims: &Value) -> String {
     let mut claims = claims.clone();
     (claims["iat"], claims["exp"]) = (now().into(), (now() + 60).into());
     let header = json!({ "typ": "gateway-identity+jwt", "alg": "HS256" });

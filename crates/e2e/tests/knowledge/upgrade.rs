@@ -1,8 +1,8 @@
-//! The program on the data of an earlier one, which knew no spaces, versions or sources.
+//! The program on the data of an earlier one, which knew no spaces, versions, sources or grants of sessions.
 
 use super::spaces::{add, space};
 use super::versions::replace;
-use e2e::{KnowledgeClient, Stoa};
+use e2e::{KnowledgeClient, Stoa, reply};
 use serde_json::json;
 use sqlx::Connection;
 use std::path::Path;
@@ -12,6 +12,12 @@ async fn make_older(data: &Path) {
     let url = format!("sqlite://{}", data.join("stoa.db").display());
     let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
     let statements = [
+        "DROP TABLE account_links",
+        "ALTER TABLE sessions DROP COLUMN grant_id",
+        "ALTER TABLE sessions DROP COLUMN created_at",
+        "ALTER TABLE sessions DROP COLUMN last_used_at",
+        "ALTER TABLE sessions DROP COLUMN address",
+        "ALTER TABLE sessions DROP COLUMN browser",
         "DROP TABLE source_items",
         "DROP TABLE sources",
         "DROP TABLE document_files",
@@ -34,7 +40,7 @@ async fn make_older(data: &Path) {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
     }
     let forget = "DELETE FROM schema_migrations WHERE scope = 'knowledge' AND version > 9";
-    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 4);
+    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 6);
     connection.close().await.unwrap();
 }
 
@@ -53,6 +59,9 @@ async fn documents_of_an_earlier_program_are_there_and_can_do_all_that_is_new() 
 
     let stoa = Stoa::start_knowledge().data(&data).serve();
     let admin = KnowledgeClient::admin(&stoa).await;
+    let url = format!("http://{}/api/auth/token", stoa.knowledge.unwrap());
+    let token = reply(reqwest::Client::new().post(url).header("x-api-key", &ada.token)).await;
+    assert_eq!(token.status, 200, "her session goes on, and gives out tokens: {token:?}");
     let ada = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
     assert_eq!(ada.find("shaft seal").await[0], id);
     let document = ada.get(&format!("/api/documents/{id}")).await.json();

@@ -75,7 +75,7 @@ impl Accounts {
                 )));
             }
             let administrator = User { is_admin: true, disabled: false, ..user.clone() };
-            self.set_password(&administrator, password, None, Rights::OfAdministrator).await?;
+            self.set_password(&administrator, password, None, Rights::OfAdministrator, None).await?;
             return Ok(user.username);
         }
         match self.create_administrator(username, password).await? {
@@ -96,7 +96,7 @@ impl Accounts {
             return self.create_administrator(username, password).await;
         };
         let user = User { is_admin: true, disabled: false, ..user };
-        match self.set_password(&user, password, Some(&verifier), Rights::OfAdministrator).await {
+        match self.set_password(&user, password, Some(&verifier), Rights::OfAdministrator, None).await {
             Err(AccountError::WrongPassword) => Ok(false),
             set => set.map(|()| true),
         }

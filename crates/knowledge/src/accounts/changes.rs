@@ -1,7 +1,7 @@
-//! What an administrator changes of another user's account.
+//! What is changed of an account: by administrators, and by the user.
 
 use super::administrators::refuse_the_last;
-use super::{AccountError, Accounts, LONGEST_NAME, Rights, check_password, invalid, is_login_name, taken};
+use super::{AccountError, Accounts, LONGEST_NAME, Rights, check_email, check_password, invalid, taken};
 use crate::records::User;
 use crate::tables;
 use store::admins;
@@ -27,14 +27,7 @@ impl UserChanges {
         if self.name.as_ref().is_some_and(|name| name.trim().is_empty() || name.len() > LONGEST_NAME) {
             return invalid("`name` is empty or too long: 1 to 254 bytes");
         }
-        if self
-            .email
-            .as_ref()
-            .is_some_and(|email| base::split_email(email).is_none() || !is_login_name(email))
-        {
-            return invalid("`email` is not an email address");
-        }
-        Ok(())
+        self.email.as_deref().map_or(Ok(()), check_email)
     }
 
     /// Returns whether this takes something from the user that they need to work here.
@@ -60,7 +53,7 @@ impl UserChanges {
 }
 
 impl Accounts {
-    /// Changes a user. Sessions of one who is disabled end. The gateway's record of one who is no longer an active
+    /// Changes a user. Sessions of one who is disabled end, and gateway tokens of one who has other rights. The gateway's record of one who is no longer an active
     /// administrator is removed; the next new password makes another one.
     pub async fn update(&self, id: &str, changes: UserChanges) -> Result<User, AccountError> {
         changes.check()?;
@@ -80,7 +73,9 @@ impl Accounts {
         }
         change_email(&mut tx, &user, &changed, &records).await?;
         if changed.disabled {
-            tables::sessions::delete_of_user(&mut tx, id).await?;
+            tables::sessions::end_of_user(&mut tx, id).await?;
+        } else if changed.is_admin != user.is_admin {
+            tables::sessions::end_grants(&mut tx, id).await?;
         }
         tables::users::update(&mut tx, &changed).await?;
         tx.commit().await?;
@@ -92,7 +87,7 @@ impl Accounts {
     pub async fn reset_password(&self, id: &str, password: &str) -> Result<(), AccountError> {
         check_password("password", password)?;
         let user = self.get(id).await?.ok_or_else(|| AccountError::NoSuchUser(id.to_owned()))?;
-        self.set_password(&user, password, None, Rights::Kept).await
+        self.set_password(&user, password, None, Rights::Kept, None).await
     }
 }
 

@@ -5,8 +5,7 @@ use crate::records::User;
 use base::token::{Claims, Route, Tokens};
 use std::time::Duration;
 
-/// A user may be disabled while their token is valid, so it is short-lived. An administrator's is checked with each
-/// request.
+/// A token without a grant, such as one of an earlier version, cannot be ended before.
 const USER_TOKEN_LASTS: Duration = Duration::from_secs(10 * 60);
 
 #[derive(Clone, Debug)]
@@ -23,10 +22,11 @@ pub struct GatewayToken {
 
 impl Accounts {
     /// Issues a gateway token for a user: an administrator's opens what `POST /auth/login` opens. Another user's has the
-    /// rights of a guest and the scope `user`, which says that they are known here.
+    /// rights of a guest and the scope `user`, which says that they are known here. It is refused once `grant` has ended.
     pub async fn gateway_token(
         &self,
         user: &User,
+        grant: Option<String>,
         tokens: &Tokens,
         settings: &GatewayTokenSettings,
     ) -> Result<GatewayToken, AccountError> {
@@ -46,6 +46,7 @@ impl Accounts {
             issued_by: tokens.issuer().to_owned(),
             username: record.is_none().then(|| user.username.clone()),
             generation: record.map(|record| record.generation()),
+            grant,
         };
         let token = tokens.issue(&claims, lasts)?;
         Ok(GatewayToken { token, scopes: claims.scopes, lasts })

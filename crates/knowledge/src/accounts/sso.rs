@@ -1,17 +1,18 @@
 //! Users who sign in by the provider of single sign-on: the gateway's signed identity names their verified email address.
 
-use super::{AccountError, Accounts, NewUser, token_hash};
+use super::{AccountError, Accounts, Device, NewUser, SSO_SESSION_LASTS};
 use crate::records::User;
 use crate::tables;
-use std::time::Duration;
-
-/// As long as a session of single sign-on at the portal, so that a user whom the provider has removed is soon out.
-pub const SSO_SESSION_LASTS: Duration = Duration::from_secs(8 * 60 * 60);
 
 impl Accounts {
     /// Signs in the user with this email address, which must be verified, and returns the token of a new session. If there
     /// is no such user, one is created if `creates` says so.
-    pub async fn sign_in_verified(&self, email: &str, creates: bool) -> Result<(User, String), AccountError> {
+    pub async fn sign_in_verified(
+        &self,
+        email: &str,
+        creates: bool,
+        device: &Device,
+    ) -> Result<(User, String), AccountError> {
         let unknown = || AccountError::NoSuchUser(email.to_owned());
         let mut user = match self.of_email(email).await? {
             Some(user) => user,
@@ -21,19 +22,13 @@ impl Accounts {
         if !self.is_current(&user).await? {
             return Err(unknown());
         }
-        let now = self.clock.now_ms();
-        let token = self.random.hex::<32>();
         let mut tx = self.db.begin().await?;
-        tables::sessions::delete_expired(&mut tx, now).await?;
         // None if the user was removed meanwhile.
         if tables::users::lock(&mut tx, &user.id).await?.ok_or_else(unknown)?.disabled {
             return Err(AccountError::Disabled);
         }
-        let expires_at = now + SSO_SESSION_LASTS.as_millis() as i64;
-        tables::sessions::insert(&mut tx, &token_hash(&token), &user.id, expires_at).await?;
-        tables::users::set_last_login(&mut tx, &user.id, now).await?;
+        let token = self.open_session(&mut tx, &mut user, device, SSO_SESSION_LASTS).await?;
         tx.commit().await?;
-        user.last_login = now;
         Ok((user, token))
     }
 

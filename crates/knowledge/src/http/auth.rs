@@ -1,23 +1,24 @@
 //! Signing in and out, and changing one's password.
 
 use super::App;
-use super::caller::{COOKIE, Caller, find, refuse_other_sites, session_tokens};
+use super::caller::{COOKIE, Caller, Credential, Identified, find, refuse_other_sites, session_tokens};
 use super::fields::filled;
 use super::users::{Success, UserView};
-use crate::accounts::{SESSION_LASTS, SSO_SESSION_LASTS};
+use crate::accounts::{Device, SESSION_LASTS, SSO_SESSION_LASTS, UserChanges};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use base::token::VERIFIED_EMAIL;
 use http::Method;
-use http::header::{HeaderMap, SET_COOKIE};
+use http::header::{HeaderMap, SET_COOKIE, USER_AGENT};
 use kit::error::ApiError;
+use kit::fields::AnyText;
 use kit::headers::{self, is_forwarded_https};
 use kit::identity::verify_identity;
-use kit::request::JsonBody;
+use kit::request::{JsonBody, Query};
 use kit::serve::Arrival;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 #[derive(Deserialize, ToSchema)]
 pub struct LoginBody {
@@ -52,6 +53,21 @@ pub struct SignedIn {
 pub struct Me {
     success: bool,
     user: UserView,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct TokenQuery {
+    /// For an administrator: whether the token is for a program, and goes on after the session. A new password ends it.
+    #[serde(default)]
+    program: bool,
+}
+
+/// What the caller changes of their own account; what is absent stays.
+#[derive(Deserialize, ToSchema)]
+pub struct MeBody {
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 254, example = "Ada Solberg")]
+    name: Option<AnyText>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -92,7 +108,7 @@ pub async fn login(
 ) -> Result<Response, ApiError> {
     refuse_other_sites(&Method::POST, &headers)?;
     let (username, password) = (filled("username", &body.username)?, filled("password", &body.password)?);
-    let (user, token) = app.accounts.sign_in(username, password, arrival.client).await?;
+    let (user, token) = app.accounts.sign_in(username, password, &device(&arrival, &headers)).await?;
     let cookie = cookie(&app, &headers, &token, SESSION_LASTS.as_secs());
     let signed_in = SignedIn { success: true, user: user.into(), token };
     Ok(([(SET_COOKIE, cookie)], Json(signed_in)).into_response())
@@ -109,7 +125,11 @@ pub async fn login(
         address, the account is disabled, or the request comes from a page of another site."),
     (status = 404, description = "`NOT_FOUND`: no user has this email address, and `SSO_CREATE_USERS` is off."),
 ))]
-pub async fn sso(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
+pub async fn sso(
+    State(app): State<App>,
+    Extension(arrival): Extension<Arrival>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     refuse_other_sites(&Method::POST, &headers)?;
     let verified = verify_identity(&headers, &app.tokens)?;
     let verified = verified.ok_or_else(|| {
@@ -119,7 +139,8 @@ pub async fn sso(State(app): State<App>, headers: HeaderMap) -> Result<Response,
         return Err(ApiError::forbidden("the token is not of a user with a verified email address"));
     }
     let email = &verified.claims.project_id;
-    let (user, token) = app.accounts.sign_in_verified(email, app.settings.sso_creates_users).await?;
+    let (creates, device) = (app.settings.sso_creates_users, device(&arrival, &headers));
+    let (user, token) = app.accounts.sign_in_verified(email, creates, &device).await?;
     let cookie = cookie(&app, &headers, &token, SSO_SESSION_LASTS.as_secs());
     let signed_in = SignedIn { success: true, user: user.into(), token };
     Ok(([(SET_COOKIE, cookie)], Json(signed_in)).into_response())
@@ -145,6 +166,21 @@ pub async fn me(Caller(user): Caller) -> Json<Me> {
     Json(Me { success: true, user: user.into() })
 }
 
+/// Changes the caller's name.
+#[utoipa::path(patch, path = "/api/auth/me", request_body = MeBody, responses(
+    (status = 200, body = Me),
+    (status = 404, description = "`NOT_FOUND`: the user was removed meanwhile."),
+))]
+pub async fn update_me(
+    State(app): State<App>,
+    Caller(user): Caller,
+    JsonBody(body): JsonBody<MeBody>,
+) -> Result<Json<Me>, ApiError> {
+    let changes = UserChanges { name: body.name.map(|name| name.0), ..UserChanges::default() };
+    let user = app.accounts.update(&user.id, changes).await?;
+    Ok(Json(Me { success: true, user: user.into() }))
+}
+
 /// Returns the user who is signed in, and null instead of an error if no user is: for pages, which ask before a sign-in.
 #[utoipa::path(get, path = "/api/auth/session", security(()), responses((status = 200, body = Session)))]
 pub async fn session(State(app): State<App>, headers: HeaderMap) -> Result<Json<Session>, ApiError> {
@@ -152,13 +188,30 @@ pub async fn session(State(app): State<App>, headers: HeaderMap) -> Result<Json<
     Ok(Json(Session { success: true, user: found.map(|(user, _)| user.into()) }))
 }
 
-/// Gives out a gateway token for the user who is signed in, so that the session opens the other services too.
-#[utoipa::path(post, path = "/api/auth/token", responses((status = 200, body = TokenView)))]
+/// Gives out a gateway token for the user who is signed in, so that the session opens the other services too. It is refused
+/// within seconds after the session has ended or the user's rights have changed.
+#[utoipa::path(post, path = "/api/auth/token", params(TokenQuery), responses(
+    (status = 200, body = TokenView),
+    (status = 403, description = "`FORBIDDEN`: only administrators have tokens for programs."),
+))]
 pub async fn gateway_token(
     State(app): State<App>,
-    Caller(user): Caller,
+    Identified(user, credential): Identified,
+    Query(query): Query<TokenQuery>,
 ) -> Result<Json<TokenView>, ApiError> {
-    let issued = app.accounts.gateway_token(&user, &app.tokens, &app.settings.gateway_tokens).await?;
+    if query.program && !user.is_admin {
+        return Err(ApiError::forbidden("only administrators have tokens for programs"));
+    }
+    let (user, grant) = match credential {
+        _ if query.program => (user, None),
+        Credential::Header(token) | Credential::Cookie(token) => {
+            let (user, grant) = app.accounts.grant(&token).await?;
+            (user, Some(grant))
+        }
+        // The new token ends with the session of the one that it was asked with.
+        Credential::Identity(verified) => (user, verified.claims.grant),
+    };
+    let issued = app.accounts.gateway_token(&user, grant, &app.tokens, &app.settings.gateway_tokens).await?;
     let expires_at = app.clock.now_ms() + issued.lasts.as_millis() as i64;
     Ok(Json(TokenView { success: true, token: issued.token, scopes: issued.scopes, expires_at }))
 }
@@ -186,4 +239,9 @@ pub async fn change_password(
 fn cookie(app: &App, headers: &HeaderMap, token: &str, seconds: u64) -> String {
     let secure = app.settings.cookie_secure.attribute(is_forwarded_https(headers));
     format!("{COOKIE}={token}; HttpOnly; SameSite=Lax; Path=/; Max-Age={seconds}{secure}")
+}
+
+fn device(arrival: &Arrival, headers: &HeaderMap) -> Device {
+    let browser = headers::text(headers, USER_AGENT).unwrap_or_default().to_owned();
+    Device { address: arrival.client, browser }
 }

@@ -20,6 +20,9 @@ pub const API_KEY: &str = "x-api-key";
 /// A user with a session, or whom the gateway has identified.
 pub struct Caller(pub User);
 
+/// A [`Caller`], and what identifies them.
+pub struct Identified(pub User, pub Credential);
+
 /// A [`Caller`] identified without a cookie, which a browser would add to the requests of any page.
 pub struct Program(pub User);
 
@@ -30,12 +33,21 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let Identified(user, _) = Identified::from_request_parts(parts, app).await?;
+        Ok(Self(user))
+    }
+}
+
+impl FromRequestParts<App> for Identified {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let token = cookie(&parts.headers, COOKIE);
         let (user, credential) = find(app, &parts.headers, token).await?.ok_or_else(no_session)?;
         if matches!(credential, Credential::Cookie(_)) {
             refuse_other_sites(&parts.method, &parts.headers)?;
         }
-        Ok(Self(user))
+        Ok(Self(user, credential))
     }
 }
 

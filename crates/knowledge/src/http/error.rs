@@ -38,11 +38,15 @@ impl From<AccountError> for ApiError {
         let message = error.to_string();
         match error {
             AccountError::Invalid(_) | AccountError::LastAdministrator => Self::invalid(message),
-            AccountError::WrongPassword | AccountError::NoDigest => Self::unauthorized(message),
+            AccountError::WrongPassword | AccountError::NoDigest | AccountError::NoSession => {
+                Self::unauthorized(message)
+            }
             AccountError::Throttled { wait } => Self::too_many_requests(message, wait),
             AccountError::Disabled => Self::forbidden(message),
             AccountError::ChangedMeanwhile => Self::conflict(message),
-            AccountError::NoSuchUser(_) => Self::not_found(message),
+            AccountError::NoSuchUser(_) | AccountError::NoSuchSession(_) | AccountError::NoSuchLink => {
+                Self::not_found(message)
+            }
             AccountError::Admins(error) => error.into(),
             AccountError::Hash(_) | AccountError::Unsigned(_) => Self::internal(message),
             AccountError::Store(error) => error.into(),

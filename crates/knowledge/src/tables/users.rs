@@ -184,7 +184,8 @@ pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     if sqlx::query(update).bind(id).execute(tx.conn()).await?.rows_affected() == 0 {
         return Ok(false);
     }
-    for table in ["login_names", "sessions", "space_members"] {
+    super::sessions::end_of_user(tx, id).await?;
+    for table in ["login_names", "space_members", "account_links"] {
         let delete = AssertSqlSafe(format!("DELETE FROM {table} WHERE user_id = $1"));
         sqlx::query(delete).bind(id).execute(tx.conn()).await?;
     }

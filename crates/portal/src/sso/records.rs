@@ -226,6 +226,7 @@ mod tests {
             issued_by: "https://id.example.org".to_owned(),
             username: None,
             generation: None,
+            grant: None,
         }
     }
 

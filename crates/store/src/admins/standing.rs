@@ -1,22 +1,15 @@
-//! Whether an administrator's token is still valid, from a cache of seconds before the database and the object store.
+//! Whether a token is still valid, from a cache of seconds before the database and the object store.
 
 use super::changes::{self, Change};
 use super::{AdminRecord, Admins, AdminsError, is_username};
+use crate::grants;
+use crate::recent::Known;
 use base::token::Verified;
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// A cached standing that is younger is used as it is.
-const FRESH_MS: i64 = 2_000;
-/// One that is younger is used while it is read again in the background.
-const STALE_MS: i64 = 5_000;
-/// One that is younger is used if the database does not answer.
-const OUTAGE_MS: i64 = 60_000;
 /// How far the clocks of two processes may be apart.
 const CLOCK_SKEW_MS: i64 = 6_000;
-const MAX_KNOWN: usize = 1024;
 /// How often the token of an open stream is checked.
 const STREAM_CHECK: Duration = Duration::from_secs(2);
 
@@ -48,30 +41,33 @@ impl Standing {
     }
 }
 
-/// A cached standing.
-pub(super) struct Known {
+/// A standing, and the change that it was read with.
+pub(super) struct Looked {
     standing: Standing,
     change: Option<Change>,
-    read_ms: i64,
-    is_being_read: AtomicBool,
 }
 
 impl Admins {
-    /// Returns whether a token is still valid: false if its administrator was removed or has a new password. Always true
-    /// for tokens of other callers. A change in another process takes effect here within seconds.
+    /// Returns whether a token is still valid: false if the session that it was issued for has ended, or if its
+    /// administrator was removed or has a new password. A change in another process takes effect here within seconds.
     pub async fn admits(&self, token: &Verified) -> Result<bool, AdminsError> {
+        if let Some(grant) = &token.claims.grant
+            && !self.has_grant(grant).await?
+        {
+            return Ok(false);
+        }
         let name = &token.claims.project_id;
         if !token.claims.has_scope("admin") || !is_username(name) {
             return Ok(true);
         }
         let known = self.known(name).await?;
         let is_newer = known.read_ms > token.issued_at.saturating_mul(1000).saturating_add(CLOCK_SKEW_MS);
-        let is_admitted = known.standing.admits(token);
+        let is_admitted = known.value.standing.admits(token);
         if is_admitted || is_newer {
             return Ok(is_admitted);
         }
         // The token may have been issued after the last read.
-        Ok(self.read_standing(name).await?.standing.admits(token))
+        Ok(self.read_standing(name).await?.value.standing.admits(token))
     }
 
     /// Waits until a token that was valid is not valid any more.
@@ -87,57 +83,35 @@ impl Admins {
 
     /// Returns the standing at this moment.
     pub async fn standing(&self, username: &str) -> Result<Standing, AdminsError> {
-        Ok(self.read_standing(username).await?.standing.clone())
+        Ok(self.read_standing(username).await?.value.standing.clone())
     }
 
     /// Returns the standing as it was within the last seconds.
     pub async fn recent_standing(&self, username: &str) -> Result<Standing, AdminsError> {
-        Ok(self.known(username).await?.standing.clone())
+        Ok(self.known(username).await?.value.standing.clone())
     }
 
     pub(super) fn forget(&self, name: &str) {
-        self.lock().retain(|known, _| !known.eq_ignore_ascii_case(name));
+        self.0.standings.forget(|known| known.eq_ignore_ascii_case(name));
     }
 
-    async fn known(&self, name: &str) -> Result<Arc<Known>, AdminsError> {
-        let known = self.lock().get(name).cloned();
-        let Some(known) = known else { return self.read_standing(name).await };
-        // After a clock was set back, a cached standing may seem to be from the future.
-        match self.0.db.now_ms().saturating_sub(known.read_ms).unsigned_abs() as i64 {
-            ..FRESH_MS => Ok(known),
-            FRESH_MS..STALE_MS => {
-                if !known.is_being_read.swap(true, Ordering::Relaxed) {
-                    let (admins, name) = (self.clone(), name.to_owned());
-                    tokio::spawn(async move { admins.read_standing(&name).await.map(drop) });
-                }
-                Ok(known)
-            }
-            age => match self.read_standing(name).await {
-                Err(error) if age < OUTAGE_MS => {
-                    tracing::warn!(%error, "an administrator cannot be looked up: what is known is used");
-                    Ok(known)
-                }
-                looked => looked,
-            },
-        }
+    async fn known(&self, name: &str) -> Result<Arc<Known<Looked>>, AdminsError> {
+        let read = || {
+            let (admins, name) = (self.clone(), name.to_owned());
+            async move { admins.read_standing(&name).await }
+        };
+        self.0.standings.get(name, self.0.db.now_ms(), read).await
     }
 
     /// Reads the standing and caches it.
-    async fn read_standing(&self, name: &str) -> Result<Arc<Known>, AdminsError> {
+    async fn read_standing(&self, name: &str) -> Result<Arc<Known<Looked>>, AdminsError> {
         let read_ms = self.0.db.now_ms();
         let (standing, change) = match self.look_up(name).await {
             Ok((record, change)) => (Standing::new(record.as_ref(), change.as_ref()), change),
             Err(AdminsError::Store(error)) => return Err(error.into()),
             Err(error) => self.unchanged(name, error).await?,
         };
-        let is_being_read = AtomicBool::new(false);
-        let known = Arc::new(Known { standing, change, read_ms, is_being_read });
-        let mut all = self.lock();
-        if all.len() >= MAX_KNOWN {
-            all.clear();
-        }
-        all.insert(name.to_owned(), known.clone());
-        Ok(known)
+        Ok(self.0.standings.keep(name, Looked { standing, change }, read_ms))
     }
 
     /// Returns the cached standing while the object store does not answer, unless the database has a later change.
@@ -146,19 +120,29 @@ impl Admins {
         name: &str,
         error: AdminsError,
     ) -> Result<(Standing, Option<Change>), AdminsError> {
-        let known = self.lock().get(name).cloned();
+        let known = self.0.standings.peek(name);
         let change = changes::get(&self.0.db, &name.to_lowercase()).await?;
-        match known.filter(|known| known.change == change) {
+        match known.filter(|known| known.value.change == change) {
             Some(known) => {
                 tracing::warn!(%error, "an administrator's record cannot be read: the last one is used");
-                Ok((known.standing.clone(), change))
+                Ok((known.value.standing.clone(), change))
             }
             None => Err(error),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Known>>> {
-        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns whether the session behind a token goes on. A grant never comes back, so no token is refused too soon.
+    async fn has_grant(&self, id: &str) -> Result<bool, AdminsError> {
+        let now = self.0.db.now_ms();
+        let read = || {
+            let (admins, id) = (self.clone(), id.to_owned());
+            async move {
+                let expiry = grants::expiry(&admins.0.db, &id).await?;
+                Ok::<_, AdminsError>(admins.0.grants.keep(&id, expiry, now))
+            }
+        };
+        let known = self.0.grants.get(id, now, read).await?;
+        Ok(known.value.is_some_and(|expires_at| expires_at > now))
     }
 }
 
@@ -178,6 +162,7 @@ mod tests {
             environment: String::new(),
             issued_by: String::new(),
             generation: generation.map(str::to_owned),
+            grant: None,
         };
         let tokens = Tokens::new(&[7; 32], "stoa", "stoa", Clock::fixed(NOW));
         tokens.verify(&tokens.issue(&claims, Duration::from_secs(60)).unwrap()).unwrap()

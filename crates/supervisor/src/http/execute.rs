@@ -186,8 +186,9 @@ async fn start_or_follow(
     caller.check_may_write(app)?;
     find(app, &caller, project_id, Access::Execute).await?;
     let (provider, model) = chosen_model(app, &caller, body, query)?;
-    // Without the generation, so that the run's searches do not fail after the caller has a new password.
-    let claims = caller.claims.clone().map(|claims| Claims { generation: None, ..claims });
+    // Without generation and grant, so that the run's searches do not fail after the caller has a new password or has
+    // signed out.
+    let claims = caller.claims.clone().map(|claims| Claims { generation: None, grant: None, ..claims });
     let claims = claims.and_then(|claims| serde_json::to_string(&claims).ok());
     let request = RunRequest { phase, provider, model, caller: claims, guest: caller.guest() };
     let (run, after) = app.runs.execute(project_id, request).await?;
