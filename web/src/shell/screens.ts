@@ -1,4 +1,6 @@
+import { words as account } from '$words/account';
 import { words } from '$words/shell';
+import CircleUser from '@lucide/svelte/icons/circle-user';
 import FileText from '@lucide/svelte/icons/file-text';
 import FolderKanban from '@lucide/svelte/icons/folder-kanban';
 import House from '@lucide/svelte/icons/house';
@@ -17,6 +19,8 @@ export type Screen = {
   /** Opens it, after `g`. */
   key: string;
   admin?: boolean;
+  /** Not in the sidebar: the account menu opens it. */
+  hidden?: boolean;
   /** In the bar at the bottom of a narrow screen. */
   bottom?: boolean;
   load: () => Promise<{ default: Component }>;
@@ -84,5 +88,13 @@ export const screens: Screen[] = [
     key: 'a',
     admin: true,
     load: () => import('../screens/admin/Admin.svelte'),
+  },
+  {
+    id: 'account',
+    label: account.title,
+    icon: CircleUser,
+    key: 'u',
+    hidden: true,
+    load: () => import('../screens/account/Account.svelte'),
   },
 ];

@@ -44,6 +44,8 @@ export const words = {
     disable: 'Disable',
     enable: 'Enable',
     newPassword: 'New password',
+    passwordLink: 'Link to a new password',
+    sessions: 'Sessions',
     quota: 'Quota',
     deleted: (name: string) => `Deleted ${name} and their documents`,
     notDeleted: (name: string, why: string) => `${name} was not deleted: ${why}`,
@@ -156,7 +158,8 @@ export const words = {
     token: 'Token',
     example: 'Try it',
     forget: 'I have copied it',
-    adminWarning: 'A program with this token can do what you can. It ends when your password changes.',
+    adminWarning:
+      'A program with this token can do what you can. It goes on after you sign out, and ends when your password changes.',
   },
   services: {
     range: 'The last hour, minute by minute, of all processes.',
