@@ -3,7 +3,7 @@
 use e2e::{Form, KnowledgeClient, Stoa};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -58,4 +58,38 @@ async fn each_file_of_an_archive_is_a_document() {
     let empty = ada.ingest("nested.zip", &zip(&[("a.zip", &inner)])).await;
     assert_eq!(empty.status, 400, "{empty:?}");
     assert!(empty.body.contains("no file that could be read"), "{empty:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn others_write_while_archives_are_unpacked() {
+    const ARCHIVES: usize = 100;
+    const NOTES: usize = 20;
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let ada = admin.invite(&stoa, "ada").await;
+    for archive in 0..ARCHIVES {
+        let notes: Vec<(String, String)> = (0..NOTES)
+            .map(|note| (format!("{note}.txt"), format!("Note {note} of {archive} is about a valve.")))
+            .collect();
+        let notes: Vec<(&str, &[u8])> =
+            notes.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+        let form = Form::new().file("file", &format!("{archive}.zip"), &zip(&notes));
+        let request = form.into_request(ada.request(reqwest::Method::POST, "/api/ingest"));
+        assert_eq!(e2e::reply(request.header("prefer", "respond-async")).await.status, 202);
+    }
+    let unpacked = async || {
+        let listed = ada.get("/api/documents?limit=1").await.json();
+        let counts = listed["counts"].as_object().unwrap().values();
+        counts.map(|count| count.as_u64().unwrap() as usize).sum::<usize>()
+    };
+    let (mut longest, mut writes) = (Duration::ZERO, 0);
+    while unpacked().await < ARCHIVES * (NOTES + 1) {
+        let started = Instant::now();
+        let written = admin.post("/api/conversations").await;
+        assert_eq!(written.status, 201, "{written:?}");
+        (longest, writes) = (longest.max(started.elapsed()), writes + 1);
+    }
+    println!("the longest of {writes} writes took {longest:?}");
+    // One that starves waits for 30 seconds.
+    assert!(writes > 20 && longest < Duration::from_secs(2), "{longest:?} of {writes}");
 }

@@ -2,8 +2,8 @@
 
 use super::archive;
 use super::error::IndexingError;
-use super::progress::{PAUSE, Progress};
-use super::reading::{MOST_TEXT, extracted_with_progress};
+use super::progress::Progress;
+use super::reading::{MOST_TEXT, error_of, extracted_with_progress};
 use super::versions;
 use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
@@ -42,20 +42,9 @@ pub async fn index(
     let encoder = engine.encoder().ok_or_else(|| IndexingError::Ours(missing.to_owned()))?.fingerprint();
     let mut progress = Progress::new(&ingest.db, document, job.id);
 
-    let reading = async {
-        let done = watch::Sender::new(0.0);
-        let mut pages = done.subscribe();
-        let mut reading = std::pin::pin!(read(ingest, engine, document, done));
-        loop {
-            tokio::select! {
-                text = &mut reading => return text,
-                () = tokio::time::sleep(PAUSE) => {
-                    let part = *pages.borrow_and_update();
-                    progress.at(Stage::Reading, part).await?;
-                }
-            }
-        }
-    };
+    let done = watch::Sender::new(0.0);
+    let pages = done.subscribe();
+    let reading = progress.show_while(read(ingest, engine, document, done), Stage::Reading, pages);
     let text = timed("chunking", reading).await?;
     progress.at(Stage::Reading, 1.0).await?;
     let embedding = async {
@@ -98,10 +87,10 @@ async fn read(
     match extracted_with_progress(ingest, document, done, split).await {
         Err(IndexingError::Archive) => {
             let listing = archive::unpack(ingest, document).await?;
-            let split = splitter(engine.clone(), document);
+            let (extractor, split) = (ingest.extractor.clone(), splitter(engine.clone(), document));
             let splitting = tokio::task::spawn_blocking(move || {
-                let extracted = extract::extract("files.md", listing.as_bytes(), &extract::Limits::default());
-                split(extracted.map_err(|error| IndexingError::Ours(error.to_string()))?)
+                let extracted = extractor.extract("files.md", listing.as_bytes());
+                split(extracted.map_err(error_of)?)
             });
             splitting.await.unwrap_or_else(|error| Err(IndexingError::Ours(error.to_string())))
         }
