@@ -1,5 +1,6 @@
 //! Reads untrusted files in a few child processes. A child that hangs, crashes or uses too much memory is killed, its
-//! file is refused, and the next file gets a new child.
+//! file is refused, and the next file gets a new child. Small texts have children of their own, so that they do not wait
+//! for files that take minutes.
 
 mod child;
 
@@ -8,13 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::worker::{Answer, Request, Task};
-use crate::{ArchiveLimits, Document, ExtractError, Kind, Limits, Progress, Unpacked, detect, extract};
+use crate::{ArchiveLimits, Document, ExtractError, Kind, Limits, Progress, Unpacked, detect};
 use child::{Child, Outcome};
 
 /// Calls block for as long as a file takes, so they need threads that may block.
 pub struct Extractor {
     program: PathBuf,
     arguments: Vec<OsString>,
+    small_texts: Lane,
+    others: Lane,
+}
+
+/// Children that read the same sort of files within the same limits.
+struct Lane {
     limits: Limits,
     pool: Mutex<Pool>,
     freed: Condvar,
@@ -26,15 +33,49 @@ struct Pool {
     free: usize,
 }
 
-/// Text up to this size is read in this process. A larger one could use too much memory here.
-const SMALL: usize = 1 << 20;
+/// A small text is one of at most these bytes.
+const MAX_SMALL_BYTES: usize = 1 << 20;
+/// It is read within milliseconds. One that needs more memory gets it from the children of the other files.
+const MAX_SMALL_SECONDS: u64 = 10;
+const MAX_SMALL_MEMORY: u64 = 128 << 20;
+const MAX_SMALL_CHILDREN: usize = 2;
+
+impl Lane {
+    fn new(children: usize, limits: Limits) -> Self {
+        Self {
+            limits,
+            pool: Mutex::new(Pool { idle: Vec::new(), free: children.max(1) }),
+            freed: Condvar::new(),
+        }
+    }
+
+    fn wait_for_child(&self) {
+        let waited = self.freed.wait_while(self.pool(), |pool| pool.free == 0);
+        waited.unwrap_or_else(PoisonError::into_inner).free -= 1;
+    }
+
+    fn free_child(&self) {
+        self.pool().free += 1;
+        self.freed.notify_one();
+    }
+
+    /// A panic cannot leave the pool half changed, so a poisoned lock is still good.
+    fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Extractor {
-    /// `program` with `arguments` must call [`crate::work`]. At most `children` of it run at once; a child without
-    /// work ends after some seconds.
+    /// `program` with `arguments` must call [`crate::work`]. At most `children` of it run at once within `limits`, and two
+    /// more for small texts, within 128 MiB each; a child without work ends after some seconds.
     pub fn new(program: PathBuf, arguments: Vec<OsString>, children: usize, limits: Limits) -> Self {
-        let pool = Mutex::new(Pool { idle: Vec::new(), free: children.max(1) });
-        Self { program, arguments, limits, pool, freed: Condvar::new() }
+        let small = Limits {
+            seconds: limits.seconds.min(MAX_SMALL_SECONDS),
+            memory: limits.memory.min(MAX_SMALL_MEMORY),
+            ..limits.clone()
+        };
+        let small_texts = Lane::new(children.min(MAX_SMALL_CHILDREN), small);
+        Self { program, arguments, small_texts, others: Lane::new(children, limits) }
     }
 
     pub fn extract(&self, name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
@@ -49,20 +90,32 @@ impl Extractor {
         bytes: &[u8],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Document, ExtractError> {
-        let kind = detect(name, bytes)?;
-        let is_ours = match kind {
+        let is_text = match detect(name, bytes)? {
             Kind::Text | Kind::Markdown | Kind::Rst | Kind::Csv | Kind::Json | Kind::Code => true,
-            Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log | Kind::Subtitles => true,
-            Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub | Kind::Eml => false,
+            Kind::Notebook | Kind::ManPage | Kind::Tex | Kind::Log | Kind::Subtitles | Kind::Eml => true,
+            Kind::Html | Kind::Pdf | Kind::Docx | Kind::Pptx | Kind::Xlsx | Kind::Epub => false,
             Kind::Odt | Kind::Ods | Kind::Odp | Kind::Rtf | Kind::Picture => false,
             Kind::Doc | Kind::Xls | Kind::Ppt => false,
             Kind::Archive => return Err(ExtractError::PackedFiles),
         };
         let is_packed = bytes.starts_with(b"\x1f\x8b");
-        if is_ours && !is_packed && bytes.len() <= SMALL {
-            return extract(name, bytes, &self.limits);
+        if is_text && !is_packed && bytes.len() <= MAX_SMALL_BYTES {
+            match self.read_in(&self.small_texts, name, bytes, progress) {
+                Err(ExtractError::TooMuchMemory { .. }) => {}
+                read => return read,
+            }
         }
-        match self.in_child(name, bytes, Task::Read, progress)? {
+        self.read_in(&self.others, name, bytes, progress)
+    }
+
+    fn read_in(
+        &self,
+        lane: &Lane,
+        name: &str,
+        bytes: &[u8],
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Document, ExtractError> {
+        match self.in_child(lane, name, bytes, Task::Read, progress)? {
             Answer::Document(document) => document,
             _ => Err(wrong_answer()),
         }
@@ -82,7 +135,7 @@ impl Extractor {
             other => return Err(ExtractError::Unsupported(format!("the {other}, which is no archive,"))),
         }
         let task = Task::Unpack { into: into.to_owned(), limits: limits.clone() };
-        match self.in_child(name, bytes, task, &mut |_| {})? {
+        match self.in_child(&self.others, name, bytes, task, &mut |_| {})? {
             Answer::Unpacked(unpacked) => unpacked,
             _ => Err(wrong_answer()),
         }
@@ -90,28 +143,29 @@ impl Extractor {
 
     fn in_child(
         &self,
+        lane: &Lane,
         name: &str,
         bytes: &[u8],
         task: Task,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Answer, ExtractError> {
-        let request = Request { name: name.to_owned(), size: bytes.len(), limits: self.limits.clone(), task };
-        self.wait_for_child();
-        let answer = self.ask(&request, bytes, progress);
-        self.pool().free += 1;
-        self.freed.notify_one();
+        let request = Request { name: name.to_owned(), size: bytes.len(), limits: lane.limits.clone(), task };
+        lane.wait_for_child();
+        let answer = self.ask(lane, &request, bytes, progress);
+        lane.free_child();
         answer
     }
 
     fn ask(
         &self,
+        lane: &Lane,
         request: &Request,
         bytes: &[u8],
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Answer, ExtractError> {
         // An idle child may have ended in the meantime; a new one has not.
         loop {
-            let kept = self.pool().idle.pop();
+            let kept = lane.pool().idle.pop();
             let is_new = kept.is_none();
             let mut child = match kept {
                 Some(child) => child,
@@ -119,7 +173,7 @@ impl Extractor {
             };
             match child.ask(request, bytes, progress) {
                 Outcome::Answer(answer) => {
-                    self.pool().idle.push(child);
+                    lane.pool().idle.push(child);
                     return Ok(answer);
                 }
                 Outcome::Gone if !is_new => {}
@@ -128,23 +182,13 @@ impl Extractor {
                 }
                 Outcome::Crashed => return Err(ExtractError::Crashed),
                 Outcome::TooMuchMemory => {
-                    return Err(ExtractError::TooMuchMemory { mebibytes: self.limits.memory >> 20 });
+                    return Err(ExtractError::TooMuchMemory { mebibytes: lane.limits.memory >> 20 });
                 }
                 Outcome::TooSlow => {
-                    return Err(ExtractError::TooSlow { seconds: self.limits.time(bytes.len()).as_secs() });
+                    return Err(ExtractError::TooSlow { seconds: lane.limits.time(bytes.len()).as_secs() });
                 }
             }
         }
-    }
-
-    fn wait_for_child(&self) {
-        let waited = self.freed.wait_while(self.pool(), |pool| pool.free == 0);
-        waited.unwrap_or_else(PoisonError::into_inner).free -= 1;
-    }
-
-    /// A panic cannot leave the pool half changed, so a poisoned lock is still good.
-    fn pool(&self) -> MutexGuard<'_, Pool> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

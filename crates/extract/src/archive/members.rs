@@ -10,6 +10,8 @@ use crate::{Excess, ExtractError, Kind, detect};
 
 /// Entries of any kind, also directories and hidden files. More of them are an attack.
 const MOST_ENTRIES: usize = 100_000;
+/// Entries that are told to be skipped. The others are skipped without a word.
+const MAX_SKIPPED: usize = 2_000;
 
 pub(super) struct Members<'a> {
     into: &'a Path,
@@ -51,7 +53,9 @@ impl<'a> Members<'a> {
     }
 
     pub fn skip(&mut self, path: String, reason: SkipReason) {
-        self.unpacked.skipped.push(Skipped { path, reason });
+        if self.unpacked.skipped.len() < MAX_SKIPPED {
+            self.unpacked.skipped.push(Skipped { path, reason });
+        }
     }
 
     /// Writes a member. Errors of its content skip the member; errors of the disk end the unpacking.
