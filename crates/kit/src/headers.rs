@@ -31,9 +31,14 @@ pub fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     pairs.find(|(own, _)| *own == name).map(|(_, value)| value)
 }
 
-/// Returns whether a page of another site sends the request. Such a page can make a browser send requests, but cannot hide
-/// its origin. The headers must have passed a [`crate::serve::Door`].
+/// Returns whether a page of another site sends the request. Such a page can make a browser send requests, but the browser
+/// names it in `Origin`, `Sec-Fetch-Site` or both. The headers must have passed a [`crate::serve::Door`].
 pub fn is_of_another_site(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site");
+    // `none` if no page does, but the person.
+    if site.is_some_and(|site| site != "same-origin" && site != "none") {
+        return true;
+    }
     let Some(origin) = text(headers, header::ORIGIN) else { return headers.contains_key(header::ORIGIN) };
     let origin: Option<Uri> = origin.parse().ok();
     let host = text(headers, "x-forwarded-host").or_else(|| text(headers, header::HOST));
@@ -128,6 +133,11 @@ mod tests {
             (vec![("host", "a:1"), ("origin", "http://b:1")], true),
             (vec![("host", "a:1"), ("origin", "null")], true),
             (vec![("origin", "http://a:1")], true),
+            (vec![("host", "a:1"), ("sec-fetch-site", "same-origin")], false),
+            (vec![("host", "a:1"), ("sec-fetch-site", "none")], false),
+            (vec![("host", "a:1"), ("sec-fetch-site", "same-site")], true),
+            (vec![("host", "a:1"), ("sec-fetch-site", "cross-site")], true),
+            (vec![("host", "a:1"), ("origin", "http://a:1"), ("sec-fetch-site", "cross-site")], true),
         ] {
             assert_eq!(is_of_another_site(&headers(&pairs)), other, "{pairs:?}");
         }

@@ -221,15 +221,21 @@ async fn a_page_of_another_site_cannot_act_with_the_cookie() {
     let stoa = Stoa::start_knowledge().serve();
     let admin = KnowledgeClient::admin(&stoa).await;
     let knowledge = stoa.knowledge.unwrap();
-    let ask = |method: Method, origin: &str| {
+    let ask_with = |method: Method, header: &'static str, value: &str| {
         let url = format!("http://{knowledge}/api/documents/purge-errors");
-        let request = reqwest::Client::new().request(method, url).header("origin", origin.to_owned());
+        let request = reqwest::Client::new().request(method, url).header(header, value.to_owned());
         reply(request.header("cookie", format!("service_session={}", admin.token)))
     };
+    let ask = |method: Method, origin: &str| ask_with(method, "origin", origin);
     let own = format!("http://{knowledge}");
     assert_eq!(ask(Method::DELETE, &own).await.status, 200);
     for origin in ["https://evil.example", "null", "http://127.0.0.1:1"] {
         assert_eq!(ask(Method::DELETE, origin).await.status, 403, "{origin}");
+    }
+    // A browser may leave `Origin` out, and says this in any case.
+    for (site, status) in [("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403)] {
+        let answer = ask_with(Method::DELETE, "sec-fetch-site", site).await;
+        assert_eq!(answer.status, status, "{site}: {answer:?}");
     }
     let login = reqwest::Client::new()
         .post(format!("http://{knowledge}/api/auth/login"))

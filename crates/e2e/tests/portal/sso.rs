@@ -4,7 +4,7 @@ use e2e::issuer::parameter;
 use e2e::oidc::{CLIENT_ID, CLIENT_SECRET};
 use e2e::stoa::Start;
 use e2e::{Browser, OidcProvider, Reply, Stoa};
-use reqwest::{Method, Url};
+use reqwest::{Method, RequestBuilder, Url};
 use serde_json::json;
 
 pub const LOGIN: &str = "/kv/api/portal/sso/login";
@@ -140,6 +140,12 @@ async fn a_session_ends_by_logout_and_by_the_next_sign_in() {
     let (url, evil) = (stoa.url(LOGOUT), "https://evil.example");
     let refused = browser.send(Method::POST, &url, |post| post.header("origin", evil)).await;
     assert_eq!((refused.status, status(&second).await), (403, 200));
+    for url in [stoa.url(LOGOUT), stoa.url(UPDATES)] {
+        let cross =
+            |post: RequestBuilder| post.header("sec-fetch-site", "cross-site").json(&json!({ "title": "A" }));
+        assert_eq!(browser.send(Method::POST, &url, cross).await.status, 403, "{url}");
+    }
+    assert_eq!(status(&second).await, 200);
     assert_eq!(browser.get(&stoa.url(LOGOUT)).await.status, 405);
     let gone = browser.post(&stoa.url(LOGOUT)).await;
     assert_eq!((gone.status, gone.body.as_str()), (204, ""));

@@ -170,9 +170,7 @@ fn refuse_pages(parts: &Parts) -> Result<(), ApiError> {
     if !host.is_some_and(is_loopback_name) {
         return Err(ApiError::forbidden("`Host` is not a name of this machine"));
     }
-    let of_another_site = headers::text(&parts.headers, "sec-fetch-site")
-        .is_some_and(|site| !["same-origin", "none"].contains(&site));
-    if of_another_site || headers::is_of_another_site(&parts.headers) {
+    if headers::is_of_another_site(&parts.headers) {
         return Err(ApiError::forbidden("this request comes from a page of another site"));
     }
     Ok(())
