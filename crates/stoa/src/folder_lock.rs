@@ -5,6 +5,8 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
+pub const LOCK: &str = "stoa.lock";
+
 /// Locks the folder until it is dropped or the process ends.
 pub struct FolderLock {
     _file: File,
@@ -12,7 +14,7 @@ pub struct FolderLock {
 
 impl FolderLock {
     pub fn take(folder: &Path) -> Result<Self> {
-        let path = folder.join("stoa.lock");
+        let path = folder.join(LOCK);
         let failed = || format!("cannot lock {}", path.display());
         let options = File::options().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = options.with_context(failed)?;

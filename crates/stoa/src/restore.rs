@@ -9,7 +9,7 @@ use crate::backup::manifest::{
 };
 use crate::backup::place::BackupPlace;
 use crate::config::Config;
-use crate::folder_lock::FolderLock;
+use crate::folder_lock::{FolderLock, LOCK};
 use crate::object_copy::{AT_ONCE, readable};
 use crate::out;
 use crate::storage::{make_data_dir, open_objects};
@@ -28,6 +28,7 @@ pub async fn run(config: Config, name: String) -> Result<()> {
     let place = BackupPlace::open(&config, &name).await?;
     let manifest = Manifest::read(&place.blobs, &name).await?;
     let database = database_file(&config, &manifest)?;
+    refuse_links(&config, database.as_deref())?;
     make_data_dir(&config)?;
     let _lock = FolderLock::take(&config.data_dir).context("nothing may run where a backup is restored")?;
     let blobs = open_objects(&config).await.context("cannot open the object store")?;
@@ -74,6 +75,42 @@ fn database_file(config: &Config, manifest: &Manifest) -> Result<Option<PathBuf>
         ),
         _ => Ok(file),
     }
+}
+
+/// Fails if something that is written here is a symbolic link. It would be written elsewhere, and a link that leads nowhere
+/// looks as if nothing was there.
+fn refuse_links(config: &Config, database: Option<&Path>) -> Result<()> {
+    let data = &config.data_dir;
+    let mut places = vec![data.clone(), data.join(MARK), data.join(LOCK), data.join(SECRETS)];
+    if let Some(file) = database {
+        places.extend(file.parent().map(Path::to_owned));
+        places.extend(["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{}{end}", file.display()))));
+    }
+    places.iter().try_for_each(|place| refuse_link(place))?;
+    match config.object_store_url.strip_prefix("file://") {
+        Some(objects) => refuse_links_below(Path::new(objects)),
+        None => Ok(()),
+    }
+}
+
+fn refuse_links_below(place: &Path) -> Result<()> {
+    refuse_link(place)?;
+    if place.is_dir() {
+        let failed = || format!("cannot read the folder {}", place.display());
+        for entry in std::fs::read_dir(place).with_context(failed)? {
+            refuse_links_below(&entry.with_context(failed)?.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn refuse_link(place: &Path) -> Result<()> {
+    ensure!(
+        !place.is_symlink(),
+        "{} is a symbolic link: a backup is restored to real folders and files, so name the place that it leads to",
+        place.display()
+    );
+    Ok(())
 }
 
 fn is_resumed(config: &Config, manifest: &Manifest) -> Result<bool> {

@@ -240,3 +240,38 @@ async fn with_postgres_the_objects_are_those_of_the_dumps_snapshot() {
         assert_eq!(listed.contains(id), id != latest, "{listed}");
     }
 }
+
+#[tokio::test]
+async fn a_restore_does_not_write_through_links() {
+    let folder = TempDir::new().unwrap();
+    let backup = folder.path().join("backup").display().to_string();
+    let stoa = start().serve();
+    KnowledgeClient::admin(&stoa).await.ingest_text("a.txt", "The shaft seal is replaced every month.").await;
+    succeed(&start().data(&stoa.data), &["backup", &backup]);
+    let elsewhere = folder.path().join("elsewhere");
+    for name in [
+        "stoa.db",
+        "stoa.db-wal",
+        "secrets.toml",
+        "restore.unfinished",
+        "stoa.lock",
+        "objects",
+        "objects/users",
+    ] {
+        let target = start();
+        let link = target.path().join(name);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        let refused = fail(&target, &["restore", &backup]);
+        assert!(refused.contains("is a symbolic link"), "{name}: {refused}");
+        assert!(!elsewhere.exists() && link.is_symlink(), "{name}");
+    }
+    let real = folder.path().join("real");
+    std::fs::create_dir(&real).unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let output = start().command(&["restore", &backup]).env("STOA_DATA_DIR", &link).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("is a symbolic link"), "{said}");
+    assert_eq!(std::fs::read_dir(&real).unwrap().count(), 0);
+}
