@@ -7,7 +7,7 @@ mod tree;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::documents::{is_document, is_picture};
 use crate::{ConnectError, Connector, Environment, Found, Item, ItemError, Reading, Settings, Sink};
@@ -62,9 +62,16 @@ impl Repository {
         };
         let copy = copy_folder(source_id, environment)?;
         let remote = Remote::parse(url, environment)?;
-        let mut git = Git::new(copy, secret).await?;
+        let most = environment.copy_room.unwrap_or(MOST_BYTES).min(MOST_BYTES);
+        let mut git = Git::new(copy, secret, most).await?;
         let address = remote.prepare(&mut git, username, secret, environment).await?;
-        fetch(&git, &address, branch).await?;
+        if let Err(error) = fetch(&git, &address, branch).await {
+            // The system ends it when it writes more than it may, and it cannot say so.
+            let is_full = copy_bytes(source_id, environment).await >= git.most_file_bytes();
+            git.remove_leftovers().await;
+            return Err(if is_full { too_large(&git) } else { error });
+        }
+        tidy(&git).await?;
         git.forget_secret();
         let tree = Tree::open(&git, TIP, folder)?;
         Ok(Repository { tree, objects: Objects::new(git) })
@@ -143,21 +150,54 @@ async fn fetch(git: &Git, address: &str, branch: &str) -> Result<(), ConnectErro
         }
         fetched => fetched?,
     }
-    tidy(git, MOST_BYTES).await
+    Ok(())
 }
 
 /// Makes one pack of many, and refuses a copy that is too large.
-async fn tidy(git: &Git, most: u64) -> Result<(), ConnectError> {
+async fn tidy(git: &Git) -> Result<(), ConnectError> {
     let packs = git.packs().await;
-    if packs.len() <= MOST_PACKS && packs.iter().sum::<u64>() <= most {
+    if packs.len() <= MOST_PACKS && packs.iter().sum::<u64>() <= git.most_bytes {
         return Ok(());
     }
     git.run(&["gc", "--quiet", "--prune=now"]).await?;
-    if git.packs().await.iter().sum::<u64>() <= most {
+    if git.packs().await.iter().sum::<u64>() <= git.most_bytes {
         return Ok(());
     }
     let _ = tokio::fs::remove_dir_all(git.copy()).await;
-    Err(ConnectError::new(format!("the repository has more than {} MiB", most >> 20)))
+    Err(too_large(git))
+}
+
+fn too_large(git: &Git) -> ConnectError {
+    let most = git.most_bytes;
+    ConnectError::new(match most {
+        MOST_BYTES => format!("the repository has more than {} MiB", most >> 20),
+        most => {
+            format!("the copy of the repository would take more than the {most} bytes that the quota leaves")
+        }
+    })
+}
+
+/// Returns how many bytes the copy of a source takes.
+pub(crate) async fn copy_bytes(source_id: &str, environment: &Environment) -> u64 {
+    let Ok(copy) = copy_folder(source_id, environment) else { return 0 };
+    tokio::task::spawn_blocking(move || bytes_below(&copy)).await.unwrap_or_default()
+}
+
+fn bytes_below(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(state) if state.is_dir() => bytes_below(&entry.path()),
+        Ok(state) => state.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
+}
+
+/// Removes the copy of a source.
+pub(crate) async fn remove_copy(source_id: &str, environment: &Environment) {
+    if let Ok(copy) = copy_folder(source_id, environment) {
+        let _ = tokio::fs::remove_dir_all(copy).await;
+    }
 }
 
 #[cfg(test)]
@@ -167,11 +207,12 @@ mod tests {
     #[tokio::test]
     async fn a_copy_that_is_too_large_is_not_kept() {
         let folder = std::env::temp_dir().join(format!("stoa-git-{}", std::process::id()));
-        let git = Git::new(folder.clone(), None).await.unwrap();
+        let git = async |most| Git::new(folder.clone(), None, most).await.unwrap();
+        let roomy = git(2 << 20).await;
         std::fs::write(folder.join("objects/pack/pack-1.pack"), vec![0; 2 << 20]).unwrap();
-        assert_eq!(tidy(&git, 2 << 20).await, Ok(()));
-        let refused = tidy(&git, 1 << 20).await.unwrap_err().message;
-        assert!(refused == "the repository has more than 1 MiB", "{refused}");
+        assert_eq!(tidy(&roomy).await, Ok(()));
+        let refused = tidy(&git(1 << 20).await).await.unwrap_err().message;
+        assert!(refused.contains("1048576 bytes that the quota leaves"), "{refused}");
         assert!(!folder.exists());
     }
 }

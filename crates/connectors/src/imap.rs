@@ -58,7 +58,7 @@ pub(crate) fn check(settings: &Settings, environment: &Environment) -> Result<()
     if !tls && !is_this_machine() {
         return Err(session::without_tls());
     }
-    network::check_host_name(host, environment.allow_private_addresses)
+    network::check_host_name(host, *port, environment)
         .map_err(|reason| ConnectError::new(format!("`host` is refused: {reason}")))
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod folder;
 mod git;
 mod imap;
+mod listeners;
 mod network;
 mod s3;
 mod settings;
@@ -16,6 +17,7 @@ mod web;
 
 pub use error::{ConnectError, ItemError};
 pub use folder::{Watcher, watch};
+pub use listeners::Listeners;
 pub use settings::{Environment, Settings, WebMode};
 
 use futures_util::future::BoxFuture;
@@ -127,6 +129,16 @@ pub fn is_local(settings: &Settings) -> bool {
         Settings::Git { url, .. } => git::is_local(url),
         Settings::S3 { .. } | Settings::Web { .. } | Settings::Imap { .. } => false,
     }
+}
+
+/// Returns how many bytes a source has of a copy of its place.
+pub async fn copy_bytes(source_id: &str, environment: &Environment) -> u64 {
+    git::copy_bytes(source_id, environment).await
+}
+
+/// Removes the copy that a source has of its place.
+pub async fn remove_copy(source_id: &str, environment: &Environment) {
+    git::remove_copy(source_id, environment).await;
 }
 
 /// Opens a place. `source_id` names the subfolder of the work folder that is the source's own.

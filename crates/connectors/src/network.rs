@@ -1,9 +1,11 @@
 //! Which addresses may be asked. Private networks and this machine are refused unless the installation allows them:
-//! a source must not be a way to read what only the server can reach.
+//! a source must not be a way to read what only the server can reach. Stoa's own listeners are refused always.
 
 use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use url::{Host, Url};
 
@@ -25,30 +27,50 @@ pub(crate) fn parse_address(field: &str, text: &str, environment: &Environment) 
     if !url.username().is_empty() || url.password().is_some() {
         return Err(ConnectError::new(format!("`{field}` has a user name or password in its address")));
     }
-    check_host(&url, environment.allow_private_addresses)
+    check_host(&url, environment)
         .map_err(|reason| ConnectError::new(format!("`{field}` is refused: {reason}")))?;
     Ok(url)
 }
 
-/// Refuses hosts that are private as far as the text tells.
-pub(crate) fn check_host(url: &Url, allow_private: bool) -> Result<(), String> {
-    match url.host() {
-        None => Err(format!("{url} has no host")),
-        Some(_) if allow_private => Ok(()),
-        Some(Host::Ipv4(address)) if is_public_v4(address) => Ok(()),
-        Some(Host::Ipv6(address)) if is_public_v6(address) => Ok(()),
-        Some(Host::Domain(name)) if !is_local_name(name) => Ok(()),
-        Some(host) => Err(private_reason(&host.to_string())),
+/// Refuses hosts that may not be asked, as far as the text tells.
+pub(crate) fn check_host(url: &Url, environment: &Environment) -> Result<(), String> {
+    let Some(host) = url.host() else { return Err(format!("{url} has no host")) };
+    let check = |ip| check_addresses(&host.to_string(), &[SocketAddr::new(ip, port_of(url))], environment);
+    match host {
+        Host::Ipv4(address) => check(address.into()),
+        Host::Ipv6(address) => check(address.into()),
+        Host::Domain(name) => check_name(name, environment),
     }
 }
 
 /// As [`check_host`], for a host outside of an address: a name, or an address without brackets.
-pub(crate) fn check_host_name(host: &str, allow_private: bool) -> Result<(), String> {
-    let is_refused = match host.parse() {
-        Ok(address) => !is_public(address),
-        Err(_) => is_local_name(host),
-    };
-    if is_refused && !allow_private { Err(private_reason(host)) } else { Ok(()) }
+pub(crate) fn check_host_name(host: &str, port: u16, environment: &Environment) -> Result<(), String> {
+    match host.parse() {
+        Ok(ip) => check_addresses(host, &[SocketAddr::new(ip, port)], environment),
+        Err(_) => check_name(host, environment),
+    }
+}
+
+fn check_name(name: &str, environment: &Environment) -> Result<(), String> {
+    if is_local_name(name) && !environment.allow_private_addresses {
+        return Err(private_reason(name));
+    }
+    Ok(())
+}
+
+/// Refuses a host if any of its addresses may not be asked.
+fn check_addresses(host: &str, addresses: &[SocketAddr], environment: &Environment) -> Result<(), String> {
+    if !environment.allow_private_addresses && addresses.iter().any(|address| !is_public(address.ip())) {
+        return Err(private_reason(host));
+    }
+    match addresses.iter().find(|address| environment.listeners.has(**address)) {
+        Some(own) => Err(format!("{host} with port {} is an address of Stoa itself", own.port())),
+        None => Ok(()),
+    }
+}
+
+fn port_of(url: &Url) -> u16 {
+    url.port_or_known_default().unwrap_or_default()
 }
 
 fn is_local_name(name: &str) -> bool {
@@ -61,9 +83,13 @@ fn private_reason(host: &str) -> String {
     format!("{host} is an address of a private network or of this machine")
 }
 
-/// Resolves a host, and refuses it if any of its addresses is private. Connecting to what is returned cannot be
+/// Resolves a host, and refuses it if any of its addresses may not be asked. Connecting to what is returned cannot be
 /// diverted by another answer of the name server.
-pub(crate) async fn resolve(host: &str, port: u16, allow_private: bool) -> Result<Vec<SocketAddr>, String> {
+pub(crate) async fn resolve(
+    host: &str,
+    port: u16,
+    environment: &Environment,
+) -> Result<Vec<SocketAddr>, String> {
     let resolved = tokio::time::timeout(RESOLVE_TIMEOUT, tokio::net::lookup_host((host, port))).await;
     let addresses: Vec<SocketAddr> = match resolved {
         Ok(Ok(addresses)) => addresses.collect(),
@@ -73,41 +99,77 @@ pub(crate) async fn resolve(host: &str, port: u16, allow_private: bool) -> Resul
     if addresses.is_empty() {
         return Err(format!("{host} has no address"));
     }
-    if !allow_private && addresses.iter().any(|address| !is_public(address.ip())) {
-        return Err(private_reason(host));
-    }
+    check_addresses(host, &addresses, environment)?;
     Ok(addresses)
 }
 
+/// An HTTP client that connects to allowed addresses only, whatever the name server says at which time.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpClient {
+    client: Client,
+    resolver: Arc<GuardedResolver>,
+}
+
 /// Resolves names for an HTTP client, which connects to what was checked.
+#[derive(Debug)]
 struct GuardedResolver {
-    allow_private: bool,
+    environment: Environment,
+    /// The ports that hosts are asked at, which a client does not tell its resolver.
+    ports: Mutex<HashMap<String, BTreeSet<u16>>>,
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let allow_private = self.allow_private;
+        let (environment, ports) = (self.environment.clone(), self.ports_of(name.as_str()));
         Box::pin(async move {
-            let addresses = resolve(name.as_str(), 0, allow_private).await?;
+            let addresses = resolve(name.as_str(), 0, &environment).await?;
+            for port in ports {
+                let at_port: Vec<SocketAddr> =
+                    addresses.iter().map(|address| SocketAddr::new(address.ip(), port)).collect();
+                check_addresses(name.as_str(), &at_port, &environment)?;
+            }
             Ok(Box::new(addresses.into_iter()) as Addrs)
         })
     }
 }
 
-/// Creates an HTTP client that resolves names as [`resolve`] does. It follows no redirects, and uses no proxy, which
-/// would resolve names itself. Addresses with numbers are left to the caller.
-pub(crate) fn client(environment: &Environment) -> Result<Client, ConnectError> {
-    let resolver = GuardedResolver { allow_private: environment.allow_private_addresses };
-    Client::builder()
-        .dns_resolver(std::sync::Arc::new(resolver))
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .referer(false)
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT)
-        .user_agent(concat!("StoaBot/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| ConnectError::new(format!("no HTTP client: {}", base::innermost(&error))))
+impl GuardedResolver {
+    fn ports_of(&self, host: &str) -> BTreeSet<u16> {
+        let ports = self.ports.lock().unwrap_or_else(PoisonError::into_inner);
+        ports.get(host).cloned().unwrap_or_default()
+    }
+}
+
+impl HttpClient {
+    /// Creates a client that follows no redirects, and uses no proxy, which would resolve names itself.
+    pub fn new(environment: &Environment) -> Result<HttpClient, ConnectError> {
+        let resolver =
+            Arc::new(GuardedResolver { environment: environment.clone(), ports: Mutex::default() });
+        let client = Client::builder()
+            .dns_resolver(resolver.clone())
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .referer(false)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(READ_TIMEOUT)
+            .user_agent(concat!("StoaBot/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| ConnectError::new(format!("no HTTP client: {}", base::innermost(&error))))?;
+        Ok(HttpClient { client, resolver })
+    }
+
+    /// Returns the client for a request to an address whose host was checked as [`check_host`] does. Fails if it is a name
+    /// of something that may not be asked.
+    pub async fn to(&self, address: &Url) -> Result<&Client, String> {
+        if let (Some(Host::Domain(host)), port) = (address.host(), port_of(address))
+            && !self.resolver.ports_of(host).contains(&port)
+        {
+            resolve(host, port, &self.resolver.environment).await?;
+            let mut ports = self.resolver.ports.lock().unwrap_or_else(PoisonError::into_inner);
+            ports.entry(host.to_owned()).or_default().insert(port);
+        }
+        Ok(&self.client)
+    }
 }
 
 pub(crate) fn is_public(address: IpAddr) -> bool {
@@ -232,18 +294,54 @@ mod tests {
             let address = format!("http://{host}/");
             let refused = parse_address("addresses", &address, &Environment::default());
             assert!(refused.is_err_and(|error| error.message.contains("private")), "{address}");
-            let allowed = Environment { allow_private_addresses: true, ..Environment::default() };
-            assert!(parse_address("addresses", &address, &allowed).is_ok(), "{address}");
+            assert!(parse_address("addresses", &address, &allowing_private()).is_ok(), "{address}");
         }
         assert!(parse_address("addresses", "https://example.org/", &Environment::default()).is_ok());
     }
 
+    fn allowing_private() -> Environment {
+        Environment { allow_private_addresses: true, ..Environment::default() }
+    }
+
+    #[test]
+    fn the_own_listeners_are_refused_whatever_is_allowed() {
+        let environment = allowing_private();
+        environment.listeners.add("127.0.0.1:8082".parse().unwrap());
+        environment.listeners.set_others(vec!["10.0.0.7:8082".parse().unwrap()]);
+        for host in ["127.0.0.1", "0x7f.1", "[::ffff:7f00:1]", "0.0.0.0", "0", "[::]", "10.0.0.7"] {
+            let refused = parse_address("addresses", &format!("http://{host}:8082/"), &environment);
+            assert!(refused.is_err_and(|error| error.message.ends_with("Stoa itself")), "{host}");
+            assert!(
+                parse_address("addresses", &format!("http://{host}:8083/"), &environment).is_ok(),
+                "{host}"
+            );
+        }
+        environment.listeners.set_others(Vec::new());
+        assert!(parse_address("addresses", "http://10.0.0.7:8082/", &environment).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_name_of_an_own_listener_is_refused_at_its_port_alone() {
+        let environment = allowing_private();
+        environment.listeners.add("127.0.0.1:8082".parse().unwrap());
+        let client = HttpClient::new(&environment).unwrap();
+        let allowed = async |port: u16| {
+            let address = format!("http://localhost:{port}/").parse().unwrap();
+            client.to(&address).await.map(drop)
+        };
+        let refused = Err("localhost with port 8082 is an address of Stoa itself".to_owned());
+        assert_eq!((allowed(8082).await, allowed(8083).await), (refused, Ok(())));
+        // The name had another address when its port was checked.
+        environment.listeners.add("127.0.0.1:8083".parse().unwrap());
+        let resolved = client.resolver.resolve("localhost".parse().unwrap()).await.err().unwrap();
+        assert_eq!(resolved.to_string(), "localhost with port 8083 is an address of Stoa itself");
+    }
+
     #[tokio::test]
     async fn a_name_of_a_private_address_is_refused_when_it_is_resolved() {
-        let refused = resolve("localhost", 80, false).await.unwrap_err();
+        let refused = resolve("localhost", 80, &Environment::default()).await.unwrap_err();
         assert_eq!(refused, "localhost is an address of a private network or of this machine");
-        assert!(
-            resolve("localhost", 80, true).await.unwrap().iter().all(|address| address.ip().is_loopback())
-        );
+        let resolved = resolve("localhost", 80, &allowing_private()).await.unwrap();
+        assert!(resolved.iter().all(|address| address.ip().is_loopback()));
     }
 }

@@ -78,7 +78,7 @@ impl S3 {
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(bucket)
             .with_region(region)
-            .with_http_connector(GuardedConnector { client: network::client(environment)? })
+            .with_http_connector(GuardedConnector { client: network::HttpClient::new(environment)? })
             .with_retry(RetryConfig {
                 max_retries: 3,
                 retry_timeout: RETRY_TIMEOUT,
@@ -120,6 +120,11 @@ impl S3 {
             // Markers of folders are empty, and lose the `/` at the end of their names in this list.
             let objects = page.result.objects.iter().filter(|object| object.size > 0);
             let items: Vec<Item> = objects.map(item).collect();
+            if items.len() > PAGE {
+                return Err(ConnectError::new(
+                    "the bucket cannot be listed: the server sends more than was asked for",
+                ));
+            }
             // A page without items counts as a full one: the next could be one as well.
             self.listed.add(if items.is_empty() { PAGE } else { items.len() })?;
             if !items.is_empty() {
@@ -172,7 +177,7 @@ impl Connector for S3 {
 async fn check_addresses(endpoint: &Url, environment: &Environment) -> Result<(), ConnectError> {
     let host = endpoint.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = endpoint.port_or_known_default().unwrap_or_default();
-    let resolved = network::resolve(host, port, environment.allow_private_addresses).await;
+    let resolved = network::resolve(host, port, environment).await;
     resolved.map(drop).map_err(|reason| ConnectError::new(format!("`endpoint` cannot be used: {reason}")))
 }
 

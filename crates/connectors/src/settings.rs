@@ -1,5 +1,6 @@
 //! What a person says about a place, and what the installation allows.
 
+use crate::Listeners;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use utoipa::ToSchema;
@@ -136,8 +137,12 @@ pub struct Environment {
     pub folder_roots: Vec<PathBuf>,
     /// Whether addresses of private and link-local networks and of this machine may be asked.
     pub allow_private_addresses: bool,
+    /// Never asked, whatever else is allowed.
+    pub listeners: Listeners,
     /// For copies of Git repositories; one subfolder for each source.
     pub work_folder: PathBuf,
+    /// The most bytes of a copy, if that is less than any may have.
+    pub copy_room: Option<u64>,
 }
 
 fn default_depth() -> u32 {

@@ -115,6 +115,10 @@ impl Web {
 
     /// Ends the list, unless pages are missing in it that would be taken for gone.
     fn end(&mut self) -> Result<Option<Vec<Item>>, ConnectError> {
+        if self.frontier.is_overfull {
+            let message = "the addresses of the pages take too much memory: choose a part of them";
+            return Err(ConnectError::new(message));
+        }
         match self.unread.take() {
             None => Ok(None),
             Some(page) => {

@@ -237,8 +237,13 @@ impl Ingest {
         Ok(Submitted { document, is_duplicate: false })
     }
 
+    /// Returns the quota of an owner, in bytes; none if there is no limit.
+    pub async fn quota_of(&self, tx: &mut Tx, owner_id: &str) -> Result<Option<i64>, StoreError> {
+        self.settings.quotas.of(tx, owner_id).await
+    }
+
     async fn check_quota(&self, tx: &mut Tx, document: &Document) -> Result<(), IngestError> {
-        let Some(quota) = self.settings.quotas.of(tx, &document.user_id).await? else { return Ok(()) };
+        let Some(quota) = self.quota_of(tx, &document.user_id).await? else { return Ok(()) };
         let bytes = tables::documents::bytes_of(tx, &document.user_id).await? + document.size;
         match bytes <= quota {
             true => Ok(()),

@@ -29,7 +29,7 @@ mod tables;
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
 pub use chat::{Answer, AnswerPart, Ask, ChatFailure, ShownSource, cited, uncited};
-pub use connectors::Environment;
+pub use connectors::{Environment, Listeners};
 pub use deep_check::{CheckError, check, fault, named_objects};
 pub use extract::Extractor;
 pub use indexes::IndexSettings;

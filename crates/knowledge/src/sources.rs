@@ -3,6 +3,7 @@
 //! A source has at most one job, which is its next run or the run at work (`sync`). The end of a run and the job of the
 //! next are one transaction. `watch` asks for a run as soon as a folder has changed. `secrets` keeps passwords and keys.
 
+mod copies;
 mod removal;
 mod secrets;
 mod sink;
@@ -36,8 +37,6 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(31 * 24 * 3600);
 /// After a run that has failed, the next begins after this time, and after twice as long with each further failure.
 const FIRST_RETRY: Duration = Duration::from_secs(60);
 const LONGEST_RETRY: Duration = Duration::from_secs(24 * 3600);
-/// Copies of repositories that are looked up in one statement.
-const COPIES_AT_ONCE: usize = 500;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -127,6 +126,7 @@ impl Sources {
             is_paused: false,
             job_id: None,
             next_run_at: None,
+            copy_bytes: 0,
             last_run: Run::default(),
         };
         let mut tx = this.db.begin().await?;
@@ -235,24 +235,6 @@ impl Sources {
             tables::documents::release_from_source(&mut tx, id).await?;
         }
         Ok(tx.commit().await?)
-    }
-
-    /// Removes the copies of repositories whose sources are gone. Each process has its own.
-    async fn remove_copies_of_gone_sources(&self) {
-        let folder = self.0.settings.environment.work_folder.join("git");
-        // Without a source that is a repository there is no folder.
-        let Ok(mut entries) = tokio::fs::read_dir(&folder).await else { return };
-        let mut ids = Vec::new();
-        while let Ok(Some(entry)) = entries.next_entry().await {
-            ids.extend(entry.file_name().into_string());
-        }
-        for ids in ids.chunks(COPIES_AT_ONCE) {
-            let Ok(existing) = table::existing(&self.0.db, ids).await else { return };
-            for id in ids.iter().filter(|id| !existing.contains(id)) {
-                // What cannot be removed is tried again the next time.
-                let _ = tokio::fs::remove_dir_all(folder.join(id)).await;
-            }
-        }
     }
 
     /// Asks for runs of folders that have changed, until the process stops.

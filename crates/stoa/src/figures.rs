@@ -1,9 +1,11 @@
-//! Stores what this process answers, so that the portal can show the figures of all processes.
+//! Stores what this process answers, so that the portal can show the figures of all processes; and where it listens, so
+//! that no process reads another one as a source.
 
 use base::Clock;
 use kit::figures::{Figures, Sums};
 use kit::serve::Drain;
-use knowledge::Knowledge;
+use knowledge::{Knowledge, Listeners};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
@@ -13,15 +15,25 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// A process that has nothing to tell writes this often, so that others see that it runs.
 const SIGN_OF_LIFE_MS: i64 = 30_000;
 const MINUTE_MS: i64 = 60_000;
+/// A process that has written nothing for so long has ended.
+const ENDED_AFTER_MS: i64 = 120_000;
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The counters of the services of this process.
 pub type ServiceFigures = Vec<(&'static str, Arc<Figures>)>;
 
-/// Stores the sums of the current minute every few seconds, until the process stops.
-pub async fn run(db: Db, services: ServiceFigures, knowledge: Option<Knowledge>, drain: Drain) {
+/// What this process has to tell.
+pub struct Told {
+    pub services: ServiceFigures,
+    pub addresses: Vec<SocketAddr>,
+    /// If it runs in this process.
+    pub knowledge: Option<Knowledge>,
+}
+
+/// Stores the sums of the current minute every few seconds, and learns where others listen, until the process stops.
+pub async fn run(db: Db, told: Told, listeners: Listeners, drain: Drain) {
     let clock = db.clock().clone();
-    let mut writer = Writer::new(&db, &clock, services, knowledge);
+    let mut writer = Writer::new(&db, &clock, told);
     let mut every = tokio::time::interval(INTERVAL);
     loop {
         tokio::select! {
@@ -30,6 +42,12 @@ pub async fn run(db: Db, services: ServiceFigures, knowledge: Option<Knowledge>,
         }
         if let Err(error) = writer.write(&db, clock.now_ms()).await {
             tracing::warn!(%error, "the figures of this process cannot be stored");
+        }
+        match figures::processes(&db, clock.now_ms() - ENDED_AFTER_MS).await {
+            Ok(processes) => {
+                listeners.set_others(processes.into_iter().flat_map(|process| process.addresses).collect());
+            }
+            Err(error) => tracing::warn!(%error, "cannot see where other processes listen"),
         }
     }
     // What cannot be removed is shown for two minutes more.
@@ -47,7 +65,8 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(db: &Db, clock: &Clock, services: ServiceFigures, knowledge: Option<Knowledge>) -> Self {
+    fn new(db: &Db, clock: &Clock, told: Told) -> Self {
+        let Told { services, addresses, knowledge } = told;
         let names = services.iter().map(|(name, _)| (*name).to_owned()).collect();
         let now = clock.now_ms();
         let process = Process {
@@ -55,6 +74,7 @@ impl Writer {
             started_at_ms: now,
             seen_at_ms: 0,
             services: names,
+            addresses,
             indexes: 0,
             index_bytes: 0,
         };

@@ -16,7 +16,7 @@ use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
 use kit::serve::{Drain, Handler, Serving};
-use knowledge::{Accounts, Knowledge};
+use knowledge::{Accounts, Knowledge, Listeners};
 use services::Service;
 use std::sync::Arc;
 use store::admins::Admins;
@@ -39,9 +39,11 @@ pub struct Process {
     health: Health,
     services: JoinSet<()>,
     addresses: Addresses,
+    /// The same, for those that ask addresses which users name.
+    listeners: Listeners,
     figures: ServiceFigures,
     knowledge: Option<Knowledge>,
-    /// The services answer once it holds true; until then connections wait.
+    /// The services answer and work once it holds true; until then connections wait.
     answers: watch::Sender<bool>,
 }
 
@@ -89,12 +91,12 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
     process.start(services::operations(&process, metrics)).await?;
 
     tokio::spawn(crate::housekeeping::run(process.db.clone()));
-    let figures = figures::run(
-        process.db.clone(),
-        process.figures.clone(),
-        process.knowledge.clone(),
-        process.drain.clone(),
-    );
+    let told = figures::Told {
+        services: process.figures.clone(),
+        addresses: process.addresses.iter().map(|(_, address)| *address).collect(),
+        knowledge: process.knowledge.clone(),
+    };
+    let figures = figures::run(process.db.clone(), told, process.listeners.clone(), process.drain.clone());
     process.services.spawn(figures);
     // After all addresses are bound, since the password would be lost if the start failed then; before the services
     // answer, since the first request may be a sign-in.
@@ -153,6 +155,7 @@ impl Process {
             health,
             services: JoinSet::new(),
             addresses: Vec::new(),
+            listeners: Listeners::default(),
             figures: Vec::new(),
             knowledge: None,
             answers: watch::Sender::new(false),
@@ -170,7 +173,9 @@ impl Process {
         let Service { name, address, handler, work, workers } = service;
         let listener = TcpListener::bind(&address).await;
         let listener = listener.with_context(|| format!("{name} cannot listen on {address}"))?;
-        self.addresses.push((name, listener.local_addr()?));
+        let bound = listener.local_addr()?;
+        self.addresses.push((name, bound));
+        self.listeners.add(bound);
         let serving = Serving::new(
             name,
             self.config.limits.clone(),
@@ -181,17 +186,23 @@ impl Process {
             workers,
         );
         self.figures.push((name, serving.metrics.figures.clone()));
+        self.spawn(async move { handler.serve(listener, serving).await });
+        if let Some(work) = work {
+            // Not before all listeners are known, which sources must not ask.
+            self.spawn(work);
+        }
+        Ok(())
+    }
+
+    /// Runs a part of a service from the moment when the process answers.
+    fn spawn(&mut self, part: impl Future<Output = ()> + Send + 'static) {
         let mut answers = self.answers.subscribe();
         self.services.spawn(async move {
             // An error means that the process ends before it has begun to answer.
             if answers.wait_for(|answers| *answers).await.is_ok() {
-                handler.serve(listener, serving).await;
+                part.await;
             }
         });
-        if let Some(work) = work {
-            self.services.spawn(work);
-        }
-        Ok(())
     }
 
     async fn stop(mut self, signal: &str) {

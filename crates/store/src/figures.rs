@@ -2,6 +2,7 @@
 //! are stored as they come.
 
 use sqlx::Row;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::{Db, StoreError};
@@ -25,6 +26,8 @@ pub struct Process {
     /// When it last wrote.
     pub seen_at_ms: i64,
     pub services: Vec<String>,
+    /// Where it listens.
+    pub addresses: Vec<SocketAddr>,
     /// How many users' indexes it has in memory, and the bytes of them and of their graphs.
     pub indexes: i64,
     pub index_bytes: i64,
@@ -33,12 +36,13 @@ pub struct Process {
 /// Stores that a process runs, and its minutes. A minute that is stored already is replaced.
 pub async fn write(db: &Db, process: &Process, minutes: &[Minute]) -> Result<(), StoreError> {
     let mut tx = db.begin().await?;
-    let upsert = "INSERT INTO processes (id, started_at, seen_at, services, indexes, index_bytes)
-        VALUES ($1, $2, $3, $4, $5, $6)
+    let upsert = "INSERT INTO processes (id, started_at, seen_at, services, indexes, index_bytes, addresses)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         ON CONFLICT (id) DO UPDATE SET seen_at = $3, indexes = $5, index_bytes = $6";
     let query = sqlx::query(upsert).bind(&process.id).bind(process.started_at_ms).bind(process.seen_at_ms);
     let query = query.bind(process.services.join(",")).bind(process.indexes).bind(process.index_bytes);
-    query.execute(tx.conn()).await?;
+    let addresses: Vec<String> = process.addresses.iter().map(SocketAddr::to_string).collect();
+    query.bind(addresses.join(",")).execute(tx.conn()).await?;
     for minute in minutes {
         let upsert = "INSERT INTO service_minutes (minute, process, service, errors, times) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (minute, process, service) DO UPDATE SET errors = $4, times = $5";
@@ -68,11 +72,11 @@ pub async fn since(db: &Db, from_ms: i64) -> Result<Vec<Minute>, StoreError> {
 
 /// Returns the processes that have written since this time, the oldest first.
 pub async fn processes(db: &Db, seen_since_ms: i64) -> Result<Vec<Process>, StoreError> {
-    let select = "SELECT id, started_at, seen_at, services, indexes, index_bytes FROM processes
+    let select = "SELECT id, started_at, seen_at, services, indexes, index_bytes, addresses FROM processes
         WHERE seen_at >= $1 ORDER BY started_at, id";
     let rows = sqlx::query(select).bind(seen_since_ms).fetch_all(db.read()).await?;
     let processes = rows.iter().map(|row| {
-        let services: String = row.try_get(3)?;
+        let (services, addresses): (String, String) = (row.try_get(3)?, row.try_get(6)?);
         Ok(Process {
             id: row.try_get(0)?,
             started_at_ms: row.try_get(1)?,
@@ -80,6 +84,7 @@ pub async fn processes(db: &Db, seen_since_ms: i64) -> Result<Vec<Process>, Stor
             services: services.split(',').map(str::to_owned).collect(),
             indexes: row.try_get(4)?,
             index_bytes: row.try_get(5)?,
+            addresses: addresses.split(',').filter_map(|address| address.parse().ok()).collect(),
         })
     });
     processes.collect()

@@ -33,4 +33,5 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration::portable(8, "index use", include_str!("../migrations/0008_index_use.sql")),
     Migration::portable(9, "job schedule", include_str!("../migrations/0009_job_schedule.sql")),
     Migration::portable(10, "token grants", include_str!("../migrations/0010_token_grants.sql")),
+    Migration::portable(11, "process addresses", include_str!("../migrations/0011_process_addresses.sql")),
 ];

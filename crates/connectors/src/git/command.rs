@@ -14,14 +14,17 @@ use crate::ConnectError;
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The environment is not passed on, so programs are looked for where systems install them.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Bytes of each file that `git` may write, and of the address space that it may use.
-const MOST_FILE: u64 = 4 << 30;
+/// Bytes that `git` may write to a file in any case: its own small files are no part of the repository.
+const LEAST_FILE: u64 = 64 << 10;
+/// Bytes of the address space that `git` may use.
 const MOST_MEMORY: u64 = 8 << 30;
 /// The most of what `git` says that is kept.
 const MOST_SAID: u64 = 16 * 1024;
 
 pub(super) struct Git {
     copy: PathBuf,
+    /// Of the copy.
+    pub most_bytes: u64,
     variables: Vec<(String, String)>,
     /// Given to `git` by variables of its environment, which other users cannot read.
     configuration: Vec<(String, String)>,
@@ -40,14 +43,15 @@ struct KeyFile(PathBuf);
 
 impl Git {
     /// Creates the copy if it is not there.
-    pub async fn new(copy: PathBuf, secret: Option<&str>) -> Result<Git, ConnectError> {
+    pub async fn new(copy: PathBuf, secret: Option<&str>, most_bytes: u64) -> Result<Git, ConnectError> {
         let failed = |error: std::io::Error| {
             ConnectError::new(format!("there is no place for a copy of the repository: {error}"))
         };
         let copy = std::path::absolute(copy).map_err(failed)?;
         tokio::fs::create_dir_all(&copy).await.map_err(failed)?;
         let secret = secret.filter(|secret| !secret.is_empty()).map(str::to_owned);
-        let mut git = Git { copy, variables: Vec::new(), configuration: Vec::new(), secret, key: None };
+        let mut git =
+            Git { copy, most_bytes, variables: Vec::new(), configuration: Vec::new(), secret, key: None };
         let settings = [
             ("core.hooksPath", "/dev/null"),
             // Each fetch becomes a pack, also a small one, so that they can be counted.
@@ -71,7 +75,7 @@ impl Git {
 
     /// Removes what a killed `git` has left: with its locks, no later one would work. The copy is of one source, and
     /// a source is read by one process at a time.
-    async fn remove_leftovers(&self) {
+    pub async fn remove_leftovers(&self) {
         let copy = self.copy.clone();
         let remove = move || {
             for folder in [copy.clone(), copy.join("refs/stoa"), copy.join("objects/pack")] {
@@ -93,6 +97,11 @@ impl Git {
 
     pub fn set_variable(&mut self, name: &str, value: String) {
         self.variables.push((name.to_owned(), value));
+    }
+
+    /// Returns how many bytes it may write to one file.
+    pub fn most_file_bytes(&self) -> u64 {
+        self.most_bytes.max(LEAST_FILE)
     }
 
     pub fn copy(&self) -> &Path {
@@ -151,7 +160,7 @@ impl Git {
         match command.spawn() {
             Ok(child) => {
                 let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-                limit(group, Resource::Fsize, MOST_FILE);
+                limit(group, Resource::Fsize, self.most_file_bytes());
                 limit(group, Resource::As, MOST_MEMORY);
                 Ok(Running { child, group })
             }

@@ -72,7 +72,7 @@ impl Remote {
             if host.contains('/') || path.is_empty() || path.starts_with(':') {
                 return Err(wanted());
             }
-            let host = checked_host(host.rsplit_once('@').map_or(host, |(_, host)| host), environment)?;
+            let host = checked_host(host.rsplit_once('@').map_or(host, |(_, host)| host), 22, environment)?;
             return Ok(Remote { url: url.to_owned(), transport: Transport::Ssh { host, port: 22 } });
         }
         let parsed = Url::parse(url).map_err(|_| wanted())?;
@@ -84,14 +84,19 @@ impl Remote {
             return Err(ConnectError::new("`url` has a user name in its address: it belongs in `username`"));
         }
         let host = parsed.host_str().unwrap_or_default().trim_matches(['[', ']']);
-        let host = checked_host(host, environment)?;
-        let port = |usual: u16| parsed.port_or_known_default().unwrap_or(usual);
-        let transport = match parsed.scheme() {
-            "https" => Transport::Http { is_encrypted: true, host, port: port(443) },
-            "http" => Transport::Http { is_encrypted: false, host, port: port(80) },
-            "ssh" => Transport::Ssh { host, port: port(22) },
-            "git" => Transport::Git { host, port: port(9418), path: parsed.path().to_owned() },
+        let usual_port = match parsed.scheme() {
+            "https" => 443,
+            "http" => 80,
+            "ssh" => 22,
+            "git" => 9418,
             _ => return Err(wanted()),
+        };
+        let port = parsed.port().unwrap_or(usual_port);
+        let host = checked_host(host, port, environment)?;
+        let transport = match parsed.scheme() {
+            "ssh" => Transport::Ssh { host, port },
+            "git" => Transport::Git { host, port, path: parsed.path().to_owned() },
+            scheme => Transport::Http { is_encrypted: scheme == "https", host, port },
         };
         // Not as it was written: `git` would take it apart in its own way.
         Ok(Remote { url: parsed.into(), transport })
@@ -166,20 +171,20 @@ fn bracketed(address: &SocketAddr) -> String {
 }
 
 /// Returns a host that is no option and not private as far as its name tells.
-fn checked_host(host: &str, environment: &Environment) -> Result<String, ConnectError> {
+fn checked_host(host: &str, port: u16, environment: &Environment) -> Result<String, ConnectError> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':');
     if host.is_empty() || host.starts_with('-') || host.ends_with('.') || !host.chars().all(is_name) {
         return Err(ConnectError::new(
             "`url` has no host, or one that is no name of letters, digits, `.` and `-`",
         ));
     }
-    network::check_host_name(host, environment.allow_private_addresses)
+    network::check_host_name(host, port, environment)
         .map_err(|reason| ConnectError::new(format!("`url` is refused: {reason}")))?;
     Ok(host.to_owned())
 }
 
 async fn resolve(host: &str, port: u16, environment: &Environment) -> Result<Vec<SocketAddr>, ConnectError> {
-    let resolved = network::resolve(host, port, environment.allow_private_addresses).await;
+    let resolved = network::resolve(host, port, environment).await;
     resolved.map_err(|reason| ConnectError::new(format!("`url` cannot be used: {reason}")))
 }
 

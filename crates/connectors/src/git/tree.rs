@@ -2,13 +2,14 @@
 
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::ChildStdout;
 
 use super::command::{Git, Running};
 use crate::{ConnectError, Count, Item, PAGE};
 
 /// The longest pause of `git`.
+const MAX_LINE_BYTES: u64 = 16 << 10;
 const LINE_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) struct Tree {
@@ -38,10 +39,16 @@ impl Tree {
         while items.len() < PAGE {
             let Some(output) = &mut self.output else { break };
             line.clear();
-            match tokio::time::timeout(LINE_TIMEOUT, output.read_until(0, &mut line)).await {
+            let mut limited = output.take(MAX_LINE_BYTES);
+            match tokio::time::timeout(LINE_TIMEOUT, limited.read_until(0, &mut line)).await {
                 Ok(Ok(0)) => {
                     self.output = None;
                     self.running.finish().await.map_err(ConnectError::new)?;
+                }
+                Ok(Ok(_)) if !line.ends_with(b"\0") => {
+                    let message =
+                        format!("the repository has a path of more than {} KiB", MAX_LINE_BYTES >> 10);
+                    return Err(ConnectError::new(message));
                 }
                 Ok(Ok(_)) => {
                     // A few small trees that hold each other many times list any number of files.

@@ -109,8 +109,7 @@ fn quoted(text: &str) -> String {
 
 async fn connect(account: &Account, environment: &Environment) -> Result<Wire, ConnectError> {
     let failed = |reason: String| ConnectError::new(format!("`host` cannot be reached: {reason}"));
-    let allow_private = environment.allow_private_addresses;
-    let addresses = network::resolve(&account.host, account.port, allow_private).await.map_err(failed)?;
+    let addresses = network::resolve(&account.host, account.port, environment).await.map_err(failed)?;
     if !account.tls && !addresses.iter().all(|address| address.ip().is_loopback()) {
         return Err(without_tls());
     }

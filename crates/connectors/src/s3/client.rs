@@ -16,7 +16,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// Gives object_store a client that connects only to addresses that are allowed.
 #[derive(Debug)]
 pub(super) struct GuardedConnector {
-    pub client: reqwest::Client,
+    pub client: crate::network::HttpClient,
 }
 
 impl HttpConnector for GuardedConnector {
@@ -26,7 +26,7 @@ impl HttpConnector for GuardedConnector {
 }
 
 #[derive(Debug)]
-struct BoundedClient(reqwest::Client);
+struct BoundedClient(crate::network::HttpClient);
 
 impl HttpService for BoundedClient {
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> BoxFuture<'b, Result<HttpResponse, HttpError>>
@@ -36,7 +36,10 @@ impl HttpService for BoundedClient {
     {
         Box::pin(async move {
             let is_list = request.uri().query().is_some_and(|query| query.contains("list-type="));
-            let response = self.0.call(request).await?;
+            let address = request.uri().to_string().parse().map_err(refused)?;
+            let client =
+                self.0.to(&address).await.map_err(|reason| refused(std::io::Error::other(reason)))?;
+            let response = client.call(request).await?;
             if response.status().is_success() && !is_list {
                 return Ok(response);
             }
@@ -48,6 +51,10 @@ impl HttpService for BoundedClient {
             Ok(HttpResponse::from_parts(parts, body.into()))
         })
     }
+}
+
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> HttpError {
+    HttpError::new(HttpErrorKind::Connect, error)
 }
 
 /// Returns a body as a whole. object_store would allocate what the server announces, which may be any number.

@@ -2,7 +2,7 @@
 //! than it should be.
 
 use reqwest::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, LOCATION};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,20 @@ use url::Url;
 
 use super::robots::{self, Rules};
 use super::state::State;
-use crate::{ConnectError, Environment, network};
+use crate::network::{self, HttpClient};
+use crate::{ConnectError, Environment};
 
 const MOST_REDIRECTS: usize = 5;
 /// From the request to the end of the answer's headers.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The most hosts, and bytes of their rules, that are remembered. A host that is asked again after that is a new one.
+const MAX_HOSTS: usize = 1_000;
+const MAX_RULES_BYTES: usize = 16 << 20;
 const ROBOTS_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) struct Fetcher {
-    client: Client,
-    allow_private: bool,
+    client: HttpClient,
+    environment: Environment,
     /// An origin of this machine that plays a public one.
     #[cfg(test)]
     public: String,
@@ -69,11 +73,9 @@ impl FetchError {
 
 impl Fetcher {
     pub fn new(environment: &Environment, delay: Duration) -> Result<Fetcher, ConnectError> {
-        let client = network::client(environment)?;
-        let allow_private = environment.allow_private_addresses;
         Ok(Fetcher {
-            client,
-            allow_private,
+            client: HttpClient::new(environment)?,
+            environment: environment.clone(),
             #[cfg(test)]
             public: String::new(),
             delay,
@@ -113,6 +115,7 @@ impl Fetcher {
                 Ok(rules) => rules.map(Arc::new).map_err(FetchError::message),
                 Err(_) => Err("robots.txt takes too long".to_owned()),
             };
+            self.make_room(rules.as_ref().map_or(0, |rules| rules.bytes()));
             self.hosts.insert(origin(address), Host { rules, next_request: Instant::now() });
             self.take_turn(address);
         }
@@ -122,6 +125,20 @@ impl Fetcher {
                 Err(FetchError::Disallowed(format!("robots.txt of {} does not allow it", host(address))))
             }
             Err(reason) => Err(FetchError::Unreachable(reason.clone())),
+        }
+    }
+
+    /// Forgets the hosts that were asked longest ago, until there is room for another one.
+    fn make_room(&mut self, bytes: usize) {
+        let bytes_of = |host: &Host| host.rules.as_ref().map_or(0, |rules| rules.bytes());
+        let mut held: usize = self.hosts.values().map(bytes_of).sum();
+        while !self.hosts.is_empty() && (held + bytes > MAX_RULES_BYTES || self.hosts.len() >= MAX_HOSTS) {
+            let oldest = self.hosts.iter().min_by_key(|(_, host)| host.next_request);
+            let Some((origin, bytes)) = oldest.map(|(origin, host)| (origin.clone(), bytes_of(host))) else {
+                return;
+            };
+            self.hosts.remove(&origin);
+            held -= bytes;
         }
     }
 
@@ -156,17 +173,17 @@ impl Fetcher {
         if origin(address) == self.public {
             return Ok(());
         }
-        network::check_host(address, self.allow_private).map_err(FetchError::Refused)
+        network::check_host(address, &self.environment).map_err(FetchError::Refused)
     }
 
     async fn request(&self, address: &Url, headers: HeaderMap) -> Result<Response, FetchError> {
-        let sent = self.client.get(address.clone()).headers(headers).send();
-        match timeout(ANSWER_TIMEOUT, sent).await {
+        let unreachable = |reason: String| {
+            FetchError::Unreachable(format!("{} cannot be reached: {reason}", host(address)))
+        };
+        let client = self.client.to(address).await.map_err(unreachable)?;
+        match timeout(ANSWER_TIMEOUT, client.get(address.clone()).headers(headers).send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_connect() => {
-                let reason = base::innermost(&error);
-                Err(FetchError::Unreachable(format!("{} cannot be reached: {reason}", host(address))))
-            }
+            Ok(Err(error)) if error.is_connect() => Err(unreachable(base::innermost(&error))),
             Ok(Err(error)) => {
                 let reason = base::innermost(&error);
                 Err(FetchError::Unanswered(format!("{} does not answer: {reason}", host(address))))
@@ -291,6 +308,20 @@ mod tests {
             assert_eq!(from_public_to(location, robots).await, (refused(host), 0), "{location} {robots}");
         }
         assert_eq!(from_public_to("/elsewhere", "").await, (Ok(404), 0));
+    }
+
+    #[test]
+    fn the_hosts_that_were_asked_longest_ago_are_forgotten() {
+        let mut fetcher = Fetcher::new(&Environment::default(), Duration::ZERO).unwrap();
+        let rules = format!("User-agent: *\n{}", format!("Disallow: /{}\n", "x".repeat(500)).repeat(1_000));
+        let rules = Arc::new(Rules::parse(&rules));
+        for number in 0..100 {
+            fetcher.make_room(rules.bytes());
+            let host = Host { rules: Ok(rules.clone()), next_request: Instant::now() };
+            fetcher.hosts.insert(number.to_string(), host);
+        }
+        assert!(fetcher.hosts.len() * rules.bytes() <= MAX_RULES_BYTES && fetcher.hosts.len() > 20);
+        assert!(fetcher.hosts.contains_key("99") && !fetcher.hosts.contains_key("0"));
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! The addresses that were found and those that come next, within the limits of the source.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 use url::Url;
 
 use super::kinds::may_be_page;
@@ -54,13 +55,19 @@ impl Scope {
     }
 }
 
+/// The most bytes of addresses that are remembered.
+const MAX_BYTES: usize = 32 << 20;
+
 #[derive(Default)]
 pub(super) struct Frontier {
     /// All addresses so far, with the number of links that led there.
-    depths: HashMap<String, u32>,
-    queue: VecDeque<String>,
+    depths: HashMap<Arc<str>, u32>,
+    bytes: usize,
+    queue: VecDeque<Arc<str>>,
     /// Pages that are known by another address, which is in `depths`.
-    replaced: HashSet<String>,
+    replaced: HashSet<Arc<str>>,
+    /// Whether an address was left out because the others take too much memory.
+    pub is_overfull: bool,
     most_pages: usize,
     most_links: u32,
 }
@@ -80,8 +87,21 @@ impl Frontier {
         if depth > self.most_links || self.is_full() || self.depths.contains_key(address) {
             return;
         }
-        self.depths.insert(address.to_owned(), depth);
-        self.queue.push_back(address.to_owned());
+        if let Some(address) = self.remember(address, depth) {
+            self.queue.push_back(address);
+        }
+    }
+
+    fn remember(&mut self, address: &str, depth: u32) -> Option<Arc<str>> {
+        let bytes = self.bytes + address.len();
+        if bytes > MAX_BYTES {
+            self.is_overfull = true;
+            return None;
+        }
+        let address: Arc<str> = address.into();
+        self.bytes = bytes;
+        self.depths.insert(address.clone(), depth);
+        Some(address)
     }
 
     /// Adds the links of a page.
@@ -101,7 +121,7 @@ impl Frontier {
         self.add(other, self.depth(page));
         let is_read = self.depths.contains_key(other.as_str());
         if is_read {
-            self.replaced.insert(page.to_owned());
+            self.replaced.insert(page.into());
         }
         is_read
     }
@@ -115,15 +135,19 @@ impl Frontier {
             return true;
         }
         // It is read as this page, and not again.
-        self.depths.insert(other.to_string(), self.depth(page));
-        self.most_pages += 1;
+        if self.remember(other.as_str(), self.depth(page)).is_some() {
+            self.most_pages += 1;
+        }
         false
     }
 
     pub fn next_items(&mut self) -> Option<Vec<Item>> {
         let count = self.queue.len().min(PAGE);
-        let items: Vec<Item> =
-            self.queue.drain(..count).map(|path| Item { path, version: String::new() }).collect();
+        let items: Vec<Item> = self
+            .queue
+            .drain(..count)
+            .map(|path| Item { path: path.to_string(), version: String::new() })
+            .collect();
         Some(items).filter(|items| !items.is_empty())
     }
 
@@ -155,6 +179,17 @@ mod tests {
         {
             assert!(!inside("/docs/", other) && !inside("/docs", other), "{other}");
         }
+    }
+
+    #[test]
+    fn addresses_that_take_too_much_memory_are_left_out_and_told() {
+        let mut frontier = Frontier::new(100_000, 3);
+        let long = "x".repeat(1_900);
+        for number in 0..20_000 {
+            let [page] = urls([&format!("/{long}{number}")]);
+            frontier.add(&page, 0);
+        }
+        assert!(frontier.is_overfull && frontier.bytes <= MAX_BYTES && frontier.depths.len() < 20_000);
     }
 
     #[test]

@@ -6,10 +6,14 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 use url::Url;
 
 /// The most links that are taken from one page.
 const MOST_LINKS: usize = 5_000;
+/// What is not parsed by then does not count. Of a tag, each attribute is compared with all before it.
+const MAX_PARSE_TIME: Duration = Duration::from_secs(10);
+const PIECE: usize = 64 << 10;
 const LONGEST_ADDRESS: usize = 2_000;
 
 /// What a page says to robots.
@@ -53,10 +57,15 @@ impl Page {
         let text = String::from_utf8_lossy(html);
         let tokenizer = Tokenizer::new(PageSink::default(), TokenizerOpts::default());
         let input = BufferQueue::default();
-        input.push_back(StrTendril::from(&*text));
-        // Scripts are not run: the tokenizer only pauses at their ends.
-        while !input.is_empty() {
-            let _ = tokenizer.feed(&input);
+        let (started, mut rest) = (Instant::now(), &*text);
+        while !rest.is_empty() && started.elapsed() < MAX_PARSE_TIME {
+            let (piece, behind) = rest.split_at(rest.floor_char_boundary(PIECE));
+            input.push_back(StrTendril::from(piece));
+            rest = behind;
+            // Scripts are not run: the tokenizer only pauses at their ends.
+            while !input.is_empty() {
+                let _ = tokenizer.feed(&input);
+            }
         }
         tokenizer.end();
         tokenizer.sink.0.take()

@@ -77,6 +77,10 @@ impl Rules {
         }
     }
 
+    pub fn bytes(&self) -> usize {
+        self.rules.iter().map(|rule| rule.pattern.len() + size_of::<Rule>()).sum()
+    }
+
     /// Returns whether a path, with its query, may be read: the longest rule that matches decides.
     pub fn allow(&self, path: &str) -> bool {
         let path = normalized(path);

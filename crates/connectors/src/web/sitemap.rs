@@ -6,6 +6,7 @@ use quick_xml::events::Event;
 use reqwest::header::CONTENT_ENCODING;
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, BufReader, Read};
+use std::mem::take;
 use url::Url;
 
 use super::CONTENT_TIMEOUT;
@@ -20,6 +21,8 @@ const MOST_BYTES: usize = 32 << 20;
 const MOST_UNPACKED: u64 = 64 << 20;
 const MOST_SITEMAPS: usize = 1_000;
 const MOST_LEVELS: u32 = 3;
+/// The most bytes of an element, a text or a line. They are held as a whole.
+const MOST_PIECE: u64 = 1 << 20;
 /// The most open elements.
 const MOST_OPEN: usize = 20;
 
@@ -31,10 +34,10 @@ pub(super) struct Sitemaps {
 }
 
 /// What a sitemap lists.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Listed {
-    pages: Vec<Url>,
-    sitemaps: Vec<Url>,
+#[derive(Debug, PartialEq, Eq)]
+enum Entry {
+    Page(Url),
+    Sitemap(Url),
 }
 
 impl Sitemaps {
@@ -55,11 +58,17 @@ impl Sitemaps {
         let failed =
             |reason: String| ConnectError::new(format!("the sitemap {address} cannot be read: {reason}"));
         let bytes = download(fetcher, &address).await.map_err(failed)?;
-        let base = address.clone();
-        let parsed = tokio::task::spawn_blocking(move || parse(&bytes, &base)).await;
-        let listed = parsed.map_err(|_| failed("it was interrupted".to_owned()))?.map_err(failed)?;
-        listed.pages.iter().for_each(|page| frontier.add(page, 0));
-        listed.sitemaps.into_iter().for_each(|sitemap| self.add(sitemap, level + 1));
+        let (base, mut found, mut sitemaps) = (address.clone(), take(frontier), take(self));
+        // A packed one can list millions of entries: each is added as it is read, so that no list of them is kept.
+        let parsed = tokio::task::spawn_blocking(move || {
+            let parsed = parse(&bytes, &base, &mut |entry| match entry {
+                Entry::Page(page) => found.add(&page, 0),
+                Entry::Sitemap(sitemap) => sitemaps.add(sitemap, level + 1),
+            });
+            parsed.map(|()| (found, sitemaps))
+        });
+        let parsed = parsed.await.map_err(|_| failed("it was interrupted".to_owned()))?;
+        (*frontier, *self) = parsed.map_err(failed)?;
         Ok(true)
     }
 }
@@ -84,38 +93,45 @@ async fn download(fetcher: &mut Fetcher, address: &Url) -> Result<Vec<u8>, Strin
     Ok(bytes)
 }
 
-fn parse(bytes: &[u8], base: &Url) -> Result<Listed, String> {
+fn parse(bytes: &[u8], base: &Url, add: &mut dyn FnMut(Entry)) -> Result<(), String> {
     match bytes.starts_with(b"\x1f\x8b") {
-        true => parse_text(BufReader::new(MultiGzDecoder::new(bytes).take(MOST_UNPACKED)), base),
-        false => parse_text(bytes, base),
+        true => parse_text(BufReader::new(MultiGzDecoder::new(bytes).take(MOST_UNPACKED)), base, add),
+        false => parse_text(bytes, base, add),
     }
 }
 
-fn parse_text(mut text: impl BufRead, base: &Url) -> Result<Listed, String> {
+fn parse_text(mut text: impl BufRead, base: &Url, add: &mut dyn FnMut(Entry)) -> Result<(), String> {
     let start = text.fill_buf().map_err(|error| error.to_string())?;
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
     match start.first() {
-        Some(b'<') => parse_xml(text, base),
+        Some(b'<') => parse_xml(text, base, add),
         // A sitemap may also be one address in each line.
-        Some(b'h') => {
-            let lines =
-                text.lines().collect::<Result<Vec<String>, _>>().map_err(|error| error.to_string())?;
-            let pages = lines.iter().filter_map(|line| on_same_host(base, line)).collect();
-            Ok(Listed { pages, sitemaps: Vec::new() })
-        }
+        Some(b'h') => parse_lines(text, base, add),
         _ => Err("it is neither XML nor a list of addresses".to_owned()),
     }
 }
 
-fn parse_xml(text: impl BufRead, base: &Url) -> Result<Listed, String> {
-    let mut reader = Reader::from_reader(text);
-    let mut listed = Listed::default();
+fn parse_lines(mut text: impl BufRead, base: &Url, add: &mut dyn FnMut(Entry)) -> Result<(), String> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut text).take(MOST_PIECE).read_until(b'\n', &mut line);
+        if read.map_err(|error| error.to_string())? == 0 {
+            return Ok(());
+        }
+        on_same_host(base, &String::from_utf8_lossy(&line)).map(Entry::Page).into_iter().for_each(&mut *add);
+    }
+}
+
+fn parse_xml(text: impl BufRead, base: &Url, add: &mut dyn FnMut(Entry)) -> Result<(), String> {
+    let mut reader = Reader::from_reader(text.take(MOST_PIECE));
     let mut is_known = false;
     // The names of the open elements, and the text of an open `loc`.
     let (mut open, mut location) = (Vec::<Vec<u8>>::new(), None::<String>);
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
+        reader.get_mut().set_limit(MOST_PIECE);
         match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
             Event::Start(_) if open.len() == MOST_OPEN => return Err("it is nested too deeply".to_owned()),
             Event::Start(start) => {
@@ -143,12 +159,11 @@ fn parse_xml(text: impl BufRead, base: &Url) -> Result<Listed, String> {
                 open.pop();
                 if let Some(found) = location.take().and_then(|text| on_same_host(base, &text)) {
                     let is_sitemap = open.last().is_some_and(|parent| parent == b"sitemap");
-                    let list = if is_sitemap { &mut listed.sitemaps } else { &mut listed.pages };
-                    list.push(found);
+                    add(if is_sitemap { Entry::Sitemap(found) } else { Entry::Page(found) });
                 }
             }
             Event::Eof if !open.is_empty() => return Err("it ends too early".to_owned()),
-            Event::Eof if is_known => return Ok(listed),
+            Event::Eof if is_known => return Ok(()),
             Event::Eof => return Err("it has no `urlset` and no `sitemapindex`".to_owned()),
             _ => {}
         }

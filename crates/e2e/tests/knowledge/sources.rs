@@ -8,6 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 mod keeping;
+mod limits;
+mod own_listeners;
 mod peers;
 
 /// Adds a source, and returns its id.

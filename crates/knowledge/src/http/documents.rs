@@ -147,7 +147,7 @@ pub struct DocumentList {
 /// How much of its quota the owner of the documents uses, whatever the filters of the list.
 #[derive(Serialize, ToSchema)]
 pub struct StorageUse {
-    /// The size of all files, former versions included, in bytes.
+    /// The size of all files, former versions included, and of copies of repositories, in bytes.
     #[schema(example = 1048576)]
     bytes: i64,
     /// The most that there may be, in bytes; null if there is no limit.

@@ -8,7 +8,7 @@ use store::StoreError;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Storage {
     pub documents: i64,
-    /// Of their files, former ones included.
+    /// Of their files, former ones included, and of copies of repositories.
     pub bytes: i64,
     /// The most bytes; none if there is no limit.
     pub quota: Option<i64>,

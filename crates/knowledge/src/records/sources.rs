@@ -23,6 +23,8 @@ pub struct Source {
     /// The job of the run that is waiting or at work.
     pub job_id: Option<i64>,
     pub next_run_at: Option<i64>,
+    /// Of the copy of a repository, when the last run began.
+    pub copy_bytes: i64,
     pub last_run: Run,
 }
 

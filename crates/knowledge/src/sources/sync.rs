@@ -14,7 +14,7 @@ use crate::ingest::{
 use crate::jobs::{SOURCE, SOURCE_REMOVAL, SourcePayload, payload};
 use crate::records::{ItemStatus, Metadata, Run, Source, SourceItem};
 use crate::tables::{self, source_items, sources as table};
-use connectors::{Connector, Found, Item, ItemError, Reading};
+use connectors::{Connector, Environment, Found, Item, ItemError, Reading};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,10 +145,12 @@ impl Sources {
                 })?)
             }
         };
-        let opening =
-            connectors::open(&source.settings, secret.as_deref(), &source.id, &settings.environment);
-        let mut connector =
-            unless_stopped(stop, opening).await?.map_err(|error| Interrupted::Failed(error.message))?;
+        let copy_room = self.copy_room(source).await?;
+        let environment = Environment { copy_room, ..settings.environment.clone() };
+        let opening = connectors::open(&source.settings, secret.as_deref(), &source.id, &environment);
+        let opened = unless_stopped(stop, opening).await?;
+        self.count_copy(source).await?;
+        let mut connector = opened.map_err(|error| Interrupted::Failed(error.message))?;
         loop {
             let listing = unless_stopped(stop, connector.next_items()).await?;
             let Some(items) = listing.map_err(|error| Interrupted::Failed(error.message))? else { break };

@@ -7,7 +7,7 @@ use store::{Db, StoreError, Tx, placeholders};
 
 const COLUMNS: &str = "id, owner_id, created_by, created_at, name, settings, secret, every, paused, job_id, next_run_at, run, \
                        run_job, started_at, ended_at, error, failures, added, changed, unchanged, skipped, failed, \
-                       removed";
+                       removed, copy_bytes";
 
 pub async fn insert(tx: &mut Tx, source: &Source) -> Result<(), StoreError> {
     let insert = "INSERT INTO sources (id, owner_id, created_by, created_at, name, settings, secret, every, job_id, next_run_at)
@@ -41,6 +41,13 @@ pub async fn set_run(tx: &mut Tx, id: &str, run: &Run) -> Result<(), StoreError>
     let query = query.bind(run.ended_at).bind(&run.error).bind(run.failures).bind(run.counts.added);
     let query = query.bind(run.counts.changed).bind(run.counts.unchanged).bind(run.counts.skipped);
     query.bind(run.counts.failed).bind(run.counts.removed).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Stores how many bytes a copy of the place takes.
+pub async fn set_copy_bytes(tx: &mut Tx, id: &str, bytes: i64) -> Result<(), StoreError> {
+    let update = sqlx::query("UPDATE sources SET copy_bytes = $2 WHERE id = $1").bind(id).bind(bytes);
+    update.execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -124,6 +131,7 @@ fn source_of(row: &AnyRow) -> Result<Source, StoreError> {
         is_paused: row.try_get::<i64, _>("paused")? != 0,
         job_id: row.try_get("job_id")?,
         next_run_at: row.try_get("next_run_at")?,
+        copy_bytes: row.try_get("copy_bytes")?,
         last_run: Run {
             number: row.try_get("run")?,
             job: row.try_get("run_job")?,

@@ -155,6 +155,7 @@ mod tests {
             started_at_ms: 0,
             seen_at_ms: 0,
             services: vec!["gateway".to_owned(), "leads".to_owned()],
+            addresses: Vec::new(),
             indexes: 0,
             index_bytes: 0,
         };

@@ -1,7 +1,7 @@
 //! The services, each opened with what the process shares and the settings that are its own.
 
 use super::Process;
-use crate::config::{Config, Targets};
+use crate::config::Targets;
 use crate::extractor::extractor;
 use crate::models::{self, Loaded};
 use anyhow::{Context, Result};
@@ -76,7 +76,7 @@ pub async fn knowledge(
         providers,
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,
-        sources: sources(config),
+        sources: sources(process),
         clock: process.clock.clone(),
         random: process.random.clone(),
         drain: process.drain.clone(),
@@ -101,12 +101,15 @@ pub async fn knowledge(
     Ok((Service { work, ..Service::new("knowledge", &config.knowledge_listen, handler) }, knowledge))
 }
 
-fn sources(config: &Config) -> SourceSettings {
+fn sources(process: &Process) -> SourceSettings {
+    let config = &process.config;
     SourceSettings {
         environment: Environment {
             folder_roots: config.sources.folder_roots.clone(),
             allow_private_addresses: config.sources.allow_private_addresses,
+            listeners: process.listeners.clone(),
             work_folder: config.data_dir.join("sources"),
+            copy_room: None,
         },
         keys: SecretKeys::new(&config.sources.keys),
         largest_item: config.max_upload_bytes,

@@ -11,7 +11,9 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn process(id: &str, seen_at_ms: i64) -> Process {
     let services = vec!["gateway".to_owned(), "portal".to_owned()];
-    Process { id: id.to_owned(), started_at_ms: START, seen_at_ms, services, indexes: 3, index_bytes: 4_096 }
+    let addresses = vec!["127.0.0.1:8080".parse().unwrap(), "[::]:8083".parse().unwrap()];
+    let (id, started_at_ms) = (id.to_owned(), START);
+    Process { id, started_at_ms, seen_at_ms, services, addresses, indexes: 3, index_bytes: 4_096 }
 }
 
 fn minute(minute_ms: i64, errors: i64, times: &[i64]) -> Minute {

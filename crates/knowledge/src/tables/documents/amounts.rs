@@ -9,7 +9,7 @@ use store::{Db, StoreError, Tx, placeholders};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     pub documents: i64,
-    /// Of their files, former ones included.
+    /// Of their files, former ones included, and of copies of repositories.
     pub bytes: i64,
 }
 
@@ -17,10 +17,12 @@ pub struct Amount {
 const OTHER_FILES: &str =
     "COALESCE((SELECT SUM(f.size) FROM document_files f WHERE f.document_id = documents.id), 0)";
 
-/// Returns the size of an owner's files, in a transaction that has locked the owner.
+/// Returns the size of what an owner has, in a transaction that has locked the owner.
 pub async fn bytes_of(tx: &mut Tx, owner_id: &str) -> Result<i64, StoreError> {
     let select = AssertSqlSafe(format!(
-        "SELECT CAST(COALESCE(SUM(size + {OTHER_FILES}), 0) AS BIGINT) FROM documents WHERE user_id = $1"
+        "SELECT CAST(
+             (SELECT COALESCE(SUM(size + {OTHER_FILES}), 0) FROM documents WHERE user_id = $1)
+             + (SELECT COALESCE(SUM(copy_bytes), 0) FROM sources WHERE owner_id = $1) AS BIGINT)"
     ));
     Ok(sqlx::query(select).bind(owner_id).fetch_one(tx.conn()).await?.try_get(0)?)
 }
@@ -30,10 +32,13 @@ pub async fn amounts(db: &Db, owners: &[&str]) -> Result<HashMap<String, Amount>
     if owners.is_empty() {
         return Ok(HashMap::new());
     }
+    let ids = placeholders(1, owners.len());
     let select = AssertSqlSafe(format!(
-        "SELECT user_id, COUNT(*), CAST(SUM(size + {OTHER_FILES}) AS BIGINT) FROM documents
-         WHERE user_id IN ({}) GROUP BY user_id",
-        placeholders(1, owners.len())
+        "SELECT owner, CAST(SUM(is_document) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM (
+             SELECT user_id AS owner, 1 AS is_document, size + {OTHER_FILES} AS bytes FROM documents
+             WHERE user_id IN ({ids})
+             UNION ALL SELECT owner_id, 0, copy_bytes FROM sources WHERE owner_id IN ({ids})
+         ) AS owned GROUP BY owner"
     ));
     let query = owners.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
     let rows = query.fetch_all(db.read()).await?;
