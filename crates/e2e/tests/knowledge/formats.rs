@@ -1,8 +1,9 @@
 //! Files of other programs, and files that would stop a careless reader, through the real upload.
 
-use e2e::{KnowledgeClient, Stoa};
+use e2e::{Form, KnowledgeClient, Stoa};
+use serde_json::Value;
 use std::io::Read;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One page that says so, by hand.
 fn pdf(text: &str) -> Vec<u8> {
@@ -171,4 +172,69 @@ async fn a_limit_that_is_passed_is_named_as_a_setting() {
         assert_eq!(answer.status, 400, "{answer:?}");
         assert!(answer.json()["error"].as_str().unwrap().contains(setting), "{answer:?}");
     }
+}
+
+/// Texts of one mebibyte that careless readers take minutes for.
+fn slow_texts() -> Vec<(&'static str, Vec<u8>)> {
+    let filled = |part: &str| part.repeat((1 << 20) / part.len());
+    let mail = |kind: &str, body: &str| {
+        let head = "From: ada@example.org\r\nTo: bob@example.org\r\nSubject: Order\r\nMIME-Version: 1.0\r\nContent-Type: ";
+        format!("{head}{kind}\r\n\r\n{body}").into_bytes()
+    };
+    let cells = serde_json::to_string(&filled("*a **b _c ")).unwrap();
+    let attributes: String = (0..140_000).map(|number| format!("a{number} ")).collect();
+    vec![
+        ("brackets.md", filled("[a").into_bytes()),
+        ("links.md", filled("[a](").into_bytes()),
+        ("emphasis.md", filled("*a **b _c ").into_bytes()),
+        ("items.md", format!("{}a\n", "- ".repeat(250)).repeat(2_000).into_bytes()),
+        ("deep.json", filled("{\"a\":").into_bytes()),
+        ("lists.json", filled("[[1], ").into_bytes()),
+        (
+            "cell.ipynb",
+            format!("{{\"cells\": [{{\"cell_type\": \"markdown\", \"source\": {cells}}}]}}").into_bytes(),
+        ),
+        (
+            "parts.eml",
+            mail(
+                "multipart/mixed; boundary=b",
+                &filled("--b\r\nContent-Disposition: attachment; filename=a\r\n\r\nA part.\r\n"),
+            ),
+        ),
+        ("attributes.eml", mail("text/html", &format!("<a {attributes}"))),
+    ]
+}
+
+/// Returns a document when its file was read or refused.
+async fn read(client: &KnowledgeClient, id: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let document = client.get(&format!("/api/documents/{id}")).await.json();
+        let stage = document["stage"].as_str().unwrap_or_default();
+        if document["status"] != "processing" || !["queued", "reading"].contains(&stage) {
+            return document;
+        }
+        assert!(Instant::now() < deadline, "{document}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_that_are_made_to_take_minutes_are_read_in_time_or_refused() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let mut refused = 0;
+    for (name, bytes) in slow_texts() {
+        let form = Form::new().file("file", name, &bytes);
+        let request = form.into_request(admin.request(reqwest::Method::POST, "/api/ingest"));
+        let answer = e2e::reply(request.header("prefer", "respond-async")).await;
+        let id = answer.json()["documentId"].as_str().unwrap().to_owned();
+        let started = Instant::now();
+        let document = read(&admin, &id).await;
+        println!("{name:<16} {:>7.3} s {document}", started.elapsed().as_secs_f64());
+        let error = document["metadata"]["error"].as_str().unwrap_or_default();
+        refused += usize::from(error.contains("was not read within 10 seconds: split it"));
+        assert_eq!(admin.delete(&format!("/api/documents/{id}")).await.status, 200);
+    }
+    assert!(refused > 0, "one is ended by the limit");
 }
