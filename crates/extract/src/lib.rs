@@ -1,9 +1,9 @@
 //! Reads files into passages: detects what a file is, reads its text with headings, pages and offsets, and splits it
 //! into passages for the encoder. Knows no service, no database and no network.
 //!
-//! `extract` reads a file in this process. `Extractor` is for untrusted files: what third-party parsers read, it
-//! reads in child processes that run `work`, so that no file can crash the program. It unpacks archives in the same
-//! way, into files that are then read one by one. `passages` splits the document.
+//! `extract` reads a file in this process. `Extractor` is for untrusted files: it reads them in child processes that run
+//! `work`, so that no file can crash the program or keep it busy. It unpacks archives in the same way, into files that
+//! are then read one by one. `passages` splits the document.
 //! The readers, one for each kind of file, are under `read`.
 
 mod archive;

@@ -1,4 +1,4 @@
-//! Reads the stored file of a document, in a child process if third-party parsers read it.
+//! Reads the stored file of a document, in a child process.
 
 use super::error::IndexingError;
 use super::{Ingest, MEMORY_FOR_FILES};
