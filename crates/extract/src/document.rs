@@ -121,6 +121,8 @@ impl Document {
 
 /// A longer "heading" is a paragraph in large type.
 const LONGEST_HEADING: usize = 200;
+/// Each block costs far more memory than a character. Twenty characters in each are few.
+const MAX_BLOCKS: usize = 1_000_000;
 /// Most headings above a block. A deeper heading replaces the last.
 const MOST_HEADINGS: usize = 8;
 
@@ -249,6 +251,9 @@ impl Builder {
         self.carried += headings.iter().map(String::len).sum::<usize>();
         if self.carried > self.limit {
             return Err(ExtractError::too_large(self.document.kind, Excess::RepeatedHeadings, self.limit));
+        }
+        if self.document.blocks.len() == MAX_BLOCKS {
+            return Err(ExtractError::too_large(self.document.kind, Excess::Paragraphs, MAX_BLOCKS));
         }
         self.document.blocks.push(Block { text, headings, page: self.page, offset, form });
         self.bare_heading = false;

@@ -73,6 +73,7 @@ impl ExtractError {
 pub enum Excess {
     Characters,
     RepeatedHeadings,
+    Paragraphs,
     Pages,
     ScannedPages,
     Slides,
@@ -87,6 +88,7 @@ impl std::fmt::Display for Excess {
         out.write_str(match self {
             Self::Characters => "characters of text",
             Self::RepeatedHeadings => "characters of repeated headings",
+            Self::Paragraphs => "paragraphs",
             Self::Pages => "pages",
             Self::ScannedPages => "scanned pages",
             Self::Slides => "slides",
@@ -106,7 +108,9 @@ impl Excess {
             Self::Pages | Self::Slides => "MAX_PAGES",
             Self::ScannedPages => "MAX_OCR_PAGES",
             Self::Cells => "MAX_CELLS",
-            Self::FilesInside | Self::BytesUnpacked | Self::BytesInStream => return String::new(),
+            Self::Paragraphs | Self::FilesInside | Self::BytesUnpacked | Self::BytesInStream => {
+                return String::new();
+            }
         };
         format!(", or have {setting} raised")
     }

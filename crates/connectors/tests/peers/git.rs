@@ -12,6 +12,7 @@ impl Repository {
             folder_roots: vec![self.path()],
             allow_private_addresses: true,
             work_folder: self.folder.path().join("work"),
+            ..Environment::default()
         }
     }
 

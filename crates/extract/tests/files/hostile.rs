@@ -205,3 +205,11 @@ fn zeros_and_marks_in_a_text_are_dropped() {
     let noise: Vec<u8> = (0..5000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     assert_eq!(read("a.txt", &noise), Err(ExtractError::Unsupported("a binary file".to_owned())));
 }
+
+#[test]
+fn a_text_of_millions_of_paragraphs_is_refused() {
+    let error = read("a.md", "a\n\n".repeat(1_000_001).as_bytes()).unwrap_err();
+    let (kind, what) = (Kind::Markdown, extract::Excess::Paragraphs);
+    assert_eq!(error, ExtractError::TooLarge { kind, what, limit: 1_000_000 });
+    assert!(error.to_string().ends_with("more than 1000000 paragraphs: split it and upload the parts"));
+}
