@@ -66,6 +66,7 @@ mod tests {
     use super::*;
     use crate::parsed_text::TextPart;
     use crate::text::words;
+    use ::words::Language;
 
     #[test]
     fn acronyms_are_found_before_and_after_what_they_stand_for() {
@@ -83,7 +84,8 @@ mod tests {
             ("a long wait (BLC) ended", ""),
         ];
         for (text, expected) in cases {
-            let line = Line { passage: 0, part: TextPart::Body, words: words(text) };
+            let line =
+                Line { passage: 0, part: TextPart::Body, language: Language::English, words: words(text) };
             let found = acronyms(&line).into_iter().map(|(acronym, range)| {
                 let long: Vec<&str> = line.words[range].iter().map(|word| word.text).collect();
                 format!("{} = {}", line.words[acronym].text, long.join(" "))

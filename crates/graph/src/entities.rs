@@ -114,7 +114,7 @@ impl Entities {
     /// Adds the title as a whole, without the part in brackets.
     fn add_title(&mut self, line: &Line<'_>, parsed: &ParsedText<'_>) {
         let end = line.words.iter().position(|word| word.gap == Gap::Open).unwrap_or(line.words.len());
-        let content = line.words[..end].iter().filter(|word| !parsed.is_stop(word));
+        let content = line.words[..end].iter().filter(|word| !word.is_stop);
         let large = content.clone().filter(|word| word.shape != Shape::Lower).count();
         let is_name = large * 2 > content.count();
         if end == 0 || end > 9 || end > 5 && !is_name {
@@ -144,9 +144,10 @@ impl Entities {
         let defines = words[0].starts_sentence() && definition(&line.words[name.end..]).is_some();
         let index = self.index(forms.key);
         let entity = &mut self.all[index];
-        entity.is_name = true;
+        // In a language that capitalises all nouns, a noun is no name.
+        entity.is_name |= words.len() > 1 || !parsed.is_noun(&words[0]);
         entity.words = words.len();
-        let votes = votes(&line.words, name, parsed);
+        let votes = votes(line, name, parsed);
         entity.is_person |= votes.are_for_person();
         entity.votes.merge(&votes);
         entity.add_forms(forms.others);
@@ -324,7 +325,10 @@ fn label(words: &[Word<'_>]) -> String {
         if index > 0 {
             label.push_str(if word.gap == Gap::Comma { ", " } else { " " });
         }
-        label.push_str(word.text);
+        match word.shape {
+            Shape::Lower => label.push_str(&word.lower),
+            _ => label.push_str(word.text.replace('_', " ").trim_end()),
+        }
         if word.shape == Shape::Initial && word.dotted {
             label.push('.');
         }

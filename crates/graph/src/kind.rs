@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::lexicon::{WordClasses, classes};
 use crate::names::is_numeral;
-use crate::parsed_text::ParsedText;
+use crate::parsed_text::{Line, ParsedText};
 use crate::text::{Gap, Shape, Word};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,12 +14,20 @@ pub enum Kind {
     Organization,
     Place,
     Event,
+    Product,
     Term,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Concept, Kind::Person, Kind::Organization, Kind::Place, Kind::Event, Kind::Term];
+    pub const ALL: [Kind; 7] = [
+        Kind::Concept,
+        Kind::Person,
+        Kind::Organization,
+        Kind::Place,
+        Kind::Event,
+        Kind::Product,
+        Kind::Term,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,6 +36,7 @@ impl Kind {
             Kind::Organization => "organization",
             Kind::Place => "place",
             Kind::Event => "event",
+            Kind::Product => "product",
             Kind::Term => "term",
         }
     }
@@ -62,23 +71,36 @@ impl Votes {
         self.0[Kind::Person as usize] >= 0.8
     }
 
-    /// Returns the kind with most votes; of equals, the first.
+    /// Returns the kind with most votes; of equals, the first. A term is what nothing else is said of, so any evidence
+    /// for a product outweighs it.
     pub fn winner(&self) -> Kind {
-        let mut best = Kind::Concept;
+        let [product, term] = [Kind::Product, Kind::Term].map(|kind| self.0[kind as usize]);
+        let mut best = (Kind::Concept, 0.0);
         for kind in Kind::ALL {
-            if self.0[kind as usize] > self.0[best as usize] {
-                best = kind;
+            let votes = match kind {
+                Kind::Product if product > 0.0 => product + term,
+                Kind::Term if product > 0.0 => 0.0,
+                _ => self.0[kind as usize],
+            };
+            if votes > best.1 {
+                best = (kind, votes);
             }
         }
-        best
+        best.0
     }
 }
 
 /// Returns what an occurrence of a name says about its kind.
-pub fn votes(line: &[Word<'_>], name: &Range<usize>, parsed: &ParsedText<'_>) -> Votes {
+pub fn votes(line: &Line<'_>, name: &Range<usize>, parsed: &ParsedText<'_>) -> Votes {
+    let capitalizes_nouns = line.capitalizes_nouns();
+    let line = &line.words;
     let words = &line[name.clone()];
     let mut votes = Votes::one(Kind::Term, 0.2);
-    vote_by_words(words, parsed, &mut votes);
+    vote_by_words(words, parsed, capitalizes_nouns, &mut votes);
+    if let [word] = words {
+        votes.add(Kind::Product, if parsed.is_program(word) { 3.0 } else { 0.0 });
+        votes.add(Kind::Concept, if parsed.is_noun(word) { 1.0 } else { 0.0 });
+    }
     if let Some(before) = line[..name.start].last().filter(|_| words[0].gap == Gap::Space) {
         vote_by_word_before(before, words, &mut votes);
     }
@@ -89,11 +111,17 @@ pub fn votes(line: &[Word<'_>], name: &Range<usize>, parsed: &ParsedText<'_>) ->
         // "the village of Skarness", "Battle of Brevik".
         votes.add(Kind::Place, 1.0);
     }
-    vote_by_words_after(&line[name.end..], &mut votes);
+    let after = &line[name.end..];
+    vote_by_words_after(after, &mut votes);
+    let is_led = line[..name.start].last().is_some_and(|before| before.classes.any(WordClasses::DETERMINES));
+    if is_led && after.first().is_some_and(|next| next.gap == Gap::Space && is_product(next)) {
+        // "the rsync program"
+        votes.add(Kind::Product, 1.0);
+    }
     votes
 }
 
-fn vote_by_words(words: &[Word<'_>], parsed: &ParsedText<'_>, votes: &mut Votes) {
+fn vote_by_words(words: &[Word<'_>], parsed: &ParsedText<'_>, capitalizes_nouns: bool, votes: &mut Votes) {
     let (first, last) = (&words[0], &words[words.len() - 1]);
     // "Battle" of "Battle of Hastings", "War" of "World War II".
     let is_head = |word: &&Word<'_>| word.shape != Shape::Number && !is_numeral(word);
@@ -135,6 +163,7 @@ fn vote_by_words(words: &[Word<'_>], parsed: &ParsedText<'_>, votes: &mut Votes)
     let ends_like_person = !last.lower.ends_with('s');
     if words.len() == 2
         && is_plain
+        && !capitalizes_nouns
         && ends_like_person
         && words.iter().all(|word| word.classes == WordClasses::default())
     {
@@ -171,6 +200,9 @@ fn vote_by_word_before(before: &Word<'_>, words: &[Word<'_>], votes: &mut Votes)
     if before.classes.any(WordClasses::ROLE.or(WordClasses::RANK)) && before.shape == Shape::Lower {
         votes.add(Kind::Person, 1.0);
     }
+    if before.classes.any(WordClasses::PRODUCT) {
+        votes.add(Kind::Product, 1.0);
+    }
     let is_named_place = words.len() <= 2 && words.iter().all(|word| word.shape == Shape::Capital);
     if before.classes.any(WordClasses::LOCATES) && is_named_place {
         votes.add(Kind::Place, if before.lower == "to" { 0.3 } else { 0.5 });
@@ -191,6 +223,10 @@ fn vote_by_words_after(after: &[Word<'_>], votes: &mut Votes) {
     if let Some(kind) = definition(after).and_then(defined_kind) {
         votes.add(kind, 3.0);
     }
+}
+
+fn is_product(word: &Word<'_>) -> bool {
+    word.classes.any(WordClasses::PRODUCT) && word.shape == Shape::Lower
 }
 
 /// Returns the words after "is a" or "was the", also after a remark in brackets.
@@ -216,6 +252,7 @@ fn defined_kind(definition: &[Word<'_>]) -> Option<Kind> {
             (WordClasses::ORGANIZATION, Kind::Organization),
             (WordClasses::PLACE, Kind::Place),
             (WordClasses::EVENT, Kind::Event),
+            (WordClasses::PRODUCT, Kind::Product),
         ];
         if ["film", "song", "album", "novel", "book", "album", "single", "series", "play"]
             .contains(&word.lower.as_str())

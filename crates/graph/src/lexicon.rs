@@ -33,22 +33,14 @@ impl WordClasses {
     pub const ARTICLE: WordClasses = WordClasses(1 << 13);
     /// Shows that the next word is a noun ("of") or that the one before it is not ("sends the").
     pub const DETERMINES: WordClasses = WordClasses(1 << 15);
+    /// The same in German, where it tells a noun from a name.
+    pub const GERMAN_DETERMINES: WordClasses = WordClasses(1 << 18);
     /// Shows that the next word is a verb ("must", "she").
     pub const ACTS: WordClasses = WordClasses(1 << 16);
-    /// Its letters occur in no other list, so its function words are recognised in any document.
-    pub const RUSSIAN: WordClasses = WordClasses(1 << 31);
+    /// A program or another product ("the library").
+    pub const PRODUCT: WordClasses = WordClasses(1 << 17);
+    /// A function word of English. Those of other languages are in the crate `words`.
     pub const ENGLISH: WordClasses = WordClasses(1 << 24);
-    /// A function word of a language; each language has its own class.
-    const LANGUAGES: [WordClasses; 8] = [
-        WordClasses::ENGLISH,
-        WordClasses(1 << 25),
-        WordClasses(1 << 26),
-        WordClasses(1 << 27),
-        WordClasses(1 << 28),
-        WordClasses(1 << 29),
-        WordClasses(1 << 30),
-        WordClasses::RUSSIAN,
-    ];
 
     pub const fn or(self, other: WordClasses) -> WordClasses {
         WordClasses(self.0 | other.0)
@@ -65,34 +57,7 @@ pub fn classes(lower: &str) -> WordClasses {
     CLASSES.get(lower).copied().unwrap_or_default()
 }
 
-/// Returns the language with most function words in the text, or English if there are none.
-pub fn language(words: impl Iterator<Item = WordClasses>) -> WordClasses {
-    let mut counts = [0_u32; WordClasses::LANGUAGES.len()];
-    for word in words {
-        for (count, language) in counts.iter_mut().zip(WordClasses::LANGUAGES) {
-            *count += u32::from(word.any(language));
-        }
-    }
-    let mut best = 0;
-    for (index, &count) in counts.iter().enumerate() {
-        if count > counts[best] {
-            best = index;
-        }
-    }
-    WordClasses::LANGUAGES[best]
-}
-
 static CLASSES: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| {
-    let languages = [
-        include_str!("lexicon/stop_en.txt"),
-        include_str!("lexicon/stop_de.txt"),
-        include_str!("lexicon/stop_fr.txt"),
-        include_str!("lexicon/stop_es.txt"),
-        include_str!("lexicon/stop_it.txt"),
-        include_str!("lexicon/stop_pt.txt"),
-        include_str!("lexicon/stop_nl.txt"),
-        include_str!("lexicon/stop_ru.txt"),
-    ];
     let lists = [
         (include_str!("lexicon/weak.txt"), WordClasses::WEAK),
         (include_str!("lexicon/plain.txt"), WordClasses::PLAIN),
@@ -106,6 +71,8 @@ static CLASSES: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| 
         (include_str!("lexicon/event.txt"), WordClasses::EVENT),
         (include_str!("lexicon/country.txt"), WordClasses::COUNTRY),
         (include_str!("lexicon/demonym.txt"), WordClasses::DEMONYM),
+        (include_str!("lexicon/product.txt"), WordClasses::PRODUCT),
+        (include_str!("lexicon/stop_en.txt"), WordClasses::ENGLISH),
         (include_str!("lexicon/joins.txt"), WordClasses::JOINS),
         ("in at near from to into around outside toward towards across", WordClasses::LOCATES),
         ("the a an", WordClasses::ARTICLE),
@@ -114,12 +81,18 @@ static CLASSES: LazyLock<HashMap<&'static str, WordClasses>> = LazyLock::new(|| 
             WordClasses::DETERMINES,
         ),
         (
+            "der die das den dem des ein eine einen einem einer eines dieser diese dieses diesem diesen jeder jede jedes
+            jedem jeden kein keine keinen keinem keiner ihr ihre ihren ihrem ihrer sein seine seinen seinem seiner am beim
+            im vom zum zur",
+            WordClasses::GERMAN_DETERMINES,
+        ),
+        (
             "will would can could may might must should cannot not he she it they we you i who does do did",
             WordClasses::ACTS,
         ),
     ];
     let mut table = HashMap::new();
-    for (list, class) in lists.into_iter().chain(languages.into_iter().zip(WordClasses::LANGUAGES)) {
+    for (list, class) in lists {
         for word in list.split_whitespace() {
             let entry: &mut WordClasses = table.entry(word).or_default();
             *entry = entry.or(class);

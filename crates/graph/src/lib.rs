@@ -7,6 +7,7 @@ mod entities;
 mod graph;
 mod key;
 mod kind;
+mod layout;
 mod leiden;
 mod lexicon;
 mod mentions;
@@ -30,6 +31,8 @@ pub struct Passage<'a> {
     pub text: &'a str,
     /// From the outermost to the nearest.
     pub headings: &'a [String],
+    /// Whether it is source code.
+    pub is_code: bool,
 }
 
 /// The mention of an entity in a passage.

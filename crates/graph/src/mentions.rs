@@ -147,7 +147,10 @@ mod tests {
             include_str!("../tests/golden/village.md"),
         ];
         for text in texts {
-            let found = mentions("The Letters of J. Berg, Part 2", &[Passage { text, headings: &[] }]);
+            let found = mentions(
+                "The Letters of J. Berg, Part 2",
+                &[Passage { text, headings: &[], is_code: false }],
+            );
             for mention in &found {
                 let own = key_of_label(&mention.label);
                 let has_own = found.iter().any(|other| other.label == mention.label && other.key == own);

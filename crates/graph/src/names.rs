@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::key::key;
 use crate::lexicon::WordClasses;
 use crate::parsed_text::{Line, ParsedText, TextPart};
+use crate::phrases::LONGEST_PHRASE;
 use crate::text::{Gap, Shape, Word};
 use crate::units::{is_measure, is_unit, is_unit_of_number};
 
@@ -13,11 +14,12 @@ const LONGEST_NAME: usize = 10;
 
 /// Returns the ranges of the names in a line, from left to right, without overlaps.
 pub fn names(line: &Line<'_>, parsed: &ParsedText<'_>) -> Vec<Range<usize>> {
-    let scan = Scan { words: &line.words, parsed, part: line.part };
+    let scan =
+        Scan { words: &line.words, parsed, part: line.part, capitalizes_nouns: line.capitalizes_nouns() };
     let mut names = Vec::new();
     let mut at = 0;
     while at < line.words.len() {
-        let end = scan.quotation(at).or_else(|| scan.name(at));
+        let end = scan.quotation(at).or_else(|| scan.cell(at)).or_else(|| scan.name(at));
         let name = end.map_or(at..at, |end| scan.trimmed(at..end));
         if !name.is_empty() && scan.is_specific(&name) {
             names.push(name);
@@ -51,6 +53,7 @@ struct Scan<'s, 'a> {
     words: &'s [Word<'a>],
     parsed: &'s ParsedText<'a>,
     part: TextPart,
+    capitalizes_nouns: bool,
 }
 
 impl Scan<'_, '_> {
@@ -66,8 +69,25 @@ impl Scan<'_, '_> {
         (closes && (length < 7 || self.words[end - 1].is_capitalized())).then_some(end)
     }
 
+    /// Returns the end of the cell that starts here, if a few words that begin with a capital fill it: "Escherichia coli".
+    fn cell(&self, at: usize) -> Option<usize> {
+        if self.words[at].gap != Gap::Cell || self.words[at].shape != Shape::Capital {
+            return None;
+        }
+        let rest = &self.words[at + 1..];
+        let length = 1 + rest.iter().take_while(|word| word.gap == Gap::Space).count();
+        let is_filled = rest.get(length - 1).is_none_or(|next| matches!(next.gap, Gap::Cell | Gap::Sentence));
+        let is_plain = |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Lower) && !word.is_stop;
+        let cell = &self.words[at..at + length];
+        ((2..=LONGEST_PHRASE).contains(&length) && is_filled && cell.iter().all(is_plain))
+            .then_some(at + length)
+    }
+
     /// Returns the end of the name that starts here.
     fn name(&self, at: usize) -> Option<usize> {
+        if self.parsed.is_program(&self.words[at]) {
+            return Some(at + 1);
+        }
         if !self.starts(at) {
             return None;
         }
@@ -87,14 +107,14 @@ impl Scan<'_, '_> {
             return false;
         }
         if word.shape == Shape::Code {
-            return !self.parsed.is_stop(word);
+            return !word.is_stop;
         }
         if !word.is_capitalized() || word.classes.any(WordClasses::HONORIFIC.or(WordClasses::DATE)) {
             return false;
         }
         let next = self.words.get(at + 1).filter(|next| next.gap == Gap::Space);
-        let leads_on = next.is_some_and(|next| next.is_capitalized() && !self.parsed.is_stop(next));
-        if self.parsed.is_stop(word) {
+        let leads_on = next.is_some_and(|next| next.is_capitalized() && !next.is_stop);
+        if word.is_stop {
             // "The Straw Hat" inside a sentence.
             return leads_on
                 && word.gap == Gap::Space
@@ -132,7 +152,7 @@ impl Scan<'_, '_> {
     /// Returns how many further words belong to the name from `at` to `end`.
     fn step(&self, at: usize, end: usize) -> usize {
         let word = &self.words[end];
-        if word.gap != Gap::Space || self.is_unit(end) {
+        if word.gap != Gap::Space || self.is_unit(end) || self.ends_at_noun(end) {
             return 0;
         }
         if word.is_capitalized() || word.shape == Shape::Code {
@@ -147,13 +167,21 @@ impl Scan<'_, '_> {
         self.step_over(at, end)
     }
 
+    /// "Firma Nordwerk" and "Hafen von Brevik" are two entities in a language that capitalises all nouns. "Deutsche" of
+    /// "Deutsche Bahn" has the ending of an adjective.
+    fn ends_at_noun(&self, end: usize) -> bool {
+        let (last, next) = (&self.words[end - 1], &self.words[end]);
+        let is_adjective = ["e", "en", "er", "es"].iter().any(|ending| last.lower.ends_with(ending));
+        let joins_on = next.is_capitalized() && is_adjective;
+        self.capitalizes_nouns && (self.parsed.is_noun(next) || self.parsed.is_noun(last) && !joins_on)
+    }
+
     /// Returns how many words from the lower-case one at `end` belong to the name: "of Elmham", "of the Hydaspes", "&
     /// Sons".
     fn step_over(&self, at: usize, end: usize) -> usize {
         let (word, next) = (&self.words[end], self.words.get(end + 1));
         let joins = |word: &Word<'_>| word.classes.any(WordClasses::JOINS) && word.shape == Shape::Lower;
-        let names =
-            |word: &Word<'_>| word.is_capitalized() && !self.parsed.is_stop(word) && word.gap == Gap::Space;
+        let names = |word: &Word<'_>| word.is_capitalized() && !word.is_stop && word.gap == Gap::Space;
         let is_followed = next.is_some_and(names);
         let joins_one = match word.lower.as_str() {
             "&" => true,

@@ -2,17 +2,23 @@
 
 use std::ops::Range;
 
+use ::words::Language;
+
 use crate::lexicon::WordClasses;
 use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::text::{Gap, Shape, Word};
 use crate::units::{is_measure, is_unit};
 
-const LONGEST_PHRASE: usize = 4;
+pub const LONGEST_PHRASE: usize = 4;
 
 /// Returns every phrase of a line that could be a concept, also nested ones. A name of one word may start a phrase
 /// ("Lyme disease"); otherwise phrases are between names.
 pub fn phrases(line: &Line<'_>, parsed: &ParsedText<'_>, names: &[Range<usize>]) -> Vec<Range<usize>> {
-    let scan = Scan { words: &line.words, parsed, part: line.part };
+    // Where nouns have capitals, words without them are none.
+    if line.capitalizes_nouns() {
+        return Vec::new();
+    }
+    let scan = Scan { words: &line.words, parsed, part: line.part, language: line.language };
     let mut phrases = Vec::new();
     let mut after_name = 0;
     for name in names {
@@ -30,6 +36,7 @@ struct Scan<'s, 'a> {
     words: &'s [Word<'a>],
     parsed: &'s ParsedText<'a>,
     part: TextPart,
+    language: Language,
 }
 
 impl Scan<'_, '_> {
@@ -50,7 +57,7 @@ impl Scan<'_, '_> {
         let belongs = |index: &usize| {
             let word = &self.words[*index];
             let follows = *index == range.start || word.gap == Gap::Space;
-            let is_function = self.parsed.is_stop(word) || self.parsed.is_verb(word);
+            let is_function = word.is_stop || self.parsed.is_verb(word);
             follows && is_content(word) && !is_function
         };
         range.clone().take_while(belongs).count()
@@ -110,8 +117,8 @@ impl Scan<'_, '_> {
     /// Only English has lists of verbs and adjectives: in other languages a single word must follow an article or the
     /// like.
     fn is_noun(&self, phrase: Range<usize>) -> bool {
-        let is_led = phrase.start > 0 && self.parsed.is_stop(&self.words[phrase.start - 1]);
-        phrase.len() > 1 || is_led || self.parsed.language == WordClasses::ENGLISH
+        let is_led = phrase.start > 0 && self.words[phrase.start - 1].is_stop;
+        phrase.len() > 1 || is_led || self.language == Language::English
     }
 
     fn may_end(&self, end: usize) -> bool {
@@ -137,7 +144,7 @@ fn is_content(word: &Word<'_>) -> bool {
         && !is_unspaced
         && !is_unit(word.text)
         && !is_measure(word.text)
-        && word.shape != Shape::Number
+        && !matches!(word.shape, Shape::Number | Shape::Identifier)
         && !word
             .classes
             .any(WordClasses::WEAK.or(WordClasses::DATE).or(WordClasses::HONORIFIC).or(WordClasses::ARTICLE))

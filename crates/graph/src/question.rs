@@ -3,8 +3,10 @@
 
 use std::collections::HashSet;
 
+use ::words::Language;
+
 use crate::key::key;
-use crate::lexicon::{WordClasses, language};
+use crate::lexicon::WordClasses;
 use crate::text::{Word, words};
 
 const MOST_WORDS: usize = 64;
@@ -14,7 +16,7 @@ const LONGEST_NAME: usize = 9;
 pub fn names_in(text: &str) -> Vec<String> {
     let mut words = words(text);
     words.truncate(MOST_WORDS);
-    let language = language(words.iter().map(|word| word.classes));
+    let language = Language::of(text).unwrap_or_default();
     let mut keys: Vec<String> = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
     for length in (1..=LONGEST_NAME.min(words.len())).rev() {
@@ -28,9 +30,9 @@ pub fn names_in(text: &str) -> Vec<String> {
     keys
 }
 
-fn may_name(run: &[Word<'_>], language: WordClasses) -> bool {
+fn may_name(run: &[Word<'_>], language: Language) -> bool {
     let crosses_sentences = run[1..].iter().any(Word::starts_sentence);
-    let says = run.iter().any(|word| !word.classes.any(language));
+    let says = run.iter().any(|word| !word.is_stop_in(language));
     let opens_with_article = run[0].is_article();
     let general = WordClasses::WEAK.or(WordClasses::PLAIN);
     let is_general = run.len() == 1 && run[0].classes.any(general) && !run[0].is_capitalized();

@@ -1,5 +1,8 @@
 //! Splits a line of text into words, with the form of each and what separates it from the one before.
 
+use ::words::{Language, is_stop_word};
+
+use crate::layout::{Opens, Part};
 use crate::lexicon::{WordClasses, classes};
 
 pub struct Word<'a> {
@@ -15,6 +18,10 @@ pub struct Word<'a> {
     pub dotted: bool,
     /// Counted from the start of the line.
     pub sentence: u32,
+    /// Whether it is a function word of the language of its line.
+    pub is_stop: bool,
+    /// Whether it refers to the manual page of a program, as in "rsync(1)".
+    pub is_program: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +33,10 @@ pub enum Shape {
     /// One capital letter, or several with full stops ("J", "U.S.A").
     Initial,
     Number,
-    /// Letters with digits, underscores or capitals inside ("P-204", "max_age", "GraphQL").
+    /// Letters with digits, full stops or capitals inside ("P-204", "Node.js", "GraphQL").
     Code,
+    /// What stands for something in a program ("max_age", "innerWidth", "console.log").
+    Identifier,
     /// A script without capitals.
     Other,
 }
@@ -35,6 +44,8 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     Sentence,
+    /// The start of a cell of a table.
+    Cell,
     Space,
     Comma,
     Open,
@@ -55,31 +66,139 @@ impl Word<'_> {
         self.classes.any(WordClasses::ARTICLE) && !self.dotted
     }
 
+    /// Returns whether it is a function word. The list of English is longer than that of `words`.
+    pub fn is_stop_in(&self, language: Language) -> bool {
+        match language {
+            Language::English => self.classes.any(WordClasses::ENGLISH),
+            language => is_stop_word(&self.lower, language),
+        }
+    }
+
     pub fn starts_sentence(&self) -> bool {
         self.gap == Gap::Sentence
     }
 }
 
 pub fn words(line: &str) -> Vec<Word<'_>> {
-    let mut words: Vec<Word<'_>> = Vec::with_capacity(line.len() / 6);
-    let mut end = 0;
-    let mut sentence = 0;
-    while let Some((from, to)) = next_word(line, end) {
-        let mut gap = gap(&line[end..from], words.last());
-        if words.is_empty() {
-            gap = Gap::Sentence;
-        } else if gap == Gap::Sentence {
-            sentence += 1;
-        }
-        end = to;
-        // The language of a piece of code is not part of the text.
-        if to - from > LONGEST_WORD || line[..from].ends_with("```") {
-            continue;
-        }
-        let dotted = line[to..].starts_with('.');
-        words.push(Word { dotted, ..word(&line[from..to], gap, sentence) });
+    words_of(&[Part::sentence(line)])
+}
+
+/// Returns the words of parts that follow one another.
+pub fn words_of<'a>(parts: &[Part<'a>]) -> Vec<Word<'a>> {
+    let bytes: usize = parts.iter().map(|part| part.text.len()).sum();
+    let mut words = Words {
+        found: Vec::with_capacity(bytes / 6),
+        between: Gap::Sentence,
+        breaks: false,
+        after_option: false,
+    };
+    for part in parts {
+        words.open(part.opens);
+        words.add(part.text);
     }
-    words
+    words.found
+}
+
+struct Words<'a> {
+    found: Vec<Word<'a>>,
+    /// What is before the next word besides the signs beside it.
+    between: Gap,
+    /// Whether the next word is in another sentence than the last one.
+    breaks: bool,
+    /// Whether an option is before the next word, which in capitals stands for its value: "--until DATE".
+    after_option: bool,
+}
+
+impl<'a> Words<'a> {
+    fn open(&mut self, opens: Opens) {
+        self.between = match opens {
+            Opens::Sentence => Gap::Sentence,
+            Opens::Row | Opens::Cell => Gap::Cell,
+            Opens::Line => Gap::Space,
+        };
+        self.breaks |= matches!(opens, Opens::Sentence | Opens::Row);
+    }
+
+    fn add(&mut self, line: &'a str) {
+        let mut end = 0;
+        while let Some((from, to)) = next_word(line, end) {
+            let beside = gap(&line[end..from], self.found.last().filter(|_| end > 0));
+            let gap = match (self.between, beside) {
+                (Gap::Sentence, _) => Gap::Sentence,
+                (between, Gap::Space) => between,
+                _ => beside,
+            };
+            self.breaks |= gap == Gap::Sentence;
+            let address = address(line, end, from);
+            end = address.unwrap_or(to);
+            if address.is_some() || to - from > LONGEST_WORD {
+                self.after_option = line[..from].ends_with('-');
+                self.between = if gap == Gap::Sentence { gap } else { Gap::Other };
+                continue;
+            }
+            self.between = Gap::Space;
+            self.after_option &= beside == Gap::Space;
+            self.push(&line[from..to], &line[to..], gap);
+        }
+    }
+
+    fn push(&mut self, written: &'a str, after: &str, gap: Gap) {
+        let sentence = self.found.last().map_or(0, |last| last.sentence + u32::from(self.breaks));
+        self.breaks = false;
+        let dotted = after.starts_with('.');
+        let mut word = Word { dotted, ..word(written, gap, sentence) };
+        match section(after).filter(|_| word.text.starts_with(char::is_lowercase)) {
+            Some('1' | '6' | '8') => word.is_program = true,
+            Some(_) => word.shape = Shape::Identifier,
+            None if self.after_option && word.shape == Shape::Upper => word.shape = Shape::Identifier,
+            None => {}
+        }
+        self.after_option = false;
+        self.found.push(word);
+    }
+}
+
+/// Returns the section of the manual that follows a name ("rsync(1)"), or 0 after the name of a function ("main()").
+fn section(after: &str) -> Option<char> {
+    let inside = after.strip_prefix('(')?;
+    let digit = inside.chars().next().filter(char::is_ascii_digit);
+    let rest = &inside[digit.map_or(0, char::len_utf8)..];
+    rest.starts_with(')').then_some(digit.unwrap_or('0'))
+}
+
+/// Returns the end of the address, path, option or variable that begins after `end` and has the word at `from`.
+fn address(line: &str, end: usize, from: usize) -> Option<usize> {
+    let before = &line[end..from];
+    let start = match before.rfind(char::is_whitespace) {
+        Some(blank) => end + blank + before[blank..].chars().next().map_or(1, char::len_utf8),
+        None if end == 0 => 0,
+        // It is the rest of what a word began.
+        None => return None,
+    };
+    let length = line[from..].find(char::is_whitespace).unwrap_or(line.len() - from);
+    let token = line[start..from + length].trim_end_matches(|c: char| !c.is_alphanumeric() && c != '/');
+    let signs = token.trim_start_matches(|c: char| !c.is_alphanumeric() && !"/~.-$@".contains(c));
+    (from < start + token.len() && is_address(signs)).then_some(start + token.len())
+}
+
+/// Recognises "https://a.b/c", "anna@berg.com", "/etc/hosts", "usr/share/doc", "--verbose", "-v", "$HOME" and "CC=gcc".
+fn is_address(token: &str) -> bool {
+    let mut chars = token.chars();
+    let (first, second) = (chars.next(), chars.next());
+    let is_option = first == Some('-') && second.is_some_and(|c| c == '-' || c.is_lowercase());
+    let is_variable = first == Some('$') && second.is_some_and(|c| c.is_alphabetic() || c == '_' || c == '{');
+    let is_path = ["/", "~/", "./", "../"].iter().any(|start| token.starts_with(start));
+    let is_assigned =
+        token.split_once('=').is_some_and(|(name, value)| !name.is_empty() && !value.is_empty());
+    let is_mail = token.split_once('@').is_some_and(|(_, host)| host.contains(['.', '/']));
+    is_option
+        || is_variable
+        || is_path
+        || is_assigned
+        || is_mail
+        || token.contains("://")
+        || token.starts_with(char::is_lowercase) && token.matches('/').count() > 1
+        || token.contains('\\')
 }
 
 fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
@@ -96,6 +215,8 @@ fn word(written: &str, gap: Gap, sentence: u32) -> Word<'_> {
         possessive: bare.is_some(),
         dotted: false,
         sentence,
+        is_stop: false,
+        is_program: false,
     }
 }
 
@@ -137,10 +258,13 @@ fn links(so_far: &str, c: char, next: char) -> bool {
 
 fn gap(between: &str, before: Option<&Word<'_>>) -> Gap {
     let trimmed = between.trim();
-    if trimmed.is_empty() || trimmed == "-" {
-        return if is_paragraph_end(between) { Gap::Sentence } else { Gap::Space };
+    if between.contains('\n') {
+        return Gap::Sentence;
     }
-    if trimmed.contains(['.', '!', '?', '。', '！', '？', '•']) || is_paragraph_end(between) {
+    if trimmed.is_empty() || trimmed == "-" {
+        return Gap::Space;
+    }
+    if trimmed.contains(['.', '!', '?', '。', '！', '？', '•']) {
         let abbreviates = trimmed == "." && before.is_some_and(is_abbreviation);
         return if abbreviates { Gap::Space } else { Gap::Sentence };
     }
@@ -157,12 +281,6 @@ fn gap(between: &str, before: Option<&Word<'_>>) -> Gap {
     }
 }
 
-fn is_paragraph_end(between: &str) -> bool {
-    between.bytes().filter(|&b| b == b'\n').count() > 1
-        || between.contains('\n')
-            && between.trim_start_matches(['\n', ' ']).starts_with(['-', '*', '•', '#', '|'])
-}
-
 fn is_abbreviation(word: &Word<'_>) -> bool {
     const ABBREVIATIONS: [&str; 14] =
         ["st", "jr", "sr", "no", "vol", "fig", "vs", "etc", "gen", "col", "capt", "lt", "mt", "ft"];
@@ -172,6 +290,9 @@ fn is_abbreviation(word: &Word<'_>) -> bool {
 }
 
 fn shape(text: &str) -> Shape {
+    if is_identifier(text) {
+        return Shape::Identifier;
+    }
     let (mut upper, mut lower, mut digits, mut odd) = (0, 0, 0, false);
     let mut inner_capital = false;
     let mut before = ' ';
@@ -179,7 +300,7 @@ fn shape(text: &str) -> Shape {
         upper += usize::from(c.is_uppercase());
         lower += usize::from(c.is_lowercase());
         digits += usize::from(c.is_numeric());
-        odd |= c == '_' || c == '.' && before.is_lowercase();
+        odd |= c == '.' && before.is_lowercase();
         inner_capital |= c.is_uppercase() && before.is_lowercase();
         before = c;
     }
@@ -204,6 +325,27 @@ fn shape(text: &str) -> Shape {
     }
 }
 
+/// Recognises "max_age", "DEB_", "innerWidth" and "console.log", but not "Dundee_City", "iPhone" and "Node.js".
+fn is_identifier(text: &str) -> bool {
+    let begins_small = text.starts_with(char::is_lowercase);
+    if text.contains('_') {
+        return begins_small || !text.split('_').filter(|part| !part.is_empty()).all(is_part_of_name);
+    }
+    let is_dotted = text.split('.').skip(1).any(|part| part.starts_with(char::is_lowercase));
+    let small = text.chars().take_while(|c| c.is_lowercase()).count();
+    let mut rest = text.chars().skip(small);
+    let is_camel = small > 1
+        && rest.next().is_some_and(char::is_uppercase)
+        && rest.next().is_some_and(char::is_lowercase);
+    begins_small && (is_dotted || is_camel)
+}
+
+/// Returns whether it is a word as in "Perth_and_Kinross".
+fn is_part_of_name(part: &str) -> bool {
+    let is_capital = part.starts_with(char::is_uppercase) && part.chars().skip(1).all(char::is_lowercase);
+    is_capital || classes(part).any(WordClasses::ENGLISH.or(WordClasses::JOINS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,9 +362,12 @@ mod tests {
         check("Boso( died 875) was", "Boso/0 died/0 875/0 was/0");
         check("the pump's seal, Jones' seal", "the/0 pump/0 seal/0 Jones/0 seal/0");
         check("U.S.A. and db.small at 3.5 bar.End", "U.S.A/0 and/0 db.small/0 at/0 3.5/0 bar/0 End/1");
-        check("one\n\ntwo\n- three\nfour", "one/0 two/1 three/2 four/2");
+        check("one\n\ntwo\n- three\nfour", "one/0 two/1 three/2 four/3");
         check("東京。大阪", "東京/0 大阪/1");
-        check("one\n```python\ntwo\n```", "one/0 two/0");
+        check(
+            "in /etc/hosts, see https://a.b/c. Call main() or rsync(1)",
+            "in/0 see/0 Call/1 main/1 or/1 rsync/1 1/1",
+        );
         check("", "");
     }
 
@@ -237,7 +382,13 @@ mod tests {
             ("1950", Shape::Number),
             ("43-year-old", Shape::Number),
             ("P-204", Shape::Code),
-            ("max_age", Shape::Code),
+            ("max_age", Shape::Identifier),
+            ("DEB_", Shape::Identifier),
+            ("innerWidth", Shape::Identifier),
+            ("console.log", Shape::Identifier),
+            ("Perth_and_Kinross", Shape::Capital),
+            ("Node.js", Shape::Code),
+            ("iPhone", Shape::Code),
             ("GraphQL", Shape::Code),
             ("日本", Shape::Other),
         ];

@@ -1,4 +1,4 @@
-//! Five texts of different fields, each with a list of the entities that a careful reader would name, their kinds,
+//! Eight texts of different fields and forms, among them a table, a manual page and one in German, each with a list of the entities that a careful reader would name, their kinds,
 //! and the pairs that belong together. The strongest nodes and edges are compared with the lists.
 #![allow(
     clippy::print_stdout,
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use graph::{Graph, Node, Passage, mentions, names_in};
 
-const TEXTS: [&str; 5] = ["pump", "case", "company", "software", "village"];
+const TEXTS: [&str; 8] = ["pump", "case", "company", "software", "village", "faehre", "manual", "table"];
 
 #[derive(Debug)]
 struct Score {
@@ -60,7 +60,8 @@ fn score(name: &str) -> Score {
         .map(|(_, labels)| labels.iter().filter_map(|label| find(&graph, label)).collect())
         .collect();
     let is_listed = |node: &&&Node| listed_nodes.iter().flatten().any(|listed| listed.id == node.id);
-    for node in view.nodes[..30].iter().filter(|node| !is_listed(node)) {
+    let strongest = &view.nodes[..view.nodes.len().min(30)];
+    for node in strongest.iter().filter(|node| !is_listed(node)) {
         println!("{name}: not on the list: {} ({})", node.label, node.kind.as_str());
     }
     let mut found = 0;
@@ -85,7 +86,7 @@ fn score(name: &str) -> Score {
         is_joined
     });
     Score {
-        precision: share(view.nodes[..30].iter().filter(is_listed).count(), 30),
+        precision: share(strongest.iter().filter(is_listed).count(), strongest.len()),
         recall: share(found, listed.len()),
         kinds: share(right, found),
         pairs: share(joined.count(), pairs.len()),
@@ -114,7 +115,7 @@ fn graph_of(text: &str) -> Graph {
         })
         .collect();
     let passages: Vec<Passage<'_>> =
-        sections.iter().map(|(headings, text)| Passage { text, headings }).collect();
+        sections.iter().map(|(headings, text)| Passage { text, headings, is_code: false }).collect();
     let found = mentions(title.trim_start_matches("# "), &passages);
     Graph::build(found.iter().map(|mention| mention.evidence("text")))
 }

@@ -20,7 +20,7 @@ const DOCUMENTS: [(&str, &str, &str); 4] = [
 
 fn rows() -> Vec<(&'static str, Mention)> {
     let found = |(id, title, text): (&'static str, &str, &str)| {
-        let found = mentions(title, &[Passage { text, headings: &[] }]);
+        let found = mentions(title, &[Passage { text, headings: &[], is_code: false }]);
         found.into_iter().map(move |mention| (id, mention))
     };
     DOCUMENTS.into_iter().flat_map(found).collect()

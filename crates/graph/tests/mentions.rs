@@ -4,7 +4,7 @@
 use graph::{Kind, Mention, Passage, mentions, names_in};
 
 fn found(title: &str, text: &str) -> Vec<Mention> {
-    mentions(title, &[Passage { text, headings: &[] }])
+    mentions(title, &[Passage { text, headings: &[], is_code: false }])
 }
 
 fn get<'m>(mentions: &'m [Mention], key: &str) -> &'m Mention {
@@ -80,7 +80,9 @@ fn names_get_the_kind_that_their_words_and_surroundings_speak_for() {
         ("They were beaten in the Battle of Brevik there.", "battle of brevik", Kind::Event),
         ("He fell in World War II.", "world war ii", Kind::Event),
         ("Close the valve of P-204 first.", "p204", Kind::Term),
-        ("Set max_age_seconds to ten.", "max age second", Kind::Term),
+        ("The wiki needs Hedgerow. The Hedgerow program is old.", "hedgerow", Kind::Product),
+        ("We draw with Hedgerow. Hedgerow is a free program for maps.", "hedgerow", Kind::Product),
+        ("Then call mapfold(1) on each file.", "mapfold", Kind::Product),
         (
             "A pressure relief valve is fitted. The pressure relief valve opens.",
             "pressure relief valve",
@@ -141,8 +143,8 @@ fn what_stands_in_the_title_or_is_repeated_weighs_more() {
 fn sentences_and_passages_are_told_apart() {
     let headings = ["Daily inspection".to_owned()];
     let passages = [
-        Passage { text: "Ask Ingrid Solberg. Rest. Ingrid Solberg knows.", headings: &[] },
-        Passage { text: "Nobody else does but Ingrid Solberg.", headings: &headings },
+        Passage { text: "Ask Ingrid Solberg. Rest. Ingrid Solberg knows.", headings: &[], is_code: false },
+        Passage { text: "Nobody else does but Ingrid Solberg.", headings: &headings, is_code: false },
     ];
     let mentions = mentions("Notes", &passages);
     let seen: Vec<(u32, u32, u32)> = mentions
@@ -206,6 +208,16 @@ fn no_text_stops_it_and_no_text_makes_it_grow_without_bound() {
         "\u{1f980}",
         "John Smith ",
         "P-204 ",
+        "Name: ",
+        "; ",
+        "```",
+        "\n",
+        "/",
+        "=",
+        "_",
+        "()",
+        "(1)",
+        "-x",
     ];
     let mut state = 7_u64;
     for _ in 0..600 {
@@ -215,6 +227,7 @@ fn no_text_stops_it_and_no_text_makes_it_grow_without_bound() {
             text.push_str(parts[(state >> 33) as usize % parts.len()]);
         }
         let (title, body) = text.split_at(text.char_indices().nth(20).unwrap().0);
+        mentions(title, &[Passage { text: body, headings: &[], is_code: true }]);
         let first = found(title, body);
         assert_eq!(first, found(title, body));
         let is_plain = |c: char| c == ' ' || c.is_alphanumeric();
@@ -231,6 +244,10 @@ fn no_text_stops_it_and_no_text_makes_it_grow_without_bound() {
         "\"A b",
         "King of the ",
         "a-b-c ",
+        "A: b; C: d\n",
+        "```\n",
+        "a/b/c=d@e.f(1)()",
+        "Aa bb\n\n",
     ];
     for flood in floods {
         let text = flood.repeat(1_000);
@@ -266,4 +283,89 @@ fn a_noun_that_is_used_often_is_a_concept_also_if_it_never_stands_alone() {
         let stronger = mentions.iter().filter(|other| other.weight > impeller.weight).count();
         assert!(stronger <= 1, "{mentions:?}");
     }
+}
+
+fn keys(title: &str, text: &str) -> Vec<String> {
+    found(title, text).into_iter().map(|mention| mention.key).collect()
+}
+
+#[test]
+fn identifiers_addresses_and_options_are_no_entities() {
+    let text = "Set temp_max or DEB_ to ten, then call innerWidth, console.log or reload() with --force, $HOME and \
+                A_LIMIT=3. It is in /srv/tide/wheel, at https://tide.example/wheel and usr/share/tide. Ask tide@wheel.org. \
+                We saw Skarness and Node.js.";
+    let found = keys("Notes", text);
+    assert_eq!(found, ["note", "nodej", "skarness"]);
+}
+
+#[test]
+fn the_names_of_columns_are_no_entities_and_a_cell_is_one_name() {
+    let text = "Harbour: Skarness; Depth_m: 12; Finding: Zostera marina\n\
+                Harbour: Brevik; Depth_m: 9; Finding: Fucus vesiculosus\n\
+                Harbour: Dundee_City; Depth_m: 9; Finding: Fucus vesiculosus";
+    let mentions = found("", text);
+    let labels: Vec<&str> = mentions.iter().map(|mention| mention.label.as_str()).collect();
+    for label in ["Skarness", "Brevik", "Dundee City", "Zostera marina", "Fucus vesiculosus"] {
+        assert!(labels.contains(&label), "`{label}` is not among {labels:?}");
+    }
+    for label in ["Harbour", "Depth_m", "Finding", "Zostera", "marina"] {
+        assert!(
+            !labels.iter().any(|found| found.eq_ignore_ascii_case(label)),
+            "`{label}` is among {labels:?}"
+        );
+    }
+}
+
+#[test]
+fn code_is_left_out_and_its_comments_are_read() {
+    let fenced =
+        "We draw with Hedgerow.\n```js\nconst Tidewheel = new Mapfold('Skarness');\n```\nAsk Ingrid Solberg.";
+    assert_eq!(keys("", fenced), ["hedgerow", "ingrid solberg"]);
+    let code = "# Written by Ingrid Solberg for Hedgerow.\nimport Tidewheel\n\n\
+                class Mapfold(Tidewheel):\n    NAME = \"Skarness\"\n";
+    let found = mentions("", &[Passage { text: code, headings: &[], is_code: true }]);
+    let keys: Vec<&str> = found.iter().map(|mention| mention.key.as_str()).collect();
+    assert!(keys.contains(&"ingrid solberg") && keys.contains(&"hedgerow"), "{keys:?}");
+    assert!(!keys.iter().any(|key| ["tidewheel", "mapfold", "skarness", "name"].contains(key)), "{keys:?}");
+}
+
+#[test]
+fn a_heading_in_capitals_names_nothing_but_acronyms_and_words_of_the_text() {
+    let headings = ["TIDE TABLES".to_owned(), "BESCHREIBUNG".to_owned(), "MPW".to_owned()];
+    let passages: Vec<Passage<'_>> = (0..3)
+        .map(|at| Passage {
+            text: "The tide tables of the MPW are printed in Skarness. The MPW is old.",
+            headings: &headings[at..=at],
+            is_code: false,
+        })
+        .collect();
+    let found = mentions("", &passages);
+    let kind = |key: &str| found.iter().find(|mention| mention.key == key).map(|mention| mention.kind);
+    assert_eq!(kind("tide table"), Some(Kind::Concept));
+    assert_eq!(kind("mpw"), Some(Kind::Term));
+    let label = &get(&found, "tide table").label;
+    assert_eq!(label, "tide tables");
+}
+
+#[test]
+fn pronouns_of_other_languages_and_german_nouns_are_no_names() {
+    let text = "Wir haben die Fähre gesehen. Sie fuhr nach Tromsø. Wir und die anderen blieben. Das war Karl Brandt. \
+                Die Fähre war alt, und die Fähre war langsam.";
+    let mentions = found("", text);
+    assert!(!mentions.iter().any(|mention| ["wir", "sie", "die", "das"].contains(&mention.key.as_str())));
+    assert_eq!(get(&mentions, "fahre").kind, Kind::Concept);
+    assert_eq!(get(&mentions, "karl brandt").kind, Kind::Person);
+    let mixed = [
+        Passage {
+            text: "The boat is in the dock. It was built for us by the yard.",
+            headings: &[],
+            is_code: false,
+        },
+        Passage {
+            text: "Wir haben das Boot nicht gesehen. Und Wir waren am Ufer.",
+            headings: &[],
+            is_code: false,
+        },
+    ];
+    assert!(!graph::mentions("", &mixed).iter().any(|mention| mention.key == "wir"));
 }

@@ -98,7 +98,8 @@ impl Collection {
     fn index(&self) -> Index {
         let mut index = Index::new(self.documents[0].vectors[0].len());
         for document in &self.documents {
-            let texts = document.passages.iter().map(|text| graph::Passage { text, headings: &[] });
+            let texts =
+                document.passages.iter().map(|text| graph::Passage { text, headings: &[], is_code: false });
             let found = graph::mentions(&document.title, &texts.collect::<Vec<_>>());
             let mut mentions = vec![Vec::new(); document.passages.len()];
             for mention in found.iter().filter(|mention| mention.kind != graph::Kind::Concept) {

@@ -17,5 +17,6 @@ pub use evidence::Evidence;
 pub use language::Language;
 pub use sentences::sentences;
 pub use stems::{Term, for_each_ideograph, for_each_stem, ideographs, stem_set, stems, terms};
+pub use stop_words::is_stop_word;
 pub use support::is_supported;
 pub use tokens::tokens;

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Changes with the layout, and with how graphs are built.
-const STAMP: &str = "stoa graph 1";
+const STAMP: &str = "stoa graph 2";
 
 impl Graph {
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -132,8 +132,10 @@ mod tests {
             "Ada Lovelace wrote to Charles Babbage about the Analytical Engine.",
             "Charles Babbage lived in London. The Analytical Engine was never built in London.",
         ];
-        let found: Vec<Vec<crate::Mention>> =
-            texts.iter().map(|text| mentions("Engines", &[Passage { text, headings: &[] }])).collect();
+        let found: Vec<Vec<crate::Mention>> = texts
+            .iter()
+            .map(|text| mentions("Engines", &[Passage { text, headings: &[], is_code: false }]))
+            .collect();
         let names = ["one", "other"];
         Graph::build(
             found.iter().zip(names).flat_map(|(found, name)| found.iter().map(move |m| m.evidence(name))),

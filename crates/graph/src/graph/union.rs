@@ -115,7 +115,8 @@ mod tests {
             "Heavy rain fell on Bergen.".to_owned(),
             "The ferry to Stavanger was late.".to_owned(),
         ];
-        let passages: Vec<Passage<'_>> = texts.iter().map(|text| Passage { text, headings: &[] }).collect();
+        let passages: Vec<Passage<'_>> =
+            texts.iter().map(|text| Passage { text, headings: &[], is_code: false }).collect();
         let found = mentions(document, &passages);
         Graph::build(found.iter().map(|mention| mention.evidence(document)))
     }

@@ -111,6 +111,7 @@ pub enum NodeType {
     Organization,
     Place,
     Event,
+    Product,
     Term,
 }
 
@@ -122,6 +123,7 @@ impl From<graph::Kind> for NodeType {
             graph::Kind::Organization => Self::Organization,
             graph::Kind::Place => Self::Place,
             graph::Kind::Event => Self::Event,
+            graph::Kind::Product => Self::Product,
             graph::Kind::Term => Self::Term,
         }
     }

@@ -29,6 +29,7 @@ struct Text {
     subject: String,
     outline: Outline,
     passages: Vec<Passage>,
+    is_code: bool,
 }
 
 pub async fn index(
@@ -55,8 +56,8 @@ pub async fn index(
     };
     let vectors = timed("embedding", embedding).await?;
     progress.at(Stage::Graph, 0.0).await?;
-    let Text { title, subject, outline, passages } = text;
-    let chunks = timed("graph", name(passages, subject, vectors)).await?;
+    let Text { title, subject, outline, passages, is_code } = text;
+    let chunks = timed("graph", name(passages, is_code, subject, vectors)).await?;
     progress.at(Stage::Finishing, 0.0).await?;
     if stop.is_cancelled() {
         return Err(IndexingError::Stopped);
@@ -115,7 +116,13 @@ fn splitter(
         let passages = extract::passages(&extracted, &title, MAX_TOKENS, &count);
         match passages.is_empty() {
             true => Err(IndexingError::File(ExtractError::NoText(extracted.kind).to_string())),
-            false => Ok(Text { title, subject, outline: extracted.outline(MOST_TEXT), passages }),
+            false => Ok(Text {
+                title,
+                subject,
+                outline: extracted.outline(MOST_TEXT),
+                passages,
+                is_code: extracted.kind == extract::Kind::Code,
+            }),
         }
     }
 }
@@ -172,13 +179,14 @@ async fn embed(
 /// Makes the chunks, each with what it names.
 async fn name(
     passages: Vec<Passage>,
+    is_code: bool,
     subject: String,
     vectors: Vec<Vec<f32>>,
 ) -> Result<Vec<Chunk>, IndexingError> {
     let naming = tokio::task::spawn_blocking(move || {
         let texts: Vec<graph::Passage<'_>> = passages
             .iter()
-            .map(|passage| graph::Passage { text: &passage.text, headings: &passage.headings })
+            .map(|passage| graph::Passage { text: &passage.text, headings: &passage.headings, is_code })
             .collect();
         let mut mentions: Vec<Vec<Mention>> = vec![Vec::new(); passages.len()];
         for mention in graph::mentions(&subject, &texts) {
