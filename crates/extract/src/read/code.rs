@@ -1,4 +1,4 @@
-//! Source code: blocks of whole lines. A block starts at an unindented line after a blank one.
+//! Source code: blocks of whole lines. A block starts at an unindented line with a word after a blank one.
 
 use crate::ExtractError;
 use crate::document::Builder;
@@ -8,7 +8,9 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
     let mut position = 0;
     let mut after_blank = false;
     for line in text.split_inclusive('\n') {
-        let at_margin = line.starts_with(|c: char| !c.is_whitespace() && !matches!(c, '}' | ')' | ']'));
+        // The end of a comment, such as `"""`, belongs to the block before it.
+        let at_margin = line.starts_with(|c: char| !c.is_whitespace() && !matches!(c, '}' | ')' | ']'))
+            && line.contains(char::is_alphanumeric);
         if after_blank && at_margin {
             builder.lines(&text[start..position])?;
             start = position;
@@ -17,4 +19,17 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<(), ExtractError
         position += line.len();
     }
     builder.lines(&text[start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Limits, extract};
+
+    #[test]
+    fn the_end_of_a_comment_stays_with_its_text() {
+        let code = "\"\"\"Counts sheep.\n\nSlowly.\n\n\"\"\"\n\nimport os\n";
+        let document = extract("sheep.py", code.as_bytes(), &Limits::default()).unwrap();
+        let texts: Vec<&str> = document.blocks.iter().map(|block| block.text.as_str()).collect();
+        assert_eq!(texts, ["\"\"\"Counts sheep.", "Slowly.\n\n\"\"\"", "import os"]);
+    }
 }
