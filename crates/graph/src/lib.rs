@@ -2,6 +2,7 @@
 //! evidence in, graph out. No model, no clock, no store; the same input always gives the same output.
 
 mod acronym;
+mod code;
 mod edge;
 mod entities;
 mod graph;

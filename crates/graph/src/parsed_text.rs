@@ -186,8 +186,8 @@ fn bare_title(title: &str) -> &str {
 }
 
 /// Ignores capitals that only emphasise: those of a sentence or heading that is mostly written in them, and those of
-/// words that the document writes otherwise, too. Acronyms keep theirs. A word that stands nowhere but in such a
-/// heading ("SYNOPSIS") names nothing.
+/// words that the document writes otherwise, too. Acronyms keep theirs. In a heading in capitals only names and
+/// acronyms are of interest: the others stand in the text, too, or are like "SYNOPSIS".
 fn ignore_all_caps(lines: &mut [Line<'_>]) {
     let is_loud = |sentence: &[Word<'_>]| {
         let upper = sentence.iter().filter(|word| word.shape == Shape::Upper).count();
@@ -207,11 +207,13 @@ fn ignore_all_caps(lines: &mut [Line<'_>]) {
     }
     for line in lines {
         let is_heading = line.part == TextPart::Heading && is_loud(&line.words);
+        let capitalizes_nouns = line.capitalizes_nouns();
         for word in line.words.iter_mut().filter(|word| word.shape == Shape::Upper) {
-            word.shape = match &word.lower {
-                lower if common.contains(lower) => Shape::Lower,
-                lower if names.contains(lower) => Shape::Capital,
-                lower if acronyms.contains(lower) => Shape::Upper,
+            let is_name = names.contains(&word.lower);
+            let is_common = common.contains(&word.lower) || is_name && capitalizes_nouns;
+            word.shape = match (is_common, is_name) {
+                (false, true) => Shape::Capital,
+                (false, false) if acronyms.contains(&word.lower) => Shape::Upper,
                 _ if is_heading => Shape::Identifier,
                 _ => Shape::Lower,
             };
