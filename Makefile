@@ -7,7 +7,7 @@
 # make test                   install what the tests need, and run lints and all tests
 # make bench                  the benchmarks against other programs
 
-.PHONY: run page page-types lint test test-unit test-e2e test-page faults bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run page page-types lint test test-unit test-e2e test-page faults bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Integration tests that need no server, no model and no network.
 PURE_TESTS = extractor file files memory golden graph mentions readers exact search storing
@@ -74,7 +74,7 @@ faults:
 	STOA_FUZZ=50 cargo test --workspace --lib --test readers broken
 	scripts/schemathesis
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -128,6 +128,13 @@ bench-answers:
 	cargo run --quiet --release -- models pull
 	bench/answers/fetch
 	cargo run --quiet --release -- eval target/bench/answers/documents --questions bench/answers/questions.jsonl
+
+# The graph's names, in documents from packages, against lists of what a reader would name.
+bench-graph:
+	bench/answers/fetch --graph
+	for split in read unseen; do cargo run --quiet --release -p knowledge --example names -- \
+		target/bench/graph/documents bench/graph/names \
+		$$(awk -F '\t' -v split_name=$$split '$$6 == split_name { print $$1 }' bench/graph/documents.tsv); done
 
 bench-chat:
 	cargo build --release -p stoa
