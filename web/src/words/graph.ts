@@ -10,6 +10,7 @@ export const words = {
     organization: 'Organization',
     place: 'Place',
     event: 'Event',
+    product: 'Product or program',
     term: 'Other name',
   },
   otherType: 'Other',

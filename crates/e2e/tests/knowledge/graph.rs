@@ -36,7 +36,7 @@ async fn names_are_typed_joined_and_narrowed() {
         2,
         "joined across documents"
     );
-    let types = ["concept", "person", "organization", "place", "event", "term"];
+    let types = ["concept", "person", "organization", "place", "event", "product", "term"];
     assert!(nodes.iter().all(|node| types.contains(&node["type"].as_str().unwrap())), "{graph}");
     assert!(
         nodes.iter().all(|node| node["community"].is_u64() && !node["id"].as_str().unwrap().is_empty()),
@@ -95,4 +95,52 @@ async fn the_graph_does_not_depend_on_the_order_of_documents() {
         shapes.push(shape(user.get("/api/graph").await.json()));
     }
     assert_eq!(shapes[0], shapes[1]);
+}
+
+#[tokio::test]
+async fn the_graph_opens_with_names_that_people_know() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let files = [
+        (
+            "boats.csv",
+            "vessel_name,Home_port,temp_max\nMarit,Skarness,12.8\nEllida,Brevik,11.1\nPetrel,Skarness,9\n",
+        ),
+        (
+            "tidectl.1",
+            ".TH TIDECTL 1\n.SH NAME\ntidectl \\- show the tide tables\n.SH BESONDERHEITEN\n\
+             tidectl reads $TIDE_HOME, DEB_ and DEB_HOST_ARCH, as tided(8) does.\n.SH AUTHOR\nIngrid Solberg\n",
+        ),
+        (
+            "boot.txt",
+            "Wir haben die Fähre gesehen. Und Wir fragten nach dem Fahrplan, den Karl Brandt nicht hatte.",
+        ),
+        (
+            "readme.md",
+            "# Boats\n\nWe draw with Hedgerow.\n\n```js\nconst Mapfold = loadTide('Quillon');\n```\n\nSet `maxAge_s` first.\n",
+        ),
+        ("boats.py", "# By Vasko Trin.\nclass TideTable(RowModel):\n    LIMIT_S = 3\n"),
+    ];
+    for (name, text) in files {
+        admin.ingest_text(name, text).await;
+    }
+    let graph = admin.get("/api/graph").await.json();
+    let found = labels(&graph);
+    for name in ["Marit", "Skarness", "Brevik", "Ingrid Solberg", "Karl Brandt", "Hedgerow", "Vasko Trin"] {
+        assert!(found.contains(name), "`{name}` is not among {found:?}");
+    }
+    let lower: Vec<String> = found.iter().map(|label| label.to_lowercase()).collect();
+    for name in
+        ["vessel", "home_port", "home port", "temp", "tide_home", "deb", "besonderheiten", "wir", "mapfold"]
+    {
+        assert!(!lower.iter().any(|label| label.contains(name)), "`{name}` is among {found:?}");
+    }
+    for name in ["loadtide", "quillon", "maxage", "tidetable", "rowmodel", "limit"] {
+        assert!(!lower.iter().any(|label| label.contains(name)), "`{name}` is among {found:?}");
+    }
+    let kind = |label: &str| {
+        let node = graph["nodes"].as_array().unwrap().iter().find(|node| node["label"] == label);
+        node.map(|node| node["type"].as_str().unwrap().to_owned())
+    };
+    assert_eq!([kind("tidectl"), kind("tided")], [Some("product".to_owned()), Some("product".to_owned())]);
 }

@@ -9,6 +9,7 @@ export const colours: Record<NodeType, Pair> = {
   organization: { light: '#7a3fbf', dark: '#c79bff' },
   place: { light: '#1a7f4b', dark: '#5cc48c' },
   event: { light: '#b32674', dark: '#ff8fc8' },
+  product: { light: '#8a6d00', dark: '#e0c040' },
   term: { light: '#5b626d', dark: '#aab2bd' },
 };
 const other: Pair = { light: '#1c2024', dark: '#e6e8eb' };
