@@ -38,6 +38,36 @@ describe('the reader', () => {
     await close();
   });
 
+  it('shows the text of a page and its marks together, at a size that can be read', async () => {
+    const { id } = await passage('okapi bearing');
+    const { page, close } = await open('#/documents', { viewport: { width: 1440, height: 900 } });
+    await page.evaluate(() => {
+      const seen: string[] = ((window as unknown as { seen: string[] }).seen = []);
+      const shown = (element: Element | null | undefined) =>
+        element != null && getComputedStyle(element).visibility === 'visible';
+      const look = () => {
+        const own = document.querySelector('[data-page="4"]');
+        const state = own
+          ? `${own.querySelector('.placeholder') ? 'placeholder ' : ''}${shown(own.querySelector('canvas')) ? 'text ' : ''}${shown(own.querySelector('.mark')) ? 'marks' : ''}`
+          : '';
+        if (state && state !== seen.at(-1)) seen.push(state);
+        requestAnimationFrame(look);
+      };
+      look();
+    });
+    await page.evaluate((hash) => (location.hash = hash), `#/documents/${turbine}?passage=${id}`);
+    await page.locator('[data-page="4"] .mark').first().waitFor();
+    const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+    expect(seen).toEqual(['placeholder ', 'text marks']);
+    // A letter has 12 of the page's 595 units.
+    const width = await page.locator('[data-page="4"]').evaluate((element) => element.clientWidth);
+    expect((width / 595) * 12).toBeGreaterThanOrEqual(11);
+    expect(
+      await page.getByRole('region', { name: reader.views.pages }).evaluate((view) => view.scrollLeft),
+    ).toBeGreaterThan(0);
+    await close();
+  });
+
   it('highlights a passage on both pages that it is on', async () => {
     const { passages, pages } = await (await api(program).call(`/core/api/documents/${turbine}/text`)).json();
     const over = passages.find(({ start, end }: { start: number; end: number }) =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { locate, type TextRun } from './locate';
+import { bodyOf, locate, type TextRun } from './locate';
 
 /** Lines of a page, 10 units high and 1 unit per character, from the top. */
 const page = (...lines: string[]): TextRun[] =>
@@ -68,4 +68,14 @@ test('rotated text is marked along its own direction', () => {
   );
   const [x, y] = [quad!.map(([x]) => x), quad!.map(([, y]) => y)];
   expect([Math.max(...y) - Math.min(...y), Math.round(Math.max(...x) - Math.min(...x))]).toEqual([13, 11]);
+});
+
+test('the body of a page is what most of its letters are', () => {
+  const heading = { str: 'Turbines', width: 90, height: 24, transform: [24, 0, 0, 24, 40, 700] };
+  const blank = { str: ' ', width: 5, height: 10, transform: [10, 0, 0, 10, 3, 600] };
+  expect(bodyOf([heading, blank, ...page('A long line of the body.', 'And one more of them.')])).toEqual({
+    left: 0,
+    height: 10,
+  });
+  expect(bodyOf([blank])).toBe(null);
 });

@@ -33,6 +33,17 @@ export function locate(runs: TextRun[], passage: string): Quad[] {
   return covered >= ENOUGH * wanted.length ? quads(runs, page, found) : [];
 }
 
+/** Returns where the text of a page begins, and the height that most of its letters have; none of a page without text. */
+export function bodyOf(runs: TextRun[]): { left: number; height: number } | null {
+  const written = runs.filter(({ str, height }) => height > 0 && str.trim() !== '');
+  const all = written.reduce((sum, { str }) => sum + str.length, 0);
+  let rest = all / 2;
+  const byHeight = written.toSorted((one, other) => one.height - other.height);
+  const median = byHeight.find(({ str }) => (rest -= str.length) <= 0);
+  if (!median) return null;
+  return { left: Math.min(...written.map(({ transform }) => transform[4] ?? 0)), height: median.height };
+}
+
 function letters(text: string): string {
   return text
     .normalize('NFKD')

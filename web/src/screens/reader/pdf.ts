@@ -3,7 +3,7 @@ import { words } from '$words/common';
 import { words as reader } from '$words/reader';
 import { getDocument, GlobalWorkerOptions, type PDFDocumentProxy, type PDFPageProxy } from 'pdfjs-dist';
 import worker from 'pdfjs-dist/build/pdf.worker.min.mjs?url';
-import { locate, type Quad, type TextRun } from './locate';
+import { bodyOf, locate, type Quad, type TextRun } from './locate';
 
 /* pdf.js, which is loaded when the first PDF is opened. */
 
@@ -27,11 +27,17 @@ export function openPdf(address: string): { pdf: Promise<PDFDocumentProxy>; clos
 
 /** Returns where a text is on a page; none if that is not certain. */
 export async function locateOn(page: PDFPageProxy, text: string): Promise<Quad[]> {
+  return locate(await runsOf(page), text);
+}
+
+/** Returns where most text of a page begins and how high it is, in the page's units; none of a page without text. */
+export async function textOf(page: PDFPageProxy): Promise<{ left: number; height: number } | null> {
+  return bodyOf(await runsOf(page));
+}
+
+async function runsOf(page: PDFPageProxy): Promise<TextRun[]> {
   const { items } = await page.getTextContent();
-  return locate(
-    items.filter((item): item is typeof item & TextRun => 'str' in item),
-    text,
-  );
+  return items.filter((item): item is typeof item & TextRun => 'str' in item);
 }
 
 /** Returns why a PDF cannot be shown, in words. */
