@@ -19,6 +19,7 @@ pub use listing::{Listing, MOST_LISTED};
 use crate::chat::{Ask, Chats};
 use crate::records::{Conversation, Message, MessageRole, MessageStatus, conversation_topic, stop_topic};
 use crate::tables::{conversations, messages, users};
+use crate::title;
 use base::{Clock, Random};
 use live::LiveAnswers;
 use std::ops::Range;
@@ -199,7 +200,8 @@ impl Conversations {
         }
         let now = self.clock.now_ms();
         if conversation.message_count == 0 && !conversation.is_named {
-            conversation.title = title_of(&ask.query);
+            let line = ask.query.split_whitespace().collect::<Vec<&str>>().join(" ");
+            conversation.title = title::cut(&line, TITLE_OF_QUESTION);
         }
         conversation.message_count += added;
         conversation.updated_at = now;
@@ -372,22 +374,4 @@ async fn drop_replaced(
     };
     conversation.message_count -= messages::delete_from(tx, &conversation.id, message.number).await?;
     Ok(asked_again)
-}
-
-/// Returns the title of a conversation that begins with a question.
-fn title_of(question: &str) -> String {
-    let line: String = question.split_whitespace().collect::<Vec<&str>>().join(" ");
-    line.chars().take(TITLE_OF_QUESTION).collect::<String>().trim_end().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_title_is_one_line_of_eighty_characters_at_most() {
-        assert_eq!(title_of(" How often\n\tmust it  be? "), "How often must it be?");
-        assert_eq!(title_of(&"ä".repeat(200)), "ä".repeat(80));
-        assert_eq!(title_of(&format!("{} b", "a".repeat(79))), "a".repeat(79));
-    }
 }

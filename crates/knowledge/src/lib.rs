@@ -25,6 +25,7 @@ mod spaces;
 mod spans;
 mod summary;
 mod tables;
+mod title;
 
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};

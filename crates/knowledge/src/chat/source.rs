@@ -1,6 +1,7 @@
 //! A source: a passage that is put before the model, and that the answer may cite.
 
 use crate::search::SearchResult;
+use crate::title;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -12,7 +13,7 @@ use words::Language;
 /// More would not fit into any model's window.
 const MOST_SOURCES: usize = 100;
 const MOST_HEADINGS: usize = 8;
-/// In bytes.
+/// In characters.
 const LONGEST_TITLE: usize = 200;
 
 #[derive(Clone, Debug)]
@@ -190,5 +191,5 @@ impl Source {
 }
 
 fn shorten(title: &str) -> String {
-    title[..title.floor_char_boundary(LONGEST_TITLE)].to_owned()
+    title::cut(title, LONGEST_TITLE)
 }

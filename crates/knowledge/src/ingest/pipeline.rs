@@ -9,6 +9,7 @@ use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
 use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
 use crate::tables::{self, documents::Indexed};
+use crate::title;
 use extract::{ExtractError, Outline, Passage};
 use inference::encoder::MAX_TOKENS;
 use inference::{Engine, EngineError, Priority};
@@ -106,7 +107,7 @@ fn splitter(
 ) -> impl FnOnce(extract::Document) -> Result<Text, IndexingError> + Send + 'static {
     let (filename, given_title) = (document.filename.clone(), document.metadata.get("title").cloned());
     move |extracted: extract::Document| {
-        let own_title = extracted.title.as_ref().map(|title| title.chars().take(LONGEST_TITLE).collect());
+        let own_title = extracted.title.as_ref().map(|own| title::cut(own, LONGEST_TITLE));
         let is_there = |title: &String| !title.trim().is_empty();
         let title = given_title.filter(is_there).or_else(|| own_title.filter(is_there));
         let subject = title.clone().unwrap_or_else(|| subject_of(&filename));

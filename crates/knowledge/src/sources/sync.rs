@@ -9,11 +9,13 @@ use super::sink::SpoolSink;
 use super::slots::Slot;
 use super::{Sources, schedule};
 use crate::ingest::{
-    DocumentOwner, Duplicates, IngestError, ItemOrigin, NewFile, Origin, Spool, Upload, clean_filename,
+    DocumentOwner, Duplicates, IngestError, ItemOrigin, LONGEST_TITLE, NewFile, Origin, Spool, Upload,
+    clean_filename,
 };
 use crate::jobs::{SOURCE, SOURCE_REMOVAL, SourcePayload, payload};
 use crate::records::{ItemStatus, Metadata, Run, Source, SourceItem};
 use crate::tables::{self, source_items, sources as table};
+use crate::title;
 use connectors::{Connector, Environment, Found, Item, ItemError, Reading};
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -354,8 +356,7 @@ fn is_kept(path: &str) -> bool {
 fn metadata(path: &str, found: &Found) -> Metadata {
     let mut metadata = Metadata::new();
     if let Some(title) = found.title.as_ref().filter(|title| !title.trim().is_empty()) {
-        metadata
-            .insert("title".to_owned(), title.chars().filter(|letter| *letter != '\0').take(300).collect());
+        metadata.insert("title".to_owned(), title::cut(&title.replace('\0', ""), LONGEST_TITLE));
     }
     match &found.address {
         Some(address) => drop(metadata.insert("url".to_owned(), address.clone())),
