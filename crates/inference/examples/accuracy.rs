@@ -30,7 +30,7 @@ fn main() {
     let encoder = Encoder::load(models, kernel).unwrap();
     let engine = Engine::start(Models { encoder: Some(encoder), threads: 2, ..Models::default() });
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let fast = runtime.block_on(engine.embed(texts.clone(), Priority::Bulk).unwrap()).unwrap();
+    let fast = runtime.block_on(engine.embed("", texts.clone(), Priority::Bulk).unwrap()).unwrap();
     let exact = reference(models, &texts);
 
     let cosines: Vec<f32> = fast.iter().zip(&exact).map(|(a, b)| dot(a, b)).collect();

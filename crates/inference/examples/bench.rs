@@ -56,7 +56,7 @@ fn embed(models: &Path, texts: &Path, kernel: Kernel, threads: usize) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let start = Instant::now();
-        let vectors = runtime.block_on(engine.embed(texts.clone(), Priority::Bulk).unwrap()).unwrap();
+        let vectors = runtime.block_on(engine.embed("", texts.clone(), Priority::Bulk).unwrap()).unwrap();
         match line.split_once(' ') {
             None => println!("{{\"seconds\":{},\"tokens\":{tokens}}}", start.elapsed().as_secs_f64()),
             Some((_, file)) => {

@@ -1,7 +1,8 @@
 //! The one handle of the process to the models: takes requests from any thread or task, runs them on its own threads.
 //!
-//! Every thread takes the most urgent work: interactive texts, to be embedded before those to be scored, then its part in
-//! writing answers, then bulk texts. Bulk texts wait while answers are written, but at most `LONGEST_WAIT` per batch.
+//! Every thread takes the most urgent work: interactive texts, to be embedded and to be scored in turn, then its part in
+//! writing answers, then bulk texts. Bulk texts wait while interactive texts do and while answers are written, but at most
+//! so long per batch. Of the same urgency, users take turns (`turns`): one with much work delays another by one batch.
 
 mod embedding;
 mod error;
@@ -9,6 +10,7 @@ mod generation;
 mod queue;
 mod request;
 mod stop;
+mod turns;
 
 pub use embedding::{Embeddings, Scores};
 pub use error::EngineError;
@@ -17,8 +19,9 @@ pub use request::{Event, FinishReason, Finished, Generation, Priority, Request};
 use crate::bert::Scratch;
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
-use crate::reranker::Reranker;
+use crate::reranker::{Pair, Reranker};
 use crate::task_pool::{Pause, TaskPool};
+use embedding::Input;
 use generation::Writers;
 use queue::{Queue, Work};
 use request::QueuedRequest;
@@ -92,36 +95,32 @@ impl Engine {
         self.shared.decoder.as_ref()
     }
 
-    /// Queues texts to be embedded; the vectors come in the order of the texts.
-    pub fn embed(&self, texts: Vec<String>, priority: Priority) -> Result<Embeddings, EngineError> {
+    /// Queues texts of a user to be embedded; the vectors come in the order of the texts.
+    pub fn embed(
+        &self,
+        user: &str,
+        texts: Vec<String>,
+        priority: Priority,
+    ) -> Result<Embeddings, EngineError> {
         if self.shared.encoder.is_none() {
             return Err(EngineError::NoModel("embedding"));
         }
-        self.read(texts, None, priority)
+        self.read(user, texts.into_iter().map(Input::Embedded).collect(), priority)
     }
 
-    /// Queues texts to be scored: how well each answers the question. The scores come in the order of the texts.
-    pub fn score(
-        &self,
-        question: &str,
-        texts: Vec<String>,
-        priority: Priority,
-    ) -> Result<Scores, EngineError> {
+    /// Queues pairs of a user to be scored: how well each text answers its question. The scores come in their order.
+    pub fn score(&self, user: &str, pairs: Vec<Pair>) -> Result<Scores, EngineError> {
         if self.shared.reranker.is_none() {
             return Err(EngineError::NoModel("reranking"));
         }
-        Ok(Scores(self.read(texts, Some(question), priority)?))
+        let inputs = pairs.into_iter().map(Input::Scored).collect();
+        Ok(Scores(self.read(user, inputs, Priority::Interactive)?))
     }
 
-    fn read(
-        &self,
-        texts: Vec<String>,
-        question: Option<&str>,
-        priority: Priority,
-    ) -> Result<Embeddings, EngineError> {
+    fn read(&self, user: &str, inputs: Vec<Input>, priority: Priority) -> Result<Embeddings, EngineError> {
         let (answer, vectors) = oneshot::channel();
         let mut queue = self.shared.queue();
-        queue.push_texts(embedding::split(texts, question, answer), priority)?;
+        queue.push_texts(user, embedding::split(inputs, answer), priority)?;
         self.shared.announce(&queue);
         Ok(Embeddings(vectors))
     }
@@ -219,10 +218,10 @@ impl Shared {
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         writers.admit(decoder, requests);
         writers.advance(decoder, &self.pool);
-        let counts = writers.counts();
+        let written = writers.written();
         drop(writers);
         let mut queue = self.queue();
-        queue.end_step(counts);
+        queue.end_step(written);
         self.announce(&queue);
     }
 }

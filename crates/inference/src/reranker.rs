@@ -33,6 +33,13 @@ pub struct Pair {
     first: usize,
 }
 
+impl Pair {
+    /// Returns how many tokens the model reads.
+    pub fn tokens(&self) -> usize {
+        self.tokens.len()
+    }
+}
+
 /// A layer of floats, for a single row.
 struct Dense {
     weight: Array<f32>,
@@ -76,7 +83,7 @@ impl Reranker {
     }
 
     /// Returns a logit for each pair: above 0, the text answers the question rather than not.
-    pub fn score(&self, pairs: &[Pair], scratch: &mut Scratch) -> Vec<f32> {
+    pub fn score(&self, pairs: &[&Pair], scratch: &mut Scratch) -> Vec<f32> {
         let inputs: Vec<Input<'_>> =
             pairs.iter().map(|pair| Input { tokens: &pair.tokens, first: pair.first }).collect();
         let rows = self.bert.run(&inputs, scratch);

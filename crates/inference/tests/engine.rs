@@ -31,6 +31,7 @@ fn ask(question: &str, max_tokens: usize) -> Request {
         sampling: Sampling::default(),
         stop: Vec::new(),
         priority: Priority::Interactive,
+        user: "ada".into(),
     }
 }
 
@@ -66,14 +67,14 @@ fn texts(count: usize) -> Vec<String> {
 #[test]
 fn vectors_come_in_the_order_of_their_texts() {
     let engine = engine();
-    let all = block_on(engine.embed(texts(60), Priority::Bulk).unwrap()).unwrap();
+    let all = block_on(engine.embed("ada", texts(60), Priority::Bulk).unwrap()).unwrap();
     assert_eq!(all.len(), 60);
     for (index, text) in texts(60).into_iter().enumerate().step_by(7) {
-        let alone = block_on(engine.embed(vec![text], Priority::Interactive).unwrap()).unwrap();
+        let alone = block_on(engine.embed("ada", vec![text], Priority::Interactive).unwrap()).unwrap();
         let cosine: f32 = alone[0].iter().zip(&all[index]).map(|(a, b)| a * b).sum();
         assert!(cosine > 0.999, "{index}: {cosine}");
     }
-    assert!(block_on(engine.embed(Vec::new(), Priority::Bulk).unwrap()).unwrap().is_empty());
+    assert!(block_on(engine.embed("ada", Vec::new(), Priority::Bulk).unwrap()).unwrap().is_empty());
 }
 
 #[test]
@@ -84,11 +85,11 @@ fn an_interactive_text_does_not_wait_for_bulk_or_for_answers() {
     let mut writing = engine.generate(ask("Tell me a long story about a harbour.", 400)).unwrap();
     for _ in 0..60 {
         while bulk.len() < 4 {
-            bulk.push(engine.embed(texts(200), Priority::Bulk).unwrap());
+            bulk.push(engine.embed("ada", texts(200), Priority::Bulk).unwrap());
         }
         let start = Instant::now();
         let text = "How deep may a ship be at the north quay?".to_owned();
-        block_on(engine.embed(vec![text], Priority::Interactive).unwrap()).unwrap();
+        block_on(engine.embed("ada", vec![text], Priority::Interactive).unwrap()).unwrap();
         waits.push(start.elapsed());
         std::thread::sleep(Duration::from_millis(3));
     }
@@ -108,7 +109,7 @@ fn a_text_that_is_embedded_does_not_wait_for_those_that_are_scored() {
         ..Models::default()
     });
     let scores = engine.score("How deep is the quay?", texts(200), Priority::Interactive).unwrap();
-    let vectors = engine.embed(vec!["The quay is deep.".to_owned()], Priority::Interactive).unwrap();
+    let vectors = engine.embed("ada", vec!["The quay is deep.".to_owned()], Priority::Interactive).unwrap();
     let waiting = std::thread::spawn(move || block_on(scores).unwrap());
     block_on(vectors).unwrap();
     assert!(!waiting.is_finished(), "all texts were scored first");
@@ -120,7 +121,7 @@ fn bulk_texts_are_embedded_while_answers_are_written() {
     let engine = engine();
     let mut generation = engine.generate(ask("Tell me a long story about a harbour.", 2000)).unwrap();
     assert!(matches!(block_on(generation.next()), Some(Event::Text(_))));
-    let vectors = engine.embed(texts(20), Priority::Bulk).unwrap();
+    let vectors = engine.embed("ada", texts(20), Priority::Bulk).unwrap();
     let waiting = std::thread::spawn(move || block_on(vectors).unwrap());
     let mut answered = false;
     while let Some(event) = block_on(generation.next()) {
@@ -136,7 +137,7 @@ fn bulk_texts_are_embedded_while_answers_are_written() {
 fn more_than_the_queue_holds_is_refused() {
     let engine = engine();
     let many = vec![String::from("x"); 20_000];
-    assert!(matches!(engine.embed(many, Priority::Bulk), Err(EngineError::Busy)));
+    assert!(matches!(engine.embed("ada", many, Priority::Bulk), Err(EngineError::Busy)));
     let waiting: Vec<_> = (0..600).map(|_| engine.generate(ask("Count to a thousand.", 1000))).collect();
     assert!(waiting.iter().any(|generation| matches!(generation, Err(EngineError::Busy))));
     assert!(waiting.iter().filter(|generation| generation.is_ok()).count() >= 256);
@@ -145,7 +146,7 @@ fn more_than_the_queue_holds_is_refused() {
 #[test]
 fn without_models_requests_say_which_is_missing() {
     let engine = Engine::start(Models { threads: 1, ..Models::default() });
-    let error = engine.embed(vec![String::new()], Priority::Bulk).err().unwrap();
+    let error = engine.embed("ada", vec![String::new()], Priority::Bulk).err().unwrap();
     assert_eq!(error.to_string(), "no embedding model is loaded");
     let error = engine.generate(ask("?", 1)).err().unwrap();
     assert_eq!(error.to_string(), "no language model is loaded");
@@ -263,7 +264,7 @@ fn a_dropped_answer_is_not_written_to_its_end() {
 #[test]
 fn waiting_requests_get_an_error_when_the_engine_ends() {
     let engine = engine();
-    let vectors = engine.embed(texts(5000), Priority::Bulk).unwrap();
+    let vectors = engine.embed("ada", texts(5000), Priority::Bulk).unwrap();
     let mut generation = engine.generate(ask("Count from one to ten thousand.", 4000)).unwrap();
     drop(engine);
     assert!(matches!(block_on(vectors), Err(EngineError::Stopped)));
@@ -275,8 +276,11 @@ fn waiting_requests_get_an_error_when_the_engine_ends() {
 #[tokio::test]
 async fn tasks_can_await_vectors_and_answers() {
     let engine = engine();
-    let vectors =
-        engine.embed(vec!["one".to_owned(), "two".to_owned()], Priority::Interactive).unwrap().await.unwrap();
+    let vectors = engine
+        .embed("ada", vec!["one".to_owned(), "two".to_owned()], Priority::Interactive)
+        .unwrap()
+        .await
+        .unwrap();
     assert_eq!(vectors.len(), 2);
     let mut generation = engine.generate(ask("What do bees make?", 30)).unwrap();
     let mut ended = false;

@@ -47,7 +47,7 @@ fn load(kernel: Kernel) -> Reranker {
 
 fn score(reranker: &Reranker, pairs: &[(&str, &str)]) -> Vec<f32> {
     let pairs: Vec<Pair> = pairs.iter().map(|(question, text)| reranker.tokenize(question, text)).collect();
-    reranker.score(&pairs, &mut Scratch::default())
+    reranker.score(&pairs.iter().collect::<Vec<_>>(), &mut Scratch::default())
 }
 
 #[test]

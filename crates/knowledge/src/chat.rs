@@ -6,6 +6,7 @@
 //! source. What a request looks like is left to `http`.
 
 mod agents;
+mod allowance;
 mod answer_style;
 mod beside;
 mod citations;
@@ -19,6 +20,7 @@ mod follow_up;
 mod question;
 mod quoted;
 mod reader;
+mod readers;
 mod sentence;
 mod small_talk;
 mod source;
@@ -35,6 +37,7 @@ pub use source::{NumberedSource, ShownSource, Source, SourceBody};
 use crate::indexes::{IndexError, Indexes};
 use crate::records::Scope;
 use crate::search::{Filters, Question, Search, SearchError};
+use allowance::Allowance;
 use base::Random;
 use citations::Citations;
 use context::PromptParts;
@@ -42,11 +45,11 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
 use question::Asked;
 use quoted::Quoted;
+use readers::Readers;
 use retrieval::Mode;
 use std::sync::Arc;
-use store::StoreError;
+use store::{Db, StoreError};
 use support::Support;
-use tokio::sync::Semaphore;
 
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
 pub const DEFAULT_SOURCES: usize = 5;
@@ -57,9 +60,6 @@ const WRITER_ANSWER: usize = 1024;
 const LEAST_FOR_WRITER: f32 = -6.0;
 /// Without a reranker, a part with this share of the question's words is enough.
 const RELEVANT_SHARE: f32 = 0.4;
-
-const NOTHING_FOUND: &str =
-    "I found nothing about this in the documents. Try other words, or add a document that covers it.";
 
 /// The model that is to answer.
 #[derive(Clone, Debug)]
@@ -142,30 +142,34 @@ pub type AnswerStream = BoxStream<'static, Result<AnswerPart, ChatError>>;
 /// An answer that is being written. Dropping it stops the model.
 pub struct Answer {
     pub sources: Vec<Source>,
+    /// What the user should know about what was not read for it, a sentence each.
+    pub notices: Vec<String>,
     pub provider: &'static str,
     pub model: String,
     pub parts: AnswerStream,
 }
 
 impl Answer {
-    fn new(model: &Model, sources: Vec<Source>, parts: AnswerStream) -> Self {
-        Self { sources, provider: model.provider(), model: model.model().to_owned(), parts }
+    fn new(model: &Model, sources: Vec<Source>, allowance: Allowance, parts: AnswerStream) -> Self {
+        let notices = allowance.into_notices();
+        Self { sources, notices, provider: model.provider(), model: model.model().to_owned(), parts }
     }
 }
 
 pub struct Chats {
+    db: Db,
     providers: Arc<Providers>,
     /// Answers if a request names no model, or a vendor that has no key.
     default: Model,
     search: Arc<Search>,
     indexes: Arc<Indexes>,
     random: Random,
-    /// Limits how many questions have their sentences scored at the same time: more would slow down searches.
-    readers: Semaphore,
+    readers: Readers,
 }
 
 impl Chats {
     pub fn new(
+        db: Db,
         providers: Arc<Providers>,
         default: &DefaultModel,
         search: Arc<Search>,
@@ -173,8 +177,7 @@ impl Chats {
         random: Random,
     ) -> Self {
         let default = providers.default_model(default);
-        let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
-        Self { providers, default, search, indexes, random, readers: Semaphore::new((cores / 2).max(1)) }
+        Self { db, providers, default, search, indexes, random, readers: Readers::default() }
     }
 
     pub fn providers(&self) -> &Providers {
@@ -194,28 +197,35 @@ impl Chats {
         let model = self.model(ask.choice.as_ref())?;
         // A caller who sends a prompt wants the model's own words.
         let writes = model.can_write() || ask.system_prompt.is_some();
-        let _permit = if writes { None } else { self.readers.acquire().await.ok() };
+        let _turn = if writes { None } else { Some(self.readers.turn(user_id).await) };
         let given = ask.sources.take();
+        let is_given = given.is_some();
         let scope = self.search.scope(user_id, &ask.space_ids).await?;
-        let quoted =
-            match small_talk::reply(&ask.query).filter(|_| given.is_none() && ask.system_prompt.is_none()) {
-                Some(reply) => Quoted::said(reply),
-                None if writes => {
-                    let sources = match given {
-                        Some(given) => given,
-                        None => self.find_relevant(&scope, &ask).await?,
-                    };
-                    if sources.is_empty() {
-                        Quoted::said(NOTHING_FOUND)
-                    } else {
-                        let connections = self.connections(&scope, &ask, &sources).await?;
-                        let (sources, parts) = self.write(&model, &ask, sources, &connections)?;
-                        return Ok(Answer::new(&model, sources, parts));
-                    }
+        let mut allowance = Allowance::new(user_id);
+        let reply = small_talk::reply(&ask.query).filter(|_| !is_given && ask.system_prompt.is_none());
+        if reply.is_none() && !is_given {
+            allowance.count_unread(&self.db, &scope, &ask.document_ids).await?;
+        }
+        let quoted = match reply {
+            Some(reply) => Quoted::said(reply),
+            None if writes => {
+                let sources = match given {
+                    Some(given) => given,
+                    None => self.find_relevant(&scope, &ask, &mut allowance).await?,
+                };
+                if sources.is_empty() {
+                    Quoted::nothing_found(allowance.unread)
+                } else {
+                    let connections = self.connections(&scope, &ask, &sources).await?;
+                    let given = if is_given { sources.len() } else { 0 };
+                    let (sources, parts) = self.write(&model, user_id, &ask, sources, &connections)?;
+                    allowance.note_sources(sources.len(), given);
+                    return Ok(Answer::new(&model, sources, allowance, parts));
                 }
-                None => self.quote(&scope, &ask, given).await?,
-            };
-        Ok(Answer::new(&model, quoted.sources, fixed_answer(quoted.text)))
+            }
+            None => self.quote(&scope, ask, given, &mut allowance).await?,
+        };
+        Ok(Answer::new(&model, quoted.sources, allowance, fixed_answer(quoted.text)))
     }
 
     /// Returns how the names in the question are connected, for the agent that shows it.
@@ -268,7 +278,12 @@ impl Chats {
     }
 
     /// Returns the passages for a model that writes, the best first; none if none has to do with the question.
-    async fn find_relevant(&self, scope: &Scope, ask: &Ask) -> Result<Vec<Source>, ChatFailure> {
+    async fn find_relevant(
+        &self,
+        scope: &Scope,
+        ask: &Ask,
+        allowance: &mut Allowance,
+    ) -> Result<Vec<Source>, ChatFailure> {
         let topic = follow_up::complete(&ask.query, &ask.history);
         let found = self.find(scope, &topic, ask, ask.top_k.max(reader::POOL)).await?;
         let asked = Asked::new(&topic);
@@ -280,7 +295,7 @@ impl Chats {
             sources.truncate(ask.top_k);
             return Ok(sources);
         }
-        let mut judged = self.judge(&asked, found).await?;
+        let mut judged = self.judge(&asked, found, allowance, usize::MAX).await?;
         judged.truncate(ask.top_k);
         let is_near = judged.first().is_some_and(|(score, _)| *score >= LEAST_FOR_WRITER);
         Ok(if is_near { judged.into_iter().map(|(_, source)| source).collect() } else { Vec::new() })
@@ -290,18 +305,19 @@ impl Chats {
     fn write(
         &self,
         model: &Model,
+        user_id: &str,
         ask: &Ask,
         sources: Vec<Source>,
         connections: &[String],
     ) -> Result<(Vec<Source>, AnswerStream), TooLong> {
         let answer = answer_tokens(model, ask, WRITER_ANSWER);
         let context = context::build(model, &prompt_parts(ask, connections, answer), sources)?;
-        let reply = model.chat(self.chat(ask, context.messages, answer));
+        let reply = model.chat(self.chat(user_id, ask, context.messages, answer));
         let filters = (Citations::new(context.sources.len()), Support::new(&context.sources));
         Ok((context.sources, format_reply(reply, filters)))
     }
 
-    fn chat(&self, ask: &Ask, messages: Vec<llm::Message>, max_tokens: usize) -> llm::Chat {
+    fn chat(&self, user_id: &str, ask: &Ask, messages: Vec<llm::Message>, max_tokens: usize) -> llm::Chat {
         llm::Chat {
             messages,
             max_tokens,
@@ -309,6 +325,7 @@ impl Chats {
             stop: ask.stop.clone(),
             seed: ask.seed.unwrap_or_else(|| u64::from_le_bytes(self.random.bytes())),
             urgent: true,
+            user: user_id.to_owned(),
             tries: llm::USUAL_TRIES,
         }
     }

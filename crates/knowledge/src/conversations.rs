@@ -333,6 +333,7 @@ impl Conversations {
             status: if is_answer { MessageStatus::Running } else { MessageStatus::Complete },
             error: None,
             sources: Vec::new(),
+            notices: Vec::new(),
             provider: None,
             model: None,
             agent_type: is_answer.then(|| ask.agent.name().to_owned()),

@@ -38,14 +38,18 @@ pub fn encoder(engine: Option<&Arc<Engine>>) -> Result<&Encoder, EmbeddingError>
 }
 
 /// Embeds texts. Nothing is cut off: a text that the model would not read to its end is an error.
-pub async fn embed(engine: Option<&Arc<Engine>>, texts: Vec<String>) -> Result<Embedded, EmbeddingError> {
+pub async fn embed(
+    engine: Option<&Arc<Engine>>,
+    user_id: &str,
+    texts: Vec<String>,
+) -> Result<Embedded, EmbeddingError> {
     let engine = engine.ok_or(EmbeddingError::NoEncoder)?;
     let (texts, tokens) = measure(engine.clone(), texts).await?;
     // A single text is mostly a question that a user waits for. Several must not delay the questions of others.
     let priority = if texts.len() == 1 { Priority::Interactive } else { Priority::Bulk };
     let mut vectors = Vec::with_capacity(texts.len());
     for batch in texts.chunks(BATCH) {
-        let embeddings = engine.embed(batch.to_vec(), priority)?;
+        let embeddings = engine.embed(user_id, batch.to_vec(), priority)?;
         vectors.extend(embeddings.await?);
     }
     Ok(Embedded { vectors, tokens })

@@ -188,8 +188,14 @@ impl Knowledge {
         };
         let indexes = Arc::new(Indexes::new(snapshots, encoder, settings.index.clone()));
         let search = Arc::new(Search::new(db.clone(), engine.clone(), indexes.clone()));
-        let chats =
-            Chats::new(providers, &settings.chat_model, search.clone(), indexes.clone(), random.clone());
+        let chats = Chats::new(
+            db.clone(),
+            providers,
+            &settings.chat_model,
+            search.clone(),
+            indexes.clone(),
+            random.clone(),
+        );
         let chats = Arc::new(chats);
         let conversations = Conversations::new(
             db.clone(),

@@ -175,7 +175,7 @@ impl Search {
     pub async fn rank(&self, scope: &Scope, mut question: Question) -> Result<Ranked, SearchError> {
         let vector = match question.mode {
             Mode::Lexical => None,
-            _ => self.embed(&question.text).await?,
+            _ => self.embed(scope.user_id(), &question.text).await?,
         };
         if vector.is_none() && question.mode == Mode::Dense {
             return Err(SearchError::NoEncoder);
@@ -194,7 +194,7 @@ impl Search {
         hits.sort_by(|one: &Hit, other| other.score.total_cmp(&one.score));
         hits.truncate(asked.0.limit);
         if reranks {
-            hits = self.rerank(&asked.0.text, hits).await?;
+            hits = self.rerank(scope.user_id(), &asked.0.text, hits).await?;
             hits.truncate(wanted);
         }
         Ok(Ranked { hits, reindex_due, lexical_only })
@@ -240,17 +240,13 @@ impl Search {
         Ok(self.read(scope, &beside.map(hit).collect::<Vec<Hit>>(), "").await?)
     }
 
-    async fn embed(&self, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
-        Ok(self.embed_all(vec![text.to_owned()]).await?.and_then(|vectors| vectors.into_iter().next()))
-    }
-
-    /// Embeds texts of a request; returns none if there is no encoder.
-    pub async fn embed_all(&self, texts: Vec<String>) -> Result<Option<Vec<Vec<f32>>>, SearchError> {
+    /// Embeds a question of a user; returns none if there is no encoder.
+    async fn embed(&self, user_id: &str, text: &str) -> Result<Option<Vec<f32>>, SearchError> {
         let Some(engine) = self.engine.as_ref().filter(|engine| engine.encoder().is_some()) else {
             return Ok(None);
         };
-        match engine.embed(texts, Priority::Interactive) {
-            Ok(embeddings) => Ok(Some(embeddings.await.map_err(SearchError::Engine)?)),
+        match engine.embed(user_id, vec![text.to_owned()], Priority::Interactive) {
+            Ok(vectors) => Ok(vectors.await.map_err(SearchError::Engine)?.pop()),
             Err(EngineError::Busy) => Err(SearchError::Busy),
             Err(error) => Err(SearchError::Engine(error)),
         }

@@ -46,6 +46,7 @@ async fn written(model: &Model, text: &str) -> Option<String> {
         stop: vec!["\n\n".to_owned()],
         seed: 0,
         urgent: true,
+        user: String::new(),
         tries: llm::USUAL_TRIES,
     });
     let mut summary = String::new();
@@ -79,7 +80,8 @@ async fn extracted(engine: Option<&Engine>, text: &str) -> String {
     if sentences.len() <= SENTENCES {
         return sentences.join(" ");
     }
-    let embeddings = engine.and_then(|engine| engine.embed(sentences.clone(), Priority::Interactive).ok());
+    let embeddings =
+        engine.and_then(|engine| engine.embed("", sentences.clone(), Priority::Interactive).ok());
     let vectors = match embeddings {
         Some(embeddings) => embeddings.await.unwrap_or_default(),
         None => Vec::new(),

@@ -37,4 +37,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(14, "sessions", include_str!("../migrations/0014_sessions.sql")),
     Migration::portable(15, "account links", include_str!("../migrations/0015_account_links.sql")),
     Migration::portable(16, "source copies", include_str!("../migrations/0016_source_copies.sql")),
+    Migration::portable(17, "message notices", include_str!("../migrations/0017_message_notices.sql")),
 ];

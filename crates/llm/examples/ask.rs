@@ -48,6 +48,7 @@ async fn main() {
         stop: Vec::new(),
         seed: 1,
         urgent: true,
+        user: String::new(),
         tries: llm::USUAL_TRIES,
     };
     let since = Instant::now();

@@ -43,6 +43,7 @@ impl Edge {
             },
             stop: chat.stop,
             priority: if chat.urgent { Priority::Interactive } else { Priority::Bulk },
+            user: chat.user.into(),
         })
     }
 }

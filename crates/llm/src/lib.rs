@@ -63,6 +63,8 @@ pub struct Chat {
     pub seed: u64,
     /// Whether a user waits for the answer.
     pub urgent: bool,
+    /// Whose question it is. The model inside this process takes turns between users.
+    pub user: String,
     /// How often a vendor that is overloaded or cannot be reached is asked in all, before the first token arrives.
     pub tries: u32,
 }

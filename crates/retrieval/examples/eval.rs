@@ -192,7 +192,7 @@ fn embed(engine: &Engine, texts: Vec<String>, file: &Path) -> Vec<Vec<f32>> {
         return numbers.chunks_exact(dimension).map(<[f32]>::to_vec).collect();
     }
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let batches = texts.chunks(512).map(|texts| engine.embed(texts.to_vec(), Priority::Bulk).unwrap());
+    let batches = texts.chunks(512).map(|texts| engine.embed("", texts.to_vec(), Priority::Bulk).unwrap());
     let vectors: Vec<Vec<f32>> = batches.flat_map(|batch| runtime.block_on(batch).unwrap()).collect();
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(file, vectors.iter().flatten().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())

@@ -1,5 +1,6 @@
 //! What answers say: grounded, cited, in the way of each agent, and nobody else's.
 
+use super::fairness;
 use e2e::{KnowledgeClient, Stoa, Vendor, get};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -290,4 +291,59 @@ async fn what_a_vendor_says_and_no_source_bears_out_is_marked() {
         "The shaft seal must be replaced every year [1]. \
         The director of the plant lives in Oslo. (no source says this)"
     );
+}
+
+#[tokio::test]
+async fn an_answer_says_which_documents_are_still_being_read() {
+    let stoa = Stoa::start_knowledge().set("CHAT_REQUESTS_PER_MINUTE", 1000).serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let (ada, bob) = (admin.invite(&stoa, "ada").await, admin.invite(&stoa, "bob").await);
+    let pump = ada.ingest_text("pump.md", PUMP).await;
+    bob.ingest_text("bees.txt", "The varroa mite weakens colonies of honey bees in winter.").await;
+    let unknown = json!({ "query": "Who wrote the opera about the quokka?" });
+    let known = json!({ "query": "How many litres a minute does the pump deliver?" });
+    let no_notices = |answer: &Value| assert_eq!(answer["notices"], json!([]), "{answer}");
+    no_notices(&ask(&ada, unknown.clone()).await);
+    fairness::queue(&ada, 40).await;
+
+    let nothing = ask(&ada, unknown.clone()).await;
+    assert!(
+        text(&nothing).contains(" of 41 documents are still being read. The others do not say."),
+        "{nothing}"
+    );
+    assert!(!text(&nothing).contains("The documents do not say"), "{nothing}");
+    let notice = nothing["notices"][0].as_str().unwrap();
+    assert!(notice.ends_with(" of 41 documents are still being read."), "{nothing}");
+    let found = ask(&ada, known.clone()).await;
+    assert!(text(&found).contains("85 litres a minute"), "{found}");
+    assert!(found["notices"][0].as_str().unwrap().contains("are still being read"), "{found}");
+
+    // Only where it is looked: in one document, in the text of the request, among another's.
+    let mut limited = known.clone();
+    limited["documentIds"] = json!([pump]);
+    no_notices(&ask(&ada, limited).await);
+    no_notices(&ask(&ada, json!({ "query": "Why?", "sources": [{ "text": "Because it is cold." }] })).await);
+    no_notices(&ask(&bob, unknown.clone()).await);
+
+    let made = ada.post_json("/api/conversations", &json!({})).await.json();
+    let path = format!("/api/conversations/{}", made["id"].as_str().unwrap());
+    assert_eq!(ada.post_json(&format!("{path}/messages"), &known).await.status, 202);
+    let written = async || loop {
+        let answer = ada.get(&path).await.json()["messages"][1].clone();
+        if answer["status"] != "running" {
+            return answer;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    assert!(written().await["notices"][0].as_str().unwrap().contains("are still being read"));
+    let exported = ada.get(&format!("{path}/export")).await;
+    assert!(exported.body.contains("are still being read"), "{}", exported.body);
+    let completion = json!({
+        "model": "stoa/rag-chat", "messages": [{ "role": "user", "content": "How many litres does the pump deliver?" }],
+    });
+    let completed = ada.post_json("/v1/chat/completions", &completion).await.json();
+    assert!(completed["notices"][0].as_str().unwrap().contains("are still being read"), "{completed}");
+
+    ada.settled(std::time::Duration::from_secs(120)).await;
+    no_notices(&ask(&ada, known).await);
 }

@@ -1,8 +1,12 @@
 //! Nobody waits for somebody else's heap of files.
 
+use super::answers::{PUMP, ask};
 use e2e::{Form, KnowledgeClient, Stoa};
+use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use reqwest::Method;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 fn text(number: usize) -> String {
@@ -10,7 +14,7 @@ fn text(number: usize) -> String {
 }
 
 /// Uploads files several at a time, which is faster than they are indexed.
-async fn queue(user: &KnowledgeClient, files: usize) {
+pub async fn queue(user: &KnowledgeClient, files: usize) {
     let upload = async |number: usize| {
         let form = Form::new().file("file", &format!("{number}.txt"), text(number).as_bytes());
         let request = form.into_request(user.request(Method::POST, "/api/ingest"));
@@ -48,4 +52,50 @@ async fn one_users_backlog_delays_neither_anothers_file_nor_any_search() {
     assert!(after > 10, "the other's one file was not the last: {before} waited, then {after}");
     let documents = heaper.settled(Duration::from_secs(120)).await;
     assert!(documents.iter().all(|document| document["status"] == "indexed"));
+}
+
+/// A question of nearly as many bytes as a request may have.
+fn longest_question(number: usize) -> Value {
+    let words = |from: usize| (from..from + 5_000).map(|n| format!("word{n} "));
+    let sources: Vec<Value> =
+        (0..100).map(|n| json!({ "text": words(n * 7).collect::<String>()[..39_000].to_owned() })).collect();
+    let query: String = words(number).collect();
+    json!({ "query": format!("Which is the seal? {}", &query[..30_000]), "sources": sources })
+}
+
+#[tokio::test]
+async fn one_users_long_questions_do_not_delay_anothers() {
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let (flooder, other) = (admin.invite(&stoa, "flooder").await, admin.invite(&stoa, "other").await);
+    other.ingest_text("pump.md", PUMP).await;
+    let done = AtomicUsize::new(0);
+    let flood = join_all((0..2).map(async |number| {
+        let answer = ask(&flooder, longest_question(number)).await;
+        done.fetch_add(1, Ordering::SeqCst);
+        answer
+    }));
+    let asking = async {
+        // Until all of them are being read, or wait to be.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let before = done.load(Ordering::SeqCst);
+        for _ in 0..3 {
+            let answer = ask(&other, json!({ "query": "How often must the shaft seal be replaced?" })).await;
+            assert!(answer["response"].as_str().unwrap().contains("every year"), "{answer}");
+            assert!(!other.find("noise of the pump").await.is_empty());
+        }
+        (before, done.load(Ordering::SeqCst))
+    };
+    let (answers, (before, after)) = tokio::join!(flood, asking);
+    assert!(after < 2, "the other's three answers came after both long ones ({before} were done before)");
+    for answer in answers {
+        let notices: Vec<&str> =
+            answer["notices"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
+        let read = notices.iter().find_map(|notice| {
+            notice.strip_prefix("Only the first ")?.split_once(" of 100 sources")?.0.parse::<usize>().ok()
+        });
+        // A source has 384 tokens together with the question, and the sources have half of the 65,536 of a question.
+        assert!(read.is_some_and(|read| (85..100).contains(&read)), "{notices:?}");
+        assert!(notices.iter().any(|notice| notice.contains("4 KB of the question")), "{notices:?}");
+    }
 }

@@ -40,7 +40,7 @@ async fn make_older(data: &Path) {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
     }
     let forget = "DELETE FROM schema_migrations WHERE scope = 'knowledge' AND version > 9";
-    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 7);
+    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 8);
     connection.close().await.unwrap();
 }
 

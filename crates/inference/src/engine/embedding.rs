@@ -4,7 +4,7 @@
 use super::error::EngineError;
 use crate::bert::Scratch;
 use crate::encoder::{Encoder, MAX_TOKENS};
-use crate::reranker::{MAX_PAIR_TOKENS, Pair, Reranker};
+use crate::reranker::{Pair, Reranker};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -43,11 +43,15 @@ impl Future for Scores {
 
 /// One text of a request.
 pub(super) struct Text {
-    text: String,
-    /// What the text is scored for; none if it is embedded.
-    question: Option<Arc<str>>,
+    input: Input,
     index: usize,
     request: Arc<Mutex<Pending>>,
+}
+
+/// What a model reads.
+pub(super) enum Input {
+    Embedded(String),
+    Scored(Pair),
 }
 
 struct Pending {
@@ -65,29 +69,27 @@ impl Pending {
     }
 }
 
-pub(super) fn split(texts: Vec<String>, question: Option<&str>, answer: Answer) -> Vec<Text> {
+pub(super) fn split(inputs: Vec<Input>, answer: Answer) -> Vec<Text> {
     let mut pending =
-        Pending { vectors: vec![Vec::new(); texts.len()], missing: texts.len(), answer: Some(answer) };
-    if texts.is_empty() {
+        Pending { vectors: vec![Vec::new(); inputs.len()], missing: inputs.len(), answer: Some(answer) };
+    if inputs.is_empty() {
         pending.finish(|_| Ok(Vec::new()));
     }
     let request = Arc::new(Mutex::new(pending));
-    let question: Option<Arc<str>> = question.map(Arc::from);
-    let text = |(index, text)| Text { text, question: question.clone(), index, request: request.clone() };
-    texts.into_iter().enumerate().map(text).collect()
+    let text = |(index, input)| Text { input, index, request: request.clone() };
+    inputs.into_iter().enumerate().map(text).collect()
 }
 
 pub(super) fn embed(encoder: &Encoder, texts: Vec<Text>, scratch: &mut Scratch) {
     answer(texts, scratch, |texts, scratch| {
-        let tokens: Vec<Vec<u32>> = texts.iter().map(|text| encoder.tokenize(&text.text)).collect();
+        let tokens: Vec<Vec<u32>> = texts.iter().map(|text| encoder.tokenize(text.embedded())).collect();
         encoder.embed(&tokens, scratch)
     });
 }
 
 pub(super) fn score(reranker: &Reranker, texts: Vec<Text>, scratch: &mut Scratch) {
     answer(texts, scratch, |texts, scratch| {
-        let pair = |text: &Text| reranker.tokenize(text.question.as_deref().unwrap_or_default(), &text.text);
-        let pairs: Vec<Pair> = texts.iter().map(pair).collect();
+        let pairs: Vec<&Pair> = texts.iter().filter_map(Text::scored).collect();
         reranker.score(&pairs, scratch).into_iter().map(|score| vec![score]).collect()
     });
 }
@@ -110,15 +112,28 @@ fn answer(
 impl Text {
     /// Returns whether the text is scored instead of embedded.
     pub fn is_scored(&self) -> bool {
-        self.question.is_some()
+        self.scored().is_some()
     }
 
-    /// Estimates the tokens that the model reads.
+    /// Returns the tokens that the model reads; of a text to be embedded, an estimate.
     pub fn tokens(&self) -> usize {
-        let estimate = |text: &str| text.len() / BYTES_PER_TOKEN + 2;
-        match &self.question {
-            None => estimate(&self.text).min(MAX_TOKENS),
-            Some(question) => (estimate(question) + estimate(&self.text)).min(MAX_PAIR_TOKENS),
+        match &self.input {
+            Input::Embedded(text) => (text.len() / BYTES_PER_TOKEN + 2).min(MAX_TOKENS),
+            Input::Scored(pair) => pair.tokens(),
+        }
+    }
+
+    fn embedded(&self) -> &str {
+        match &self.input {
+            Input::Embedded(text) => text,
+            Input::Scored(_) => "",
+        }
+    }
+
+    fn scored(&self) -> Option<&Pair> {
+        match &self.input {
+            Input::Embedded(_) => None,
+            Input::Scored(pair) => Some(pair),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Writes answers: reads their prompts, then writes all of them together, one token of each at a time.
 
 use super::error::EngineError;
-use super::queue::Counts;
+use super::queue::Written;
 use super::request::{Event, FinishReason, Finished, Priority, QueuedRequest, Request};
 use super::stop::{Shown, Stop};
 use crate::chat_template::Message;
@@ -10,6 +10,7 @@ use crate::task_pool::TaskPool;
 use crate::tokenizer::Utf8Pieces;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
 /// Tokens of a prompt that are read before other answers get their next token.
@@ -29,9 +30,12 @@ pub(super) struct Writers {
 
 struct Writer {
     sequence: Sequence,
+    user: Arc<str>,
     priority: Priority,
     /// Tokens of the prompt that are not read yet.
     unread: VecDeque<u32>,
+    /// How many parts of the prompt are read.
+    parts_read: usize,
     /// The hidden state from which the next token is chosen; empty until the prompt is read and after the end.
     expected: Vec<f32>,
     sampler: Sampler,
@@ -43,10 +47,9 @@ struct Writer {
 }
 
 impl Writers {
-    pub fn counts(&self) -> Counts {
-        let interactive =
-            self.active.iter().filter(|writer| writer.priority == Priority::Interactive).count();
-        Counts { interactive, bulk: self.active.len() - interactive }
+    pub fn written(&self) -> Vec<Written> {
+        let written = |writer: &Writer| Written { user: writer.user.clone(), priority: writer.priority };
+        self.active.iter().map(written).collect()
     }
 
     pub fn admit(&mut self, decoder: &Decoder, requests: Vec<QueuedRequest>) {
@@ -87,6 +90,7 @@ impl Writers {
         }
         Ok(Writer {
             sequence,
+            user: request.user,
             priority: request.priority,
             finished: Finished {
                 reason: FinishReason::Length,
@@ -95,6 +99,7 @@ impl Writers {
                 answer_tokens: 0,
             },
             unread: prompt.into_iter().skip(reused).collect(),
+            parts_read: 0,
             expected: Vec::new(),
             sampler: Sampler::new(request.sampling),
             pieces: Utf8Pieces::default(),
@@ -123,8 +128,10 @@ impl Writers {
 
     fn read(&mut self, decoder: &Decoder, pool: &TaskPool) {
         let reading = self.active.iter_mut().filter(|writer| !writer.unread.is_empty());
-        let urgent_first = |writer: &&mut Writer| writer.priority == Priority::Bulk;
+        // A short prompt does not wait for long ones to be read whole.
+        let urgent_first = |writer: &&mut Writer| (writer.priority == Priority::Bulk, writer.parts_read);
         let Some(writer) = reading.min_by_key(urgent_first) else { return };
+        writer.parts_read += 1;
         let count = writer.unread.len().min(READ_AT_ONCE);
         let tokens: Vec<u32> = writer.unread.drain(..count).collect();
         writer.expected = decoder.read(pool, &mut writer.sequence, &tokens);

@@ -3,19 +3,24 @@
 use super::embedding::Text;
 use super::error::EngineError;
 use super::request::{Event, Priority, QueuedRequest, Request};
+use super::turns::Turns;
 use crate::encoder::MAX_TOKENS;
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How long a batch of bulk texts waits at most while answers are being written.
+/// How long a batch of bulk texts waits at most while answers are being written, and while interactive texts wait: then it
+/// takes about a tenth of the time.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
-const MOST_INTERACTIVE_TEXTS: usize = 1024;
-const MOST_BULK_TEXTS: usize = 16 * 1024;
-const MOST_REQUESTS: usize = 256;
-/// Answers written at the same time, and how many of them in bulk.
+const LONGEST_WAIT_FOR_TEXTS: Duration = Duration::from_millis(500);
+/// What may wait of one user.
+const MAX_INTERACTIVE_TEXTS: usize = 1024;
+const MAX_BULK_TEXTS: usize = 16 * 1024;
+const MAX_REQUESTS: usize = 256;
+/// Answers written at the same time, how many of them in bulk, and how many of one user.
 const MOST_WRITERS: usize = 8;
 const MOST_BULK_WRITERS: usize = 4;
+const MAX_WRITERS_OF_USER: usize = 4;
 
 /// What a thread does next.
 pub(super) enum Work {
@@ -27,41 +32,59 @@ pub(super) enum Work {
     Help,
 }
 
-/// How many answers are being written.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Counts {
-    pub interactive: usize,
-    pub bulk: usize,
+/// An answer that is being written.
+pub(super) struct Written {
+    pub user: Arc<str>,
+    pub priority: Priority,
 }
 
-#[derive(Default)]
 pub(super) struct Queue {
     pub stopped: bool,
-    interactive: VecDeque<Text>,
-    /// Interactive texts that are scored: a question has up to eighty, and a search waits for one that is embedded.
-    scored: VecDeque<Text>,
-    bulk: VecDeque<Text>,
+    /// Interactive texts that are embedded: a search waits for them.
+    embedded: Turns<Text>,
+    /// Interactive texts that are scored: a question has up to eighty.
+    scored: Turns<Text>,
+    /// Whether the last batch of interactive texts was embedded: the next is then one to be scored.
+    has_embedded: bool,
+    bulk: Turns<Text>,
     last_bulk: Option<Instant>,
-    requests: VecDeque<QueuedRequest>,
-    bulk_requests: VecDeque<QueuedRequest>,
-    writing: Counts,
+    requests: Turns<QueuedRequest>,
+    bulk_requests: Turns<QueuedRequest>,
+    writing: Vec<Written>,
     /// Whether a thread leads a step of writing at the moment.
     has_leader: bool,
 }
 
-impl Queue {
-    pub fn push_texts(&mut self, texts: Vec<Text>, priority: Priority) -> Result<(), EngineError> {
-        let is_scored = texts.first().is_some_and(Text::is_scored);
-        let (queue, most) = match priority {
-            Priority::Interactive if is_scored => (&mut self.scored, MOST_INTERACTIVE_TEXTS),
-            Priority::Interactive => (&mut self.interactive, MOST_INTERACTIVE_TEXTS),
-            Priority::Bulk => (&mut self.bulk, MOST_BULK_TEXTS),
-        };
-        if queue.len() + texts.len() > most {
-            return Err(EngineError::Busy);
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            stopped: false,
+            embedded: Turns::new(MAX_INTERACTIVE_TEXTS),
+            scored: Turns::new(MAX_INTERACTIVE_TEXTS),
+            has_embedded: false,
+            bulk: Turns::new(MAX_BULK_TEXTS),
+            last_bulk: None,
+            requests: Turns::new(MAX_REQUESTS),
+            bulk_requests: Turns::new(MAX_REQUESTS),
+            writing: Vec::new(),
+            has_leader: false,
         }
-        queue.extend(texts);
-        Ok(())
+    }
+}
+
+impl Queue {
+    pub fn push_texts(
+        &mut self,
+        user: &str,
+        texts: Vec<Text>,
+        priority: Priority,
+    ) -> Result<(), EngineError> {
+        let turns = match priority {
+            Priority::Bulk => &mut self.bulk,
+            Priority::Interactive if texts.first().is_some_and(Text::is_scored) => &mut self.scored,
+            Priority::Interactive => &mut self.embedded,
+        };
+        if turns.push(user, texts) { Ok(()) } else { Err(EngineError::Busy) }
     }
 
     pub fn push_request(
@@ -69,19 +92,20 @@ impl Queue {
         request: Request,
         events: UnboundedSender<Event>,
     ) -> Result<(), EngineError> {
-        let queue = match request.priority {
+        let turns = match request.priority {
             Priority::Interactive => &mut self.requests,
             Priority::Bulk => &mut self.bulk_requests,
         };
-        if queue.len() >= MOST_REQUESTS {
-            return Err(EngineError::Busy);
+        let user = request.user.clone();
+        if turns.push(&user, vec![QueuedRequest { request, events }]) {
+            Ok(())
+        } else {
+            Err(EngineError::Busy)
         }
-        queue.push_back(QueuedRequest { request, events });
-        Ok(())
     }
 
     pub fn is_urgent(&self) -> bool {
-        !self.interactive.is_empty() || !self.scored.is_empty()
+        !self.embedded.is_empty() || !self.scored.is_empty()
     }
 
     pub fn is_writing(&self) -> bool {
@@ -89,22 +113,26 @@ impl Queue {
     }
 
     fn has_writing(&self) -> bool {
-        self.writing.interactive + self.writing.bulk + self.requests.len() + self.bulk_requests.len() > 0
+        !self.writing.is_empty() || !self.requests.is_empty() || !self.bulk_requests.is_empty()
     }
 
     pub fn bulk_is_due(&self) -> bool {
-        !self.bulk.is_empty() && self.last_bulk.is_none_or(|last| last.elapsed() > LONGEST_WAIT)
+        self.bulk_waits_longer_than(LONGEST_WAIT)
+    }
+
+    fn bulk_waits_longer_than(&self, wait: Duration) -> bool {
+        !self.bulk.is_empty() && self.last_bulk.is_none_or(|last| last.elapsed() > wait)
     }
 
     pub fn take(&mut self) -> Option<Work> {
-        if let Some(work) = take_batch(&mut self.interactive).or_else(|| take_batch(&mut self.scored)) {
+        if !self.bulk_waits_longer_than(LONGEST_WAIT_FOR_TEXTS)
+            && let Some(work) = self.take_interactive()
+        {
             return Some(work);
         }
-        if self.bulk_is_due() || !self.is_writing() {
+        if !self.bulk.is_empty() && (self.bulk_is_due() || !self.is_writing()) {
             self.last_bulk = Some(Instant::now());
-            if let Some(work) = take_batch(&mut self.bulk) {
-                return Some(work);
-            }
+            return Some(Work::Embed(take_batch(&mut self.bulk)));
         }
         if self.has_leader {
             return Some(Work::Help);
@@ -116,34 +144,116 @@ impl Queue {
         Some(Work::Lead(self.take_requests()))
     }
 
+    /// Takes texts to be embedded and texts to be scored in turn, so that a search does not wait for the questions of
+    /// others, nor a question for their searches.
+    fn take_interactive(&mut self) -> Option<Work> {
+        let embeds = !self.embedded.is_empty() && (self.scored.is_empty() || !self.has_embedded);
+        if !embeds && self.scored.is_empty() {
+            return None;
+        }
+        self.has_embedded = embeds;
+        Some(match embeds {
+            true => Work::Embed(take_batch(&mut self.embedded)),
+            false => Work::Score(take_batch(&mut self.scored)),
+        })
+    }
+
     /// Ends the leader's step; `writing` is what is left to write.
-    pub fn end_step(&mut self, writing: Counts) {
+    pub fn end_step(&mut self, writing: Vec<Written>) {
         self.has_leader = false;
         self.writing = writing;
     }
 
     fn take_requests(&mut self) -> Vec<QueuedRequest> {
-        let mut room = MOST_WRITERS.saturating_sub(self.writing.interactive + self.writing.bulk);
-        let interactive = room.min(self.requests.len());
-        let mut taken: Vec<QueuedRequest> = self.requests.drain(..interactive).collect();
-        room = (room - interactive).min(MOST_BULK_WRITERS.saturating_sub(self.writing.bulk));
-        taken.extend(self.bulk_requests.drain(..room.min(self.bulk_requests.len())));
+        let mut taken = Vec::new();
+        for (turns, priority) in
+            [(&mut self.requests, Priority::Interactive), (&mut self.bulk_requests, Priority::Bulk)]
+        {
+            loop {
+                let bulk = self.writing.iter().filter(|writing| writing.priority == Priority::Bulk).count();
+                let has_room = self.writing.len() < MOST_WRITERS
+                    && (priority == Priority::Interactive || bulk < MOST_BULK_WRITERS);
+                let written =
+                    |user: &str| self.writing.iter().filter(|writing| *writing.user == *user).count();
+                let next = has_room.then(|| turns.take_one(|user| written(user) < MAX_WRITERS_OF_USER));
+                let Some(request) = next.flatten() else { break };
+                self.writing.push(Written { user: request.request.user.clone(), priority });
+                taken.push(request);
+            }
+        }
         taken
     }
 }
 
-/// Takes about as many texts as a model reads at once, all for the same model.
-fn take_batch(queue: &mut VecDeque<Text>) -> Option<Work> {
-    let scored = queue.front()?.is_scored();
-    let mut batch = Vec::new();
+/// Takes about as many texts as a model reads at once.
+fn take_batch(turns: &mut Turns<Text>) -> Vec<Text> {
     let mut tokens = 0;
-    while let Some(text) = queue.front().filter(|text| text.is_scored() == scored) {
+    turns.take_batch(|text| {
         let more = text.tokens();
-        if !batch.is_empty() && tokens + more > MAX_TOKENS {
-            break;
-        }
-        tokens += more;
-        batch.extend(queue.pop_front());
+        let fits = tokens == 0 || tokens + more <= MAX_TOKENS;
+        tokens += if fits { more } else { 0 };
+        fits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::embedding::{Input, split};
+    use super::*;
+    use crate::decoder::Sampling;
+    use tokio::sync::{mpsc, oneshot};
+
+    fn push(queue: &mut Queue, user: &str, priority: Priority) {
+        let request = Request {
+            messages: Vec::new(),
+            max_tokens: 1,
+            sampling: Sampling::default(),
+            stop: Vec::new(),
+            priority,
+            user: user.into(),
+        };
+        queue.push_request(request, mpsc::unbounded_channel().0).unwrap();
     }
-    Some(if scored { Work::Score(batch) } else { Work::Embed(batch) })
+
+    fn admitted(queue: &mut Queue) -> Vec<String> {
+        let Some(Work::Lead(requests)) = queue.take() else { panic!("no step of writing") };
+        requests.iter().map(|queued| queued.request.user.to_string()).collect()
+    }
+
+    #[test]
+    fn one_user_leaves_room_for_the_answers_of_others() {
+        let mut queue = Queue::default();
+        (0..7).for_each(|_| push(&mut queue, "ada", Priority::Interactive));
+        push(&mut queue, "bob", Priority::Interactive);
+        assert_eq!(admitted(&mut queue), ["ada", "bob", "ada", "ada", "ada"]);
+        push(&mut queue, "cyd", Priority::Interactive);
+        (0..5).for_each(|_| push(&mut queue, "dan", Priority::Bulk));
+        let writing = std::mem::take(&mut queue.writing);
+        queue.end_step(writing);
+        assert_eq!(admitted(&mut queue), ["cyd", "dan", "dan"], "eight are written at a time");
+        queue.end_step(Vec::new());
+        assert_eq!(admitted(&mut queue), ["ada", "ada", "ada", "dan", "dan", "dan"]);
+    }
+
+    #[test]
+    fn a_text_of_another_user_is_in_the_next_batch_but_one() {
+        let mut queue = Queue::default();
+        let mut texts = |user: &str, count: usize, priority| {
+            let inputs = (0..count).map(|_| Input::Embedded("word ".repeat(100))).collect();
+            queue.push_texts(user, split(inputs, oneshot::channel().0), priority).unwrap();
+        };
+        texts("ada", 900, Priority::Interactive);
+        texts("bob", 1, Priority::Interactive);
+        texts("cyd", 3, Priority::Bulk);
+        // The first batch is bulk: none was taken before.
+        let sizes: Vec<usize> = (0..3)
+            .map(|_| match queue.take() {
+                Some(Work::Embed(texts)) => texts.len(),
+                _ => panic!("no texts"),
+            })
+            .collect();
+        assert_eq!(sizes, [2, 2, 2]);
+        assert_eq!(queue.embedded.waiting("bob"), 0);
+        assert_eq!(queue.embedded.waiting("ada"), 900 - 3);
+    }
 }

@@ -3,6 +3,7 @@
 use super::error::EngineError;
 use crate::chat_template::Message;
 use crate::decoder::Sampling;
+use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Request {
     /// The answer ends before the first of these strings.
     pub stop: Vec<String>,
     pub priority: Priority,
+    /// Whose it is: users take turns.
+    pub user: Arc<str>,
 }
 
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! How far an answer reaches: the best part alone, or together with what stands beside it in its section.
 
+use super::allowance::Allowance;
 use super::evidence;
 use super::question::Asked;
 use super::sentence::Sentence;
@@ -39,13 +40,16 @@ impl Chats {
         asked: &Asked,
         sources: &mut Vec<Source>,
         chosen: &mut Vec<Sentence>,
+        allowance: &mut Allowance,
     ) -> Result<(), ChatFailure> {
         let Some(best) = chosen.first().filter(|_| asked.is_english).cloned() else { return Ok(()) };
         let known = sources.len();
         let section = self.section(scope, sources, best.source).await?;
         let mut extents = extents(asked, sources, &section, &best);
         let texts = extents.iter().map(|extent| in_context(sources, extent)).collect();
-        let Some(scores) = self.score_parts(ask, &asked.text, texts).await? else { return Ok(()) };
+        let scored = self.score_parts(ask, &asked.text, texts, allowance, usize::MAX).await?;
+        let Some(scores) = scored else { return Ok(()) };
+        extents.truncate(scores.len());
         let most = scores.iter().copied().fold(f32::MIN, f32::max);
         let near = (0..extents.len()).filter(|at| scores[*at] > most - ALIKE);
         // The shortest that shows all steps or things, if they are asked for; else the shortest that has what is.

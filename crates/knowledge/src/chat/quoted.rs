@@ -1,9 +1,11 @@
 //! An answer in the documents' own words, with what it is from.
 
-use super::NOTHING_FOUND;
+use super::allowance::Unread;
 use super::source::Source;
 use std::collections::HashSet;
 
+const NOTHING_FOUND: &str =
+    "I found nothing about this in the documents. Try other words, or add a document that covers it.";
 const MOST_NEAREST: usize = 3;
 const NEAREST: &str = "What comes nearest:";
 
@@ -20,11 +22,17 @@ impl Quoted {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Says that the documents do not answer, and what they have instead.
-    pub fn refused(says: &str, mut nearest: Vec<Source>) -> Self {
+    /// Says that nothing was found, and if some documents are not read yet, that instead of other advice.
+    pub fn nothing_found(unread: Option<Unread>) -> Self {
+        Self::said(unread.map_or_else(|| NOTHING_FOUND.to_owned(), Unread::nothing_found))
+    }
+
+    /// Says that the documents do not answer, or that some are not read yet, and what they have instead.
+    pub fn refused(says: &str, mut nearest: Vec<Source>, unread: Option<Unread>) -> Self {
         if nearest.is_empty() {
-            return Self::said(NOTHING_FOUND);
+            return Self::nothing_found(unread);
         }
+        let says = unread.map_or_else(|| says.to_owned(), Unread::nothing_found);
         let mut named = HashSet::new();
         nearest.retain(|source| named.insert(source.above().join(" > ")));
         nearest.truncate(MOST_NEAREST);

@@ -5,6 +5,7 @@
 //! say. Without a reranker, and in languages that it does not know, shared words decide.
 
 use super::agents::Agent;
+use super::allowance::Allowance;
 use super::answer_style::AnswerStyle;
 use super::columns::{asked_columns, lacks_property};
 use super::evidence;
@@ -78,12 +79,16 @@ impl Chats {
     pub(super) async fn quote(
         &self,
         scope: &Scope,
-        ask: &Ask,
+        ask: Ask,
         given: Option<Vec<Source>>,
+        allowance: &mut Allowance,
     ) -> Result<Quoted, ChatFailure> {
-        let question = follow_up::complete(&ask.query, &ask.history);
+        let query = allowance.question(&ask.query).to_owned();
+        let history = allowance.history(&ask.history).to_owned();
+        let ask = &Ask { query, history, ..ask };
+        let question = allowance.completed(follow_up::complete(&ask.query, &ask.history));
         if given.is_none() && summary::is_wanted(&ask.query) {
-            return self.summarise(scope, ask, &question).await;
+            return self.summarise(scope, ask, &question, allowance.unread).await;
         }
         let style = AnswerStyle::of(ask.agent);
         let parts = follow_up::parts(&question);
@@ -91,7 +96,7 @@ impl Chats {
         let mut found: Vec<Source> = Vec::new();
         let mut says_nothing = None;
         let mut unanswered: Vec<&str> = Vec::new();
-        for part in &parts {
+        for (index, part) in parts.iter().enumerate() {
             let sources = match &given {
                 Some(given) => given.clone(),
                 None => self.find(scope, part, ask, POOL).await?,
@@ -100,7 +105,8 @@ impl Chats {
                 unanswered.push(part);
                 continue;
             }
-            let mut reading = self.read(ask, part, sources).await?;
+            let tokens = allowance.tokens() / (parts.len() - index);
+            let mut reading = self.read(ask, part, sources, allowance, tokens).await?;
             // Sources that the caller gives are used whatever the question is.
             if given.is_some() || reading.confidence > LEAST_CONFIDENCE {
                 let most = if parts.len() > 1 { 1 } else { usize::MAX };
@@ -111,7 +117,7 @@ impl Chats {
                     unanswered.push(part);
                 }
                 if style.is_plain() && parts.len() == 1 {
-                    self.extend(scope, ask, &asked, &mut reading.sources, &mut chosen).await?;
+                    self.extend(scope, ask, &asked, &mut reading.sources, &mut chosen, allowance).await?;
                     beside::complete(&asked, &reading.sources, &mut chosen);
                 }
                 if ask.agent == Agent::Critic {
@@ -131,7 +137,7 @@ impl Chats {
             add_new(&mut found, reading.sources);
         }
         if quoted.is_empty() {
-            return Ok(Quoted::refused(says_nothing.unwrap_or(NOT_SAID), found));
+            return Ok(Quoted::refused(says_nothing.unwrap_or(NOT_SAID), found, allowance.unread));
         }
         let (sources, sentences) = number(quoted, given.unwrap_or_default(), found, ask.top_k.max(1));
         let connections = self.connections(scope, ask, &sources).await?;
@@ -149,10 +155,17 @@ impl Chats {
         Ok(Quoted { text, sources })
     }
 
-    /// Judges passages and their parts.
-    async fn read(&self, ask: &Ask, topic: &str, sources: Vec<Source>) -> Result<Reading, ChatFailure> {
+    /// Judges passages and their parts, each with half of the tokens.
+    async fn read(
+        &self,
+        ask: &Ask,
+        topic: &str,
+        sources: Vec<Source>,
+        allowance: &mut Allowance,
+        tokens: usize,
+    ) -> Result<Reading, ChatFailure> {
         let asked = Asked::new(topic);
-        let passages = self.judge(&asked, sources).await?;
+        let passages = self.judge(&asked, sources, allowance, tokens / 2).await?;
         let (scores, sources): (Vec<f32>, Vec<Source>) = passages.into_iter().take(READ).unzip();
         let texts = sources.clone();
         let (asked, mut sentences) = tokio::task::spawn_blocking(move || {
@@ -163,9 +176,13 @@ impl Chats {
         .map_err(|_| StoreError::Stopping)?;
         let texts = evidence::in_context(&sources, &sentences);
         let judged = match asked.is_english {
-            true => self.score_parts(ask, topic, texts).await?,
+            true => self.score_parts(ask, topic, texts, allowance, tokens / 2).await?,
             false => None,
         };
+        if let Some(scores) = &judged {
+            // Those of the last sources, if they do not all fit.
+            sentences.truncate(scores.len());
+        }
         // A question that continues a conversation asks for more than the one before it.
         let said = follow_up::last_answer(&ask.history).filter(|_| continues(ask, topic)).map(Said::new);
         let style = AnswerStyle::of(ask.agent);
@@ -208,14 +225,17 @@ impl Chats {
         ask: &Ask,
         topic: &str,
         texts: Vec<String>,
+        allowance: &mut Allowance,
+        tokens: usize,
     ) -> Result<Option<Vec<f32>>, ChatFailure> {
         let alone = if continues(ask, topic) { &ask.query } else { follow_up::last_part(topic) };
-        let Some(mut scores) = self.search.score_all(topic, texts.clone()).await? else { return Ok(None) };
-        if alone != topic {
-            let alone = self.search.score_all(alone, texts).await?.unwrap_or_default();
-            scores.iter_mut().zip(alone).for_each(|(score, alone)| *score = (*score + alone) / 2.0);
+        let questions = if alone == topic { vec![topic] } else { vec![topic, alone] };
+        let all = texts.len();
+        let scores = allowance.score(&self.search, &questions, texts, tokens).await?;
+        if scores.as_ref().is_some_and(|scores| scores.len() < all) {
+            allowance.notice("Only a part of the sources was read: they are too long.".to_owned());
         }
-        Ok(Some(scores))
+        Ok(scores)
     }
 
     /// Scores passages, the best first.
@@ -223,12 +243,17 @@ impl Chats {
         &self,
         asked: &Asked,
         sources: Vec<Source>,
+        allowance: &mut Allowance,
+        tokens: usize,
     ) -> Result<Vec<(f32, Source)>, ChatFailure> {
         let passages: Vec<String> = sources.iter().map(with_headings).collect();
         let scores = match asked.is_english {
-            true => self.search.score_all(&asked.text, passages).await?,
+            true => allowance.score(&self.search, &[&asked.text], passages, tokens).await?,
             false => None,
         };
+        if let Some(scores) = &scores {
+            allowance.note_sources(scores.len(), sources.len());
+        }
         // The search's order, as if it were one of scores.
         let scores = scores.unwrap_or_else(|| (0..sources.len()).map(|place| 4.0 - place as f32).collect());
         let mut judged: Vec<(f32, Source)> = scores.into_iter().zip(sources).collect();

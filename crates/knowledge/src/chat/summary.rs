@@ -1,10 +1,11 @@
 //! Summarises a document: its first sentences, and what its sections begin with.
 
+use super::allowance::Unread;
 use super::quoted::Quoted;
 use super::sentence::Sentence;
 use super::source::Source;
 use super::units::{Form, Unit, units};
-use super::{Ask, ChatFailure, Chats, NOTHING_FOUND};
+use super::{Ask, ChatFailure, Chats};
 use crate::records::Scope;
 use words::stem_set;
 
@@ -38,14 +39,16 @@ impl Chats {
         scope: &Scope,
         ask: &Ask,
         question: &str,
+        unread: Option<Unread>,
     ) -> Result<Quoted, ChatFailure> {
         let document = match ask.document_ids.as_slice() {
             [one] => Some(one.clone()),
             _ => self.meant(scope, ask, question).await?,
         };
-        let Some(document) = document else { return Ok(Quoted::said(NOTHING_FOUND)) };
+        let Some(document) = document else { return Ok(Quoted::nothing_found(unread)) };
         let passages = self.search.passages(scope, &document).await?;
-        Ok(along_headings(passages.into_iter().map(Source::found).collect()))
+        let quoted = along_headings(passages.into_iter().map(Source::found).collect());
+        Ok(quoted.unwrap_or_else(|| Quoted::nothing_found(unread)))
     }
 
     /// Finds the document that a question is about.
@@ -69,8 +72,8 @@ impl Chats {
     }
 }
 
-/// Returns the first sentence of each section, or of some of them, evenly chosen.
-fn along_headings(passages: Vec<Source>) -> Quoted {
+/// Returns the first sentence of each section, or of some of them, evenly chosen; none if no section has one.
+fn along_headings(passages: Vec<Source>) -> Option<Quoted> {
     let mut sections: Vec<&Source> = Vec::new();
     for passage in &passages {
         let is_new = sections.last().is_none_or(|last| last.headings != passage.headings);
@@ -92,10 +95,8 @@ fn along_headings(passages: Vec<Source>) -> Quoted {
             None => format!("- {text}\n"),
         };
     }
-    match quoted.sources.first() {
-        None => Quoted::said(NOTHING_FOUND),
-        Some(first) => Quoted { text: format!("{}:\n{}", first.title, quoted.text.trim_end()), ..quoted },
-    }
+    let text = format!("{}:\n{}", quoted.sources.first()?.title, quoted.text.trim_end());
+    Some(Quoted { text, ..quoted })
 }
 
 /// Returns the first sentence that can stand for a section.
@@ -133,7 +134,7 @@ mod tests {
         ]);
         sources[0].title = "Pump".to_owned();
         sources[1].headings = vec!["Seals".to_owned()];
-        let quoted = along_headings(sources);
+        let quoted = along_headings(sources).unwrap();
         let expected = "Pump:\n- This manual is about the pump and its seals. [1]\n- **Seals**: Seals are replaced \
                         every year by a mechanic. [2]";
         assert_eq!(quoted.text, expected);

@@ -31,6 +31,9 @@ pub fn export_message(message: &Message) -> String {
     if let Some(note) = note {
         lines.push_str(&format!("\n*{note}*\n"));
     }
+    for notice in message.notices.iter().filter(|notice| !text.contains(*notice)) {
+        lines.push_str(&format!("\n*{}*\n", escape(notice)));
+    }
     if !message.sources.is_empty() {
         let sources: Vec<String> = message.sources.iter().enumerate().map(source_line).collect();
         lines.push_str(&format!("\nSources:\n\n{}\n", sources.join("\n")));
@@ -75,6 +78,7 @@ mod tests {
             status: MessageStatus::Complete,
             error: None,
             sources: serde_json::from_str(sources).unwrap(),
+            notices: Vec::new(),
             provider: None,
             model: None,
             agent_type: None,

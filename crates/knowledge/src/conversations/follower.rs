@@ -157,10 +157,14 @@ impl Follower {
     /// Returns false if the answer is gone.
     async fn read_row(&mut self) -> Result<bool, StoreError> {
         let Some(answer) = messages::get(&self.db, &self.turn.answer.id).await? else { return Ok(false) };
-        let basis =
-            answer.provider.clone().zip(answer.model.clone()).map(|(provider, model)| {
-                Arc::new(Basis { sources: answer.sources.clone(), provider, model })
-            });
+        let basis = answer.provider.clone().zip(answer.model.clone()).map(|(provider, model)| {
+            Arc::new(Basis {
+                sources: answer.sources.clone(),
+                notices: answer.notices.clone(),
+                provider,
+                model,
+            })
+        });
         self.add(basis, unseen(&answer.content, self.position));
         if answer.status != MessageStatus::Running {
             self.send(END, AnswerEvent::Ended(Box::new(answer)));

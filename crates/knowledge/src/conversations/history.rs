@@ -50,6 +50,7 @@ mod tests {
             status: MessageStatus::Complete,
             error: None,
             sources: Vec::new(),
+            notices: Vec::new(),
             provider: None,
             model: None,
             agent_type: None,

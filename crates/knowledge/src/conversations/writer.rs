@@ -96,7 +96,8 @@ impl Writing {
         let mut answer = chats.answer(&self.user_id, Ask { history, ..self.ask.clone() }).await?;
         let shown = answer.sources.iter().filter_map(|source| serde_json::to_value(&source.shown).ok());
         let (sources, provider) = (shown.collect(), answer.provider.to_owned());
-        let basis = Arc::new(Basis { sources, provider, model: answer.model.clone() });
+        let (notices, model) = (answer.notices.clone(), answer.model.clone());
+        let basis = Arc::new(Basis { sources, notices, provider, model });
         self.live.sender.send_modify(|live| live.basis = Some(basis));
         while let Some(part) = answer.parts.next().await {
             let AnswerPart::Text(text) = part? else { break };

@@ -114,6 +114,8 @@ pub struct ChatAnswer {
 pub struct AnswerBasis {
     /// The sources that were put before the model, in the order of their numbers.
     sources: Vec<ShownSource>,
+    /// What was not read for the answer, a sentence each: documents that are still being read, and what was too long.
+    notices: Vec<String>,
     #[schema(example = "edge-ai")]
     provider: &'static str,
     #[schema(example = "SmolLM2-135M-Instruct.Q4_1")]
@@ -289,7 +291,8 @@ fn events(answer: Answer) -> impl Stream<Item = Event> {
 impl AnswerBasis {
     fn of(answer: &Answer) -> Self {
         let sources = answer.sources.iter().map(|source| source.shown.clone()).collect();
-        Self { sources, provider: answer.provider, model: answer.model.clone() }
+        let (notices, model) = (answer.notices.clone(), answer.model.clone());
+        Self { sources, notices, provider: answer.provider, model }
     }
 }
 

@@ -172,7 +172,7 @@ async fn respond(app: &App, caller: &User, fields: Map<String, Value>) -> Result
             return Err(reads_no_documents("documentIds", &asked.model));
         }
         None if !asked.space_ids.is_empty() => return Err(reads_no_documents("spaceIds", &asked.model)),
-        None => converse(app, asked, named),
+        None => converse(app, caller, asked, named),
     };
     let head = CompletionHead::new(&answer, retrieves, &app.random, seconds(app));
     match streams {
@@ -207,7 +207,7 @@ fn grounded(asked: Completion, named: &NamedModel) -> Result<Ask, OpenAiError> {
 }
 
 /// Lets the model answer the messages as they are, without documents.
-fn converse(app: &App, asked: Completion, named: NamedModel) -> Answer {
+fn converse(app: &App, caller: &User, asked: Completion, named: NamedModel) -> Answer {
     let model = named.model;
     let chat = llm::Chat {
         messages: asked.messages,
@@ -216,10 +216,12 @@ fn converse(app: &App, asked: Completion, named: NamedModel) -> Answer {
         stop: asked.stop,
         seed: asked.seed.unwrap_or_else(|| u64::from_le_bytes(app.random.bytes())),
         urgent: true,
+        user: caller.id.clone(),
         tries: llm::USUAL_TRIES,
     };
     Answer {
         sources: Vec::new(),
+        notices: Vec::new(),
         provider: model.provider(),
         model: model.model().to_owned(),
         parts: app.chats.converse(&model, chat),

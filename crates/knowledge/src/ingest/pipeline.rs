@@ -52,7 +52,7 @@ pub async fn index(
     let embedding = async {
         match known_vectors(ingest, document, &text, encoder).await? {
             Some(vectors) => Ok(vectors),
-            None => embed(engine, &text, &mut progress, stop).await,
+            None => embed(engine, document, &text, &mut progress, stop).await,
         }
     };
     let vectors = timed("embedding", embedding).await?;
@@ -154,17 +154,20 @@ async fn known_vectors(
 
 async fn embed(
     engine: &Engine,
+    document: &Document,
     text: &Text,
     progress: &mut Progress<'_>,
     stop: &CancellationToken,
 ) -> Result<Vec<Vec<f32>>, IndexingError> {
+    // Who has added many documents to many spaces has one turn all the same.
+    let user_id = if document.added_by.is_empty() { &document.user_id } else { &document.added_by };
     let mut vectors = Vec::with_capacity(text.passages.len());
     for batch in text.passages.chunks(BATCH) {
         if stop.is_cancelled() {
             return Err(IndexingError::Stopped);
         }
         let embeddings = loop {
-            match engine.embed(batch.iter().map(Passage::embedded).collect(), Priority::Bulk) {
+            match engine.embed(user_id, batch.iter().map(Passage::embedded).collect(), Priority::Bulk) {
                 Ok(embeddings) => break embeddings,
                 Err(EngineError::Busy) => tokio::time::sleep(BUSY_PAUSE).await,
                 Err(error) => return Err(IndexingError::Ours(error.to_string())),

@@ -38,6 +38,8 @@ pub struct Message {
     pub error: Option<String>,
     /// What the answer cites, as answers of the chat show it.
     pub sources: Vec<Value>,
+    /// What was not read for the answer, a sentence each.
+    pub notices: Vec<String>,
     /// The provider and the model that answer; none until they are known.
     pub provider: Option<String>,
     pub model: Option<String>,
@@ -112,6 +114,7 @@ impl Message {
 #[derive(Clone, Debug)]
 pub struct Basis {
     pub sources: Vec<Value>,
+    pub notices: Vec<String>,
     pub provider: String,
     pub model: String,
 }

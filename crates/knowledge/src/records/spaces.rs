@@ -55,6 +55,7 @@ pub struct Member {
 /// The owners whose documents a request sees: the caller, spaces of the caller, or both.
 #[derive(Clone, Debug)]
 pub struct Scope {
+    user_id: String,
     owners: Vec<ScopedOwner>,
 }
 
@@ -68,7 +69,8 @@ struct ScopedOwner {
 impl Scope {
     /// Only the documents of the user.
     pub fn own(user_id: &str) -> Self {
-        Self { owners: vec![ScopedOwner { id: user_id.to_owned(), space: None }] }
+        let own = ScopedOwner { id: user_id.to_owned(), space: None };
+        Self { user_id: user_id.to_owned(), owners: vec![own] }
     }
 
     /// The documents of the user and of these spaces.
@@ -86,6 +88,11 @@ impl Scope {
         }
         self.owners.retain(|owner| ids.contains(&owner.id));
         Some(self)
+    }
+
+    /// Returns the user whose scope it is.
+    pub fn user_id(&self) -> &str {
+        &self.user_id
     }
 
     /// Returns the ids of the owners.

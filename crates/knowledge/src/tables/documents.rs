@@ -4,7 +4,7 @@ mod amounts;
 mod deletion;
 mod pages;
 
-pub use amounts::{amounts, bytes_of};
+pub use amounts::{amounts, bytes_of, count_unread};
 pub use deletion::{DocumentToDelete, delete, find_to_delete, set_aside, set_chunk_count, some_to_delete};
 pub use pages::{Rows, count_by_status, page};
 

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Row};
 use std::ops::Range;
 use store::{Db, StoreError, Tx, parse_stored};
 
-const COLUMNS: &str = "id, conversation_id, number, role, content, status, error, sources, provider, model, \
+const COLUMNS: &str = "id, conversation_id, number, role, content, status, error, sources, notices, provider, model, \
                        agent_type, document_ids, space_ids, created_at";
 
 /// Inserts a message. `lease_until` counts for a running answer.
@@ -118,11 +118,11 @@ pub async fn save(tx: &mut Tx, id: &str, content: &str, lease_until: i64) -> Res
 
 /// Stores what a running answer is made from.
 pub async fn set_basis(tx: &mut Tx, id: &str, basis: &Basis) -> Result<(), StoreError> {
-    let update =
-        "UPDATE messages SET sources = $2, provider = $3, model = $4 WHERE id = $1 AND status = 'running'";
+    let update = "UPDATE messages SET sources = $2, provider = $3, model = $4, notices = $5 WHERE id = $1 AND status = 'running'";
     let sources = serde_json::to_string(&basis.sources).unwrap_or_default();
+    let notices = serde_json::to_string(&basis.notices).unwrap_or_default();
     let query = sqlx::query(update).bind(id).bind(sources).bind(&basis.provider).bind(&basis.model);
-    query.execute(tx.conn()).await?;
+    query.bind(notices).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -173,6 +173,7 @@ fn message_of(row: &AnyRow) -> Result<Message, StoreError> {
         reason: error.to_string(),
     };
     let sources = serde_json::from_str(&row.try_get::<String, _>("sources")?).map_err(corrupt)?;
+    let notices = serde_json::from_str(&row.try_get::<String, _>("notices")?).map_err(corrupt)?;
     let document_ids = serde_json::from_str(&row.try_get::<String, _>("document_ids")?).map_err(corrupt)?;
     let space_ids = serde_json::from_str(&row.try_get::<String, _>("space_ids")?).map_err(corrupt)?;
     Ok(Message {
@@ -184,6 +185,7 @@ fn message_of(row: &AnyRow) -> Result<Message, StoreError> {
         status: parse_stored("the status of a message", &row.try_get::<String, _>("status")?)?,
         error: row.try_get("error")?,
         sources,
+        notices,
         provider: row.try_get("provider")?,
         model: row.try_get("model")?,
         agent_type: row.try_get("agent_type")?,

@@ -72,8 +72,16 @@ mod tests {
 
     fn question(messages: Vec<Message>) -> Question {
         let stop = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
-        let chat =
-            Chat { messages, max_tokens: 0, temperature: 0.5, stop, seed: u64::MAX, urgent: true, tries: 1 };
+        let chat = Chat {
+            messages,
+            max_tokens: 0,
+            temperature: 0.5,
+            stop,
+            seed: u64::MAX,
+            urgent: true,
+            user: String::new(),
+            tries: 1,
+        };
         Question::new("m".to_owned(), chat)
     }
 

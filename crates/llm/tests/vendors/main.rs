@@ -53,6 +53,7 @@ fn chat() -> Chat {
         stop: vec!["\nUser:".to_owned(), "\n\n".to_owned()],
         seed: u64::MAX,
         urgent: true,
+        user: String::new(),
         tries: llm::USUAL_TRIES,
     }
 }

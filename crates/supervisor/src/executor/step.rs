@@ -88,7 +88,7 @@ impl StepRunner {
                 }
                 let text = self.texts.start(&run.id, &agent.name);
                 let mut progress = ProgressReporter::new(index, &reports, text);
-                self.ask(agent, &model, &context, tried, &mut progress).await
+                self.ask(agent, run, &model, &context, tried, &mut progress).await
             };
             let failure = match tokio::time::timeout(agent.time_limit, attempt).await {
                 Ok(Ok(output)) => return Ok(output),
@@ -171,6 +171,7 @@ impl StepRunner {
     async fn ask(
         &self,
         agent: &Agent,
+        run: &Run,
         model: &Model,
         context: &PromptContext,
         tried: u32,
@@ -187,6 +188,7 @@ impl StepRunner {
             // With the same seed a retry could give the same answer.
             seed: u64::from(tried),
             urgent: false,
+            user: run.project_id.clone(),
             // The retries are those of `run`.
             tries: 1,
         };

@@ -2,7 +2,7 @@
 
 use crate::chat::{Agent, ShownSource};
 use crate::conversations::{AnswerEvent, FollowedEvent, Turn};
-use crate::records::{Conversation, Message, MessageRole, MessageStatus};
+use crate::records::{Basis, Conversation, Message, MessageRole, MessageStatus};
 use kit::sse::Event;
 use serde::Serialize;
 use serde_json::Value;
@@ -63,6 +63,8 @@ pub struct MessageView {
     /// The sources that were put before the model, in the order of their numbers.
     #[schema(value_type = Vec<ShownSource>)]
     sources: Vec<Value>,
+    /// What was not read for the answer, a sentence each: documents that are still being read, and what was too long.
+    notices: Vec<String>,
     /// Null for a question, and until it is known which model answers.
     #[schema(example = "edge-ai")]
     provider: Option<String>,
@@ -89,6 +91,7 @@ impl From<Message> for MessageView {
             status: message.status,
             error: message.error,
             sources: message.sources,
+            notices: message.notices,
             provider: message.provider,
             model: message.model,
             agent_type: message.agent_type,
@@ -130,6 +133,8 @@ pub struct SourcesFound {
     /// The sources that were put before the model, in the order of their numbers.
     #[schema(value_type = Vec<ShownSource>)]
     sources: Vec<Value>,
+    /// What was not read for the answer, a sentence each.
+    notices: Vec<String>,
     #[schema(example = "edge-ai")]
     provider: String,
     #[schema(example = "SmolLM2-135M-Instruct.Q4_1")]
@@ -164,9 +169,8 @@ impl From<AnswerEvent> for ConversationEvent {
         match event {
             AnswerEvent::Turn(turn) => Self::Message(Box::new((*turn).into())),
             AnswerEvent::Sources(basis) => {
-                let basis = Arc::unwrap_or_clone(basis);
-                let (sources, provider, model) = (basis.sources, basis.provider, basis.model);
-                Self::Sources(SourcesFound { sources, provider, model })
+                let Basis { sources, notices, provider, model } = Arc::unwrap_or_clone(basis);
+                Self::Sources(SourcesFound { sources, notices, provider, model })
             }
             AnswerEvent::Text(text) => Self::Token(TextWritten { text }),
             AnswerEvent::Ended(message) if message.status == MessageStatus::Error => {

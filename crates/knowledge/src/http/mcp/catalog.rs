@@ -204,6 +204,8 @@ pub struct ToolAnswer {
     pub answer: String,
     /// The sources, each with its `number`
     pub sources: Vec<NumberedSource>,
+    /// What was not read for the answer, a sentence each
+    pub notices: Vec<String>,
     pub provider: &'static str,
     pub model: String,
 }

@@ -206,15 +206,20 @@ impl Tools {
         require_visible(&self.app, &self.user.id, &ask).await?;
         ask.top_k = arguments.top_k.map_or(ask.top_k, Whole::size);
         let answer = self.app.chats.answer(&self.user.id, ask).await?;
-        let sources = answer.sources.clone();
+        let (sources, notices) = (answer.sources.clone(), answer.notices.clone());
         let (provider, model) = (answer.provider, answer.model.clone());
         let (answer, _) = collect(answer).await?;
         let titles: Vec<String> = sources.iter().enumerate().map(title).collect();
-        let text = match titles.is_empty() {
-            true => answer.clone(),
-            false => format!("{answer}\n\nSources:\n{}", titles.join("\n")),
-        };
-        ToolOutput::new(ToolAnswer { answer, sources: Source::numbered(&sources), provider, model }, text)
+        let mut text = answer.clone();
+        // Mostly, only the text is read.
+        for notice in notices.iter().filter(|notice| !answer.contains(*notice)) {
+            text.push_str(&format!("\n\n{notice}"));
+        }
+        if !titles.is_empty() {
+            text.push_str(&format!("\n\nSources:\n{}", titles.join("\n")));
+        }
+        let sources = Source::numbered(&sources);
+        ToolOutput::new(ToolAnswer { answer, sources, notices, provider, model }, text)
     }
 }
 

@@ -19,6 +19,7 @@ pub struct CompletionHead {
     created: i64,
     model: String,
     sources: Vec<Source>,
+    notices: Vec<String>,
 }
 
 /// A whole completion.
@@ -39,6 +40,8 @@ pub struct CompletionView {
     usage: CompletionUsage,
     /// The sources that were put before the model. Not in OpenAI's protocol.
     citations: Vec<NumberedSource>,
+    /// What was not read for the answer, a sentence each. Not in OpenAI's protocol.
+    notices: Vec<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -102,6 +105,9 @@ pub struct CompletionChunk<'a> {
     /// In the chunk that has the `finish_reason`. Not in OpenAI's protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     citations: Option<Vec<NumberedSource>>,
+    /// In the same chunk. Not in OpenAI's protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notices: Option<Vec<String>>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -132,6 +138,7 @@ impl CompletionHead {
             created,
             model: names::answered(retrieves, answer.provider, &answer.model),
             sources: answer.sources.clone(),
+            notices: answer.notices.clone(),
         }
     }
 
@@ -147,6 +154,7 @@ impl CompletionHead {
             choices: vec![CompletionChoice { index: 0, message, finish_reason, logprobs: None }],
             usage: usage.into(),
             citations: Source::numbered(&self.sources),
+            notices: self.notices,
         };
         Ok(Json(body).into_response())
     }
@@ -167,7 +175,8 @@ impl CompletionHead {
             Ok(AnswerPart::End(usage)) => {
                 let last = self.chunk(Delta::default(), Some(finish_reason(usage)), with_usage);
                 let citations = Some(Source::numbered(&self.sources));
-                let mut lines = vec![to_line(CompletionChunk { citations, ..last })];
+                let notices = Some(self.notices.clone());
+                let mut lines = vec![to_line(CompletionChunk { citations, notices, ..last })];
                 if with_usage {
                     let used = self.chunk(Delta::default(), None, true);
                     let usage = Some(Some(usage.into()));
@@ -196,6 +205,7 @@ impl CompletionHead {
             choices: vec![ChunkChoice { index: 0, delta, finish_reason, logprobs: None }],
             usage: with_usage.then_some(None),
             citations: None,
+            notices: None,
         }
     }
 }

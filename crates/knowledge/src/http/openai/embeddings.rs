@@ -110,7 +110,7 @@ struct EmbeddingUsage {
 ))]
 pub async fn embed(
     State(app): State<App>,
-    _caller: OpenAiCaller,
+    OpenAiCaller(caller): OpenAiCaller,
     request: Request,
 ) -> Result<Json<EmbeddingList>, OpenAiError> {
     let fields = read_json::<Map<String, Value>>(request, MAX_BODY).await?;
@@ -129,7 +129,7 @@ pub async fn embed(
         let message = format!("`dimensions` is not {size}: the vectors of `{model}` have no other size");
         return Err(OpenAiError::of_field("dimensions", message));
     }
-    let embedded = embeddings::embed(engine, input.texts).await.map_err(fault)?;
+    let embedded = embeddings::embed(engine, &caller.id, input.texts).await.map_err(fault)?;
     Ok(Json(EmbeddingList::new(model, embedded, body.encoding_format.unwrap_or_default())))
 }
 

@@ -1,5 +1,6 @@
 //! How much owners have.
 
+use crate::records::Scope;
 use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use std::collections::HashMap;
@@ -43,6 +44,28 @@ pub async fn amounts(db: &Db, owners: &[&str]) -> Result<HashMap<String, Amount>
     let query = owners.iter().fold(sqlx::query(select), |query, id| query.bind(*id));
     let rows = query.fetch_all(db.read()).await?;
     rows.iter().map(amount_of).collect()
+}
+
+/// Counts the documents of a scope that have no passages yet because they are still being read, and all of them; of those
+/// with these ids only, if there are any.
+pub async fn count_unread(db: &Db, scope: &Scope, ids: &[String]) -> Result<(i64, i64), StoreError> {
+    let owners = scope.ids().count();
+    let named = match ids.len() {
+        0 => String::new(),
+        count => format!("AND id IN ({})", placeholders(owners + 1, count)),
+    };
+    let condition = format!("user_id IN ({}) {named}", placeholders(1, owners));
+    let count = async |more: &str| -> Result<i64, StoreError> {
+        let select = AssertSqlSafe(format!("SELECT COUNT(*) FROM documents WHERE {condition} {more}"));
+        let values = scope.ids().chain(ids.iter().map(String::as_str));
+        let query = values.fold(sqlx::query(select), |query, value| query.bind(value));
+        Ok(query.fetch_one(db.read()).await?.try_get(0)?)
+    };
+    // Mostly there are none, which an index knows.
+    match count("AND status = 'processing' AND chunk_count = 0").await? {
+        0 => Ok((0, 0)),
+        unread => Ok((unread, count("").await?)),
+    }
 }
 
 fn amount_of(row: &AnyRow) -> Result<(String, Amount), StoreError> {
