@@ -56,13 +56,15 @@ impl Agent {
     /// Returns what it does, for people.
     pub fn description(self) -> &'static str {
         match self {
-            Self::RagChat => "Answers the question in one short sentence.",
-            Self::GraphAnalyst => "Shows how people, organizations, places and concepts are connected.",
-            Self::ExecutiveSummary => "Gives the main point, then the facts and figures that matter most.",
-            Self::TechnicalAuditor => "Lists findings, each with the risk or gap that follows from it.",
-            Self::FuturePlanner => "Lists the next steps, the most urgent first.",
-            Self::Coordinator => "Divides the work into tasks and says what each depends on.",
-            Self::Critic => "Says what the sources support, what they leave open, and what to check.",
+            Self::RagChat => "Answers the question, as briefly as it can.",
+            Self::GraphAnalyst => {
+                "Shows how the names in the question are connected, and where that is said."
+            }
+            Self::ExecutiveSummary => "Gives the points, facts and figures that matter most.",
+            Self::TechnicalAuditor => "Lists what can fail, and what is limited, required or forbidden.",
+            Self::FuturePlanner => "Lists what comes next, and by when if the documents say so.",
+            Self::Coordinator => "Lists what is to be done, and what it depends on.",
+            Self::Critic => "Says what the documents support, contradict or leave open.",
         }
     }
 

@@ -83,7 +83,7 @@ pub struct AgentType {
     name: &'static str,
     #[schema(example = "Answer")]
     label: &'static str,
-    #[schema(example = "Answers questions in one short sentence.")]
+    #[schema(example = "Answers the question, as briefly as it can.")]
     description: &'static str,
 }
 

@@ -14,3 +14,8 @@ export function namedBy({ documentIds, spaceIds }: About): Partial<About> {
     ...(spaceIds.length > 0 && { spaceIds }),
   };
 }
+
+/** How a question is to be answered. */
+export type Style = { agentType?: string; llmConfig?: { provider: string; model: string } };
+/** What a question replaces. */
+export type Replaced = { editOf?: string; retryOf?: string };

@@ -1,11 +1,11 @@
 import { knowledge, ok } from '$lib/api/client';
 import type { ProviderList } from '$lib/api/types/knowledge';
 import { Setting } from '$lib/setting.svelte';
-import type { Style } from './conversation.svelte';
+import type { Style } from './about';
 
-/** Which kind of answer and which model the user wants; remembered in this browser. */
+/** Which kind of answer the user wants in this conversation, and which model; the model is remembered in this browser. */
 class Choices {
-  agent = new Setting<string>('chat.agent', '');
+  agent = $state('');
   provider = new Setting<string>('chat.provider', '');
   offered = $state.raw<ProviderList | null>(null);
 
@@ -16,7 +16,7 @@ class Choices {
 
   get agentType() {
     const types = this.offered?.agentTypes ?? [];
-    return types.find(({ name }) => name === this.agent.value) ?? types[0];
+    return types.find(({ name }) => name === this.agent) ?? types[0];
   }
 
   get model() {

@@ -2,22 +2,9 @@ import { knowledge, ok } from '$lib/api/client';
 import { Failure, failure } from '$lib/api/failure';
 import { follow, type StreamEvent } from '$lib/api/stream';
 import type { ConversationEvent, ConversationMessage } from '$lib/api/types/knowledge';
-import { type About, EVERYTHING, namedBy } from './about';
-import { merged, ShownMessage } from './message.svelte';
+import { type About, EVERYTHING, namedBy, type Replaced, type Style } from './about';
+import { begun, type Happens, merged, ShownMessage } from './message.svelte';
 import { Writing } from './writing';
-
-/** How a question is to be answered. */
-export type Style = { agentType?: string; llmConfig?: { provider: string; model: string } };
-export type Replaced = { editOf?: string; retryOf?: string };
-
-type Happens = {
-  /** The first question has made the conversation on the server. */
-  oncreated: (id: string) => void;
-  /** A question was accepted, or an answer has ended: titles and times have changed. */
-  onchanged: () => void;
-  /** An answer has ended while the page followed it. */
-  onanswered: (answer: ShownMessage) => void;
-};
 
 /*
  * One conversation on the screen. The answer belongs to the server: this follows it, and finds it again after a reload,
@@ -41,6 +28,8 @@ export class Conversation {
   revision = $state(0);
 
   #happens: Happens;
+  /** Whether the server has accepted a question of this conversation. */
+  #kept: boolean;
   #leave = () => {};
   #following = false;
   /** A question that may have arrived, although its request failed. */
@@ -49,6 +38,7 @@ export class Conversation {
   constructor(id: string | null, happens: Happens) {
     this.id = id;
     this.#happens = happens;
+    this.#kept = id !== null;
   }
 
   get answer(): ShownMessage | null {
@@ -109,6 +99,7 @@ export class Conversation {
     } catch (thrown) {
       this.problem = failure(thrown);
       if (this.problem.offline) this.#uncertain = query;
+      else await this.#drop();
       // Another page of this user is asking here: show what it does.
       if (this.problem.status === 409) void this.#refresh();
       return false;
@@ -141,18 +132,31 @@ export class Conversation {
 
   async #create(): Promise<string> {
     const { id } = await ok(knowledge.POST('/api/conversations', { body: {} }));
-    this.id = id;
-    this.#happens.oncreated(id);
-    return id;
+    return (this.id = id);
   }
 
-  /** Finds out whether a question that was sent before the connection broke is on the server. */
+  #keep(): void {
+    if (this.#kept || !this.id) return;
+    this.#kept = true;
+    this.#happens.oncreated(this.id);
+  }
+
+  /** Removes the conversation if its first question was refused. */
+  async #drop(): Promise<void> {
+    if (this.#kept || !this.id) return;
+    const params = { path: { id: this.id } };
+    this.id = null;
+    await knowledge.DELETE('/api/conversations/{id}', { params }).catch(() => {});
+  }
+
+  /** Whether a question that was sent before the connection broke is on the server. */
   async #arrivedBefore(query: string): Promise<boolean> {
     if (this.#uncertain !== query || !this.id) return false;
     const last = this.messages.at(-1)?.id;
     await this.load();
     if (this.problem) throw this.problem;
     this.#uncertain = null;
+    if (this.messages.length > 0) this.#keep();
     return this.messages.at(-1)?.id !== last && this.messages.at(-2)?.content === query;
   }
 
@@ -215,6 +219,7 @@ export class Conversation {
       this.#begin(event.data.user, event.data.assistant);
     } else if (event.event === 'sources' && this.answer) {
       this.answer.sources = event.data.sources;
+      this.answer.notices = event.data.notices;
       this.answer.model = event.data.model;
       this.revision++;
     } else if (event.event === 'token') {
@@ -229,14 +234,10 @@ export class Conversation {
 
   #begin(user: ConversationMessage, assistant: ConversationMessage): void {
     const replaced = this.asking?.replaced.editOf ?? this.asking?.replaced.retryOf;
-    const cut = replaced ? this.messages.findIndex(({ id }) => id === replaced) : -1;
-    const kept = cut >= 0 ? this.messages.slice(0, cut) : this.messages;
-    const before = kept.filter(({ id }) => id !== user.id && id !== assistant.id);
-    // While it is written, the text comes from the events.
-    const text = this.messages.find(({ id }) => id === assistant.id)?.content ?? '';
-    this.messages = [...before, ...merged(this.messages, [user, { ...assistant, content: text }])];
+    this.messages = begun(this.messages, replaced, user, assistant);
     this.asking = null;
     this.revision++;
+    this.#keep();
     this.#happens.onchanged();
   }
 

@@ -15,6 +15,8 @@ export class ShownMessage {
   status = $state<ConversationMessage['status']>('complete');
   error = $state<string | null>(null);
   sources = $state.raw<Source[]>([]);
+  /** What was not read for the answer, a sentence each. */
+  notices = $state.raw<string[]>([]);
   model = $state<string | null>(null);
 
   constructor(message: ConversationMessage) {
@@ -31,9 +33,20 @@ export class ShownMessage {
     this.status = message.status;
     this.error = message.error ?? null;
     this.sources = message.sources;
+    this.notices = message.notices;
     this.model = message.model ?? null;
   }
 }
+
+/** What a screen is told of its conversation. */
+export type Happens = {
+  /** The server has made the conversation, and has accepted its first question. */
+  oncreated: (id: string) => void;
+  /** A question was accepted, or an answer has ended: titles and times have changed. */
+  onchanged: () => void;
+  /** An answer has ended while the page followed it. */
+  onanswered: (answer: ShownMessage) => void;
+};
 
 /** Returns the messages of an answer of the server, with those that are on the screen already in their place. */
 export function merged(shown: ShownMessage[], messages: ConversationMessage[]): ShownMessage[] {
@@ -43,4 +56,19 @@ export function merged(shown: ShownMessage[], messages: ConversationMessage[]): 
     before?.update(message);
     return before ?? new ShownMessage(message);
   });
+}
+
+/** Returns the messages once the server has accepted a question: without what it replaces, with its answer at the end. */
+export function begun(
+  shown: ShownMessage[],
+  replaced: string | undefined,
+  user: ConversationMessage,
+  assistant: ConversationMessage,
+): ShownMessage[] {
+  const cut = replaced ? shown.findIndex(({ id }) => id === replaced) : -1;
+  const kept = cut >= 0 ? shown.slice(0, cut) : shown;
+  const before = kept.filter(({ id }) => id !== user.id && id !== assistant.id);
+  // While it is written, the text comes from the events.
+  const content = shown.find(({ id }) => id === assistant.id)?.content ?? '';
+  return [...before, ...merged(shown, [user, { ...assistant, content }])];
 }
