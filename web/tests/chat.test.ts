@@ -92,7 +92,8 @@ it('offers the nearest passages if the documents do not answer', async () => {
   await ask(page, 'What does the pump P-204 cost?');
   expect(await answered(page)).toContain('The documents do not say.');
   expect(await page.locator('[data-cite]').count()).toBe(0);
-  await page.getByRole('list', { name: words.source.list }).getByRole('button').first().click();
+  expect(await page.getByRole('list', { name: words.source.list }).count()).toBe(0);
+  await page.getByRole('list', { name: words.source.othersList }).getByRole('button').first().click();
   await page.locator('aside mark').first().waitFor();
   expect(await page.locator('aside').innerText()).toContain('circulates coolant in the north hall');
   await close();

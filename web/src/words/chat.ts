@@ -70,6 +70,12 @@ export const words = {
   source: {
     label: common.source,
     list: 'Sources',
+    others: (passages: number, documents: number) =>
+      `Also looked at: ${passages === 1 ? '1 passage' : `${formatNumber(passages)} passages`} of ${
+        documents === 1 ? '1 document' : `${formatNumber(documents)} documents`
+      }`,
+    othersList: 'Also looked at',
+    passage: (number: number) => `Passage ${formatNumber(number)}`,
     page: (page: number) => `page ${page}`,
     open: 'Open in the reader',
     missing: 'This answer has no source with this number.',

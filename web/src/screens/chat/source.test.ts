@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Source } from './message.svelte';
-import { graphOf, placeOf } from './source';
+import { byDocument, citedIn, graphOf, placeOf } from './source';
 
 test('a source says where it stands, as far as it knows', () => {
   const metadata = {
@@ -34,4 +34,22 @@ test('a source says where it stands, as far as it knows', () => {
 test('the graph of an answer is named by all its sources', () => {
   const sources = [{ id: 'a b' }, { id: 'c&d' }] as Source[];
   expect(graphOf(sources)).toBe('#/graph?sources=a+b&sources=c%26d');
+});
+
+test('the numbers that a text cites are those outside of code', () => {
+  expect([...citedIn('It is so [2]. And [12], again [2]; not [3](x).')]).toEqual([2, 12]);
+  expect([...citedIn('`a[1]`\n\n```\nb[2]\n```\nand [4]\n```\n[5]')]).toEqual([4]);
+});
+
+test('sources are told by document, in the order of their first ones', () => {
+  const numbered = ['a', 'b', 'a'].map((documentId, index) => {
+    const source = { id: `c${index}`, documentId, text: '', metadata: { documentTitle: 'Same' } };
+    return {
+      number: index + 1,
+      source: source as unknown as Source,
+      place: placeOf(source as unknown as Source),
+    };
+  });
+  const numbers = byDocument(numbered).map((document) => document.map(({ number }) => number));
+  expect(numbers).toEqual([[1, 3], [2]]);
 });

@@ -34,3 +34,24 @@ export function placeOf(source: Source): Place {
 export function graphOf(sources: Source[]): string {
   return href('/graph', new URLSearchParams(sources.map(({ id }) => ['sources', id])));
 }
+
+const CODE = /```[\s\S]*?(?:```|$)|`[^`\n]*`/g;
+
+/** Returns the numbers of the sources that a text cites. */
+export function citedIn(text: string): Set<number> {
+  const citations = text.replace(CODE, '').matchAll(/\[(\d{1,3})\](?!\()/g);
+  return new Set([...citations].map(([, number]) => Number(number)));
+}
+
+/** A source with its number in the answer. */
+export type Numbered = { number: number; source: Source; place: Place };
+
+/** Returns sources by the documents that they are from, in the order of their first ones. */
+export function byDocument(sources: Numbered[]): Numbered[][] {
+  const documents = new Map<string, Numbered[]>();
+  for (const numbered of sources) {
+    const key = numbered.place.documentId ?? numbered.place.title;
+    documents.set(key, [...(documents.get(key) ?? []), numbered]);
+  }
+  return [...documents.values()];
+}
