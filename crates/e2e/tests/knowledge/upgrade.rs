@@ -32,6 +32,7 @@ async fn make_older(data: &Path) {
         "ALTER TABLE documents DROP COLUMN version",
         "ALTER TABLE documents DROP COLUMN source_id",
         "ALTER TABLE documents DROP COLUMN expires_at",
+        "ALTER TABLE messages DROP COLUMN notices",
         "ALTER TABLE messages DROP COLUMN space_ids",
         "ALTER TABLE users DROP COLUMN is_space",
         "ALTER TABLE users DROP COLUMN quota",
