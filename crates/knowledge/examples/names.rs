@@ -24,9 +24,7 @@ fn main() {
         let score = compare(&graph, &list);
         println!("{name:36} {:.2} {:.2} {:.2}", score[0], score[1], score[2]);
         let labels: Vec<&str> = graph.nodes().iter().take(FIRST).map(|node| node.label.as_str()).collect();
-        if env::var("LABELS").is_ok() {
-            println!("  {}", labels.join(", "));
-        }
+        println!("  {}", labels.join(", "));
         sum.iter_mut().zip(score).for_each(|(sum, part)| *sum += part / names.len() as f64);
     }
     println!("{:36} {:.2} {:.2} {:.2}", "mean of precision, recall, kinds", sum[0], sum[1], sum[2]);
