@@ -45,6 +45,29 @@ async fn without_the_database_every_service_says_so_and_goes_on_when_it_is_back(
     assert_eq!(portal.get("/api/portal/updates").await.status, 200);
 }
 
+/// What is known of a token is used for a minute; a token that is not known yet waits, and is not refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_token_is_refused_because_the_database_is_away() {
+    let (proxy, database) = Postgres::shared().await.database_behind_proxy().await;
+    let stoa = Stoa::start().only("gateway,knowledge").set("DATABASE_URL", database).serve();
+    let ada = KnowledgeClient::admin(&stoa).await.invite(&stoa, "ada").await;
+    let again = KnowledgeClient::sign_in(&stoa, "ada@example.org", "correct horse").await;
+    let token = async |client: &KnowledgeClient| {
+        client.post("/api/auth/token").await.json()["token"].as_str().unwrap().to_owned()
+    };
+    let (known, new) = (token(&ada).await, token(&again).await);
+    let health =
+        async |token: &str| reply(Client::new().get(stoa.url("/core/api/health")).bearer_auth(token)).await;
+    assert_eq!(health(&known).await.status, 200);
+    proxy.cut();
+    // Longer than a token is taken without asking again.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert_eq!(health(&known).await.status, 200);
+    assert_eq!(fault(&health(&new).await), away());
+    proxy.mend();
+    becomes(200, async || health(&new).await).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_object_store_uploads_and_logins_say_so_and_go_on_when_it_is_back() {
     let s3 = S3::start().await;

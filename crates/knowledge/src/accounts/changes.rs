@@ -24,9 +24,7 @@ pub struct Goals {
 
 impl UserChanges {
     pub fn check(&self) -> Result<(), AccountError> {
-        if self.name.as_ref().is_some_and(|name| name.trim().is_empty() || name.len() > LONGEST_NAME) {
-            return invalid("`name` is empty or too long: 1 to 254 bytes");
-        }
+        self.name.as_deref().map_or(Ok(()), check_name)?;
         self.email.as_deref().map_or(Ok(()), check_email)
     }
 
@@ -83,6 +81,18 @@ impl Accounts {
         Ok(changed)
     }
 
+    /// Sets the name of a user.
+    pub async fn rename(&self, id: &str, name: &str) -> Result<User, AccountError> {
+        check_name(name)?;
+        let mut tx = self.db.begin().await?;
+        let user = tables::users::lock(&mut tx, id).await?;
+        let user = user.ok_or_else(|| AccountError::NoSuchUser(id.to_owned()))?;
+        let renamed = User { name: name.trim().to_owned(), ..user };
+        tables::users::update(&mut tx, &renamed).await?;
+        tx.commit().await?;
+        Ok(renamed)
+    }
+
     /// Sets a password without knowing the current one, and ends every session of the user.
     pub async fn reset_password(&self, id: &str, password: &str) -> Result<(), AccountError> {
         check_password("password", password)?;
@@ -127,5 +137,12 @@ async fn delete_login_name(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
     match name {
         "" => Ok(()),
         name => tables::users::delete_login_name(tx, name).await,
+    }
+}
+
+fn check_name(name: &str) -> Result<(), AccountError> {
+    match name.trim().is_empty() || name.len() > LONGEST_NAME {
+        true => invalid("`name` is empty or too long: 1 to 254 bytes"),
+        false => Ok(()),
     }
 }

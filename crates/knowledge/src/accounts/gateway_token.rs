@@ -22,11 +22,13 @@ pub struct GatewayToken {
 
 impl Accounts {
     /// Issues a gateway token for a user: an administrator's opens what `POST /auth/login` opens. Another user's has the
-    /// rights of a guest and the scope `user`, which says that they are known here. It is refused once `grant` has ended.
+    /// rights of a guest and the scope `user`, which says that they are known here. It is refused once `grant` has ended; that
+    /// of an administrator's program goes on until the record changes.
     pub async fn gateway_token(
         &self,
         user: &User,
         grant: Option<String>,
+        for_program: bool,
         tokens: &Tokens,
         settings: &GatewayTokenSettings,
     ) -> Result<GatewayToken, AccountError> {
@@ -45,8 +47,8 @@ impl Accounts {
             environment: settings.environment.to_owned(),
             issued_by: tokens.issuer().to_owned(),
             username: record.is_none().then(|| user.username.clone()),
+            grant: grant.filter(|_| record.is_none() || !for_program),
             generation: record.map(|record| record.generation()),
-            grant,
         };
         let token = tokens.issue(&claims, lasts)?;
         Ok(GatewayToken { token, scopes: claims.scopes, lasts })

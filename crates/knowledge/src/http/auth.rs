@@ -4,7 +4,7 @@ use super::App;
 use super::caller::{COOKIE, Caller, Credential, Identified, find, refuse_other_sites, session_tokens};
 use super::fields::filled;
 use super::users::{Success, UserView};
-use crate::accounts::{Device, SESSION_LASTS, SSO_SESSION_LASTS, UserChanges};
+use crate::accounts::{Device, SESSION_LASTS, SSO_SESSION_LASTS};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -176,8 +176,10 @@ pub async fn update_me(
     Caller(user): Caller,
     JsonBody(body): JsonBody<MeBody>,
 ) -> Result<Json<Me>, ApiError> {
-    let changes = UserChanges { name: body.name.map(|name| name.0), ..UserChanges::default() };
-    let user = app.accounts.update(&user.id, changes).await?;
+    let user = match body.name {
+        Some(name) => app.accounts.rename(&user.id, &name).await?,
+        None => user,
+    };
     Ok(Json(Me { success: true, user: user.into() }))
 }
 
@@ -203,7 +205,6 @@ pub async fn gateway_token(
         return Err(ApiError::forbidden("only administrators have tokens for programs"));
     }
     let (user, grant) = match credential {
-        _ if query.program => (user, None),
         Credential::Header(token) | Credential::Cookie(token) => {
             let (user, grant) = app.accounts.grant(&token).await?;
             (user, Some(grant))
@@ -211,7 +212,8 @@ pub async fn gateway_token(
         // The new token ends with the session of the one that it was asked with.
         Credential::Identity(verified) => (user, verified.claims.grant),
     };
-    let issued = app.accounts.gateway_token(&user, grant, &app.tokens, &app.settings.gateway_tokens).await?;
+    let (tokens, settings) = (&app.tokens, &app.settings.gateway_tokens);
+    let issued = app.accounts.gateway_token(&user, grant, query.program, tokens, settings).await?;
     let expires_at = app.clock.now_ms() + issued.lasts.as_millis() as i64;
     Ok(Json(TokenView { success: true, token: issued.token, scopes: issued.scopes, expires_at }))
 }
