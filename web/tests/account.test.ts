@@ -6,7 +6,6 @@ import { words as admin } from '$words/admin';
 import { words as signin } from '$words/signin';
 import { checkLooks, session, settled, visit } from './harness';
 import { browser, program, server } from './program';
-import { signIn } from './page';
 
 const LINUX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0';
 
@@ -82,10 +81,10 @@ describe('a link', () => {
 
     const guest = await follow(link, /400/);
     await guest.page.getByRole('heading', { name: words.link.invitation }).waitFor();
-    expect(await guest.page.getByLabel(words.link.name).inputValue()).toBe('Petra Holm');
+    expect(await guest.page.getByLabel(words.link.name, { exact: true }).inputValue()).toBe('Petra Holm');
     await guest.page.getByLabel(words.link.email).fill('petra@example.org');
     await guest.page.getByLabel(words.link.username).fill('admin');
-    await guest.page.getByLabel(words.link.newPassword).fill('correct horse');
+    await guest.page.getByLabel(words.link.newPassword, { exact: true }).fill('correct horse');
     await guest.page.getByRole('button', { name: words.link.create }).click();
     await guest.page.getByRole('alert').getByText('taken').waitFor();
     await guest.page.getByLabel(words.link.username).fill('petra');
@@ -134,13 +133,15 @@ describe('a link', () => {
 
     const guest = await follow(link);
     await guest.page.getByText(words.link.passwordText('rosa')).waitFor();
-    await guest.page.getByLabel(words.link.newPassword).fill('a new password');
+    await guest.page.getByLabel(words.link.newPassword, { exact: true }).fill('a new password');
     await guest.page.getByRole('button', { name: words.link.set }).click();
     await guest.page.waitForSelector('main#main');
     await guest.close();
     await open.page.goto(`${program.page}#/account`);
     await open.page.getByRole('dialog', { name: signin.again }).waitFor();
-    await signIn(open.page, { username: 'rosa', password: 'a new password' });
+    const again = open.page.getByRole('dialog', { name: signin.again });
+    await again.getByLabel(signin.password, { exact: true }).fill('a new password');
+    await again.getByRole('button', { name: signin.action, exact: true }).click();
     await open.page.getByText(words.sessions.current).waitFor();
     expect(await open.page.title()).toContain(words.title);
     await open.close();

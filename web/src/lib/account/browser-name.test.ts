@@ -17,6 +17,7 @@ it('names browsers and systems, and keeps the names of programs', () => {
       'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1',
       'Safari on iOS',
     ],
+    ['Mozilla/5.0 (X11; Linux x86_64) Ladybird', words.sessions.on(words.sessions.browser, 'Linux')],
     ['curl/8.14.1', 'curl/8.14.1'],
     ['', words.sessions.unknown],
   ];

@@ -4,7 +4,7 @@ const BROWSERS: [string, RegExp][] = [
   ['Edge', /\bEdg(e|A|iOS)?\//],
   ['Opera', /\bOPR\//],
   ['Firefox', /\b(Firefox|FxiOS)\//],
-  ['Chrome', /\b(Chrome|CriOS|Chromium)\//],
+  ['Chrome', /(Chrome|CriOS|Chromium)\//],
   ['Safari', /\bVersion\/[\d.]+.*\bSafari\//],
 ];
 const SYSTEMS: [string, RegExp][] = [
@@ -18,7 +18,8 @@ const SYSTEMS: [string, RegExp][] = [
 /** Returns the name of a browser from what it says of itself: "Firefox on Linux". Programs keep their own name. */
 export function browserName(userAgent: string): string {
   const named = (names: [string, RegExp][]) => names.find(([, pattern]) => pattern.test(userAgent))?.[0];
-  const [browser, system] = [named(BROWSERS), named(SYSTEMS)];
-  if (browser && system) return words.sessions.on(browser, system);
-  return browser ?? (userAgent.split(/[\s(]/)[0] || words.sessions.unknown);
+  const system = named(SYSTEMS);
+  const program = userAgent.split(/[\s(]/)[0] || words.sessions.unknown;
+  const browser = named(BROWSERS) ?? (program.startsWith('Mozilla/') ? words.sessions.browser : program);
+  return system ? words.sessions.on(browser, system) : browser;
 }
