@@ -19,6 +19,7 @@ mod limit;
 mod links;
 mod mcp;
 mod models;
+mod moving;
 mod openai;
 mod root;
 mod scope;
@@ -94,6 +95,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(content::content))
         .routes(routes!(indexing::reindex))
         .routes(routes!(indexing::cancel))
+        .routes(routes!(moving::move_to))
+        .routes(routes!(moving::copy_to))
         .routes(routes!(search::search))
         .routes(routes!(graph::graph))
         .routes(routes!(graph_nodes::search))

@@ -5,6 +5,7 @@
 
 mod archive;
 mod error;
+mod moving;
 mod new_file;
 mod pipeline;
 mod progress;
@@ -14,6 +15,7 @@ mod versions;
 mod worker;
 
 pub use error::IndexingError;
+pub use moving::MoveError;
 pub use new_file::{DocumentOwner, Duplicates, ItemOrigin, NewFile, Origin, SameName, Submitted};
 pub use upload::{LONGEST_TITLE, Spool, Upload, UploadError, clean_filename, parse_metadata};
 pub use versions::RestoreError;
@@ -113,14 +115,14 @@ impl Ingest {
     /// same name and is replaced, it stays as it is until the new file is indexed.
     pub async fn submit(&self, file: NewFile<'_>) -> Result<Submitted, IngestError> {
         let NewFile { owner, upload, metadata, duplicates, origin, expires_at } = file;
-        if duplicates == Duplicates::Reuse && matches!(origin, Origin::Upload(SameName::Keep)) {
+        if duplicates == Duplicates::Reuse && origin.is_of_its_own() {
             let original = tables::documents::original(self.db.read(), owner.id, upload.spool.hash()).await?;
             if let Some(document) = original.filter(|document| document.source_id.is_empty()) {
                 return Ok(Submitted { document, is_duplicate: true });
             }
         }
         let (source_id, archive_id) = match &origin {
-            Origin::Upload(_) => ("", ""),
+            Origin::Upload(_) | Origin::Copy(_) => ("", ""),
             Origin::Item(item) => (item.source_id, ""),
             Origin::Archive(archive) => (archive.source_id.as_str(), archive.id.as_str()),
         };
@@ -211,11 +213,11 @@ impl Ingest {
         if jobs::cancel(&mut tx, adding.discard).await? != Cancel::Cancelled {
             return Err(IngestError::TooSlow);
         }
-        self.check_quota(&mut tx, &document).await?;
+        self.check_quota(&mut tx, &document.user_id, document.size).await?;
         let waiting = tables::documents::count_processing(tx.conn(), &document.user_id).await?;
         if let Some(replaced) = replaced {
             let expires_at = match adding.origin {
-                Origin::Upload(_) => document.expires_at,
+                Origin::Upload(_) | Origin::Copy(_) => document.expires_at,
                 Origin::Item(_) | Origin::Archive(_) => replaced.expires_at,
             };
             let replaced = Document { expires_at, ..replaced };
@@ -223,7 +225,8 @@ impl Ingest {
                 versions::add_next(&mut tx, replaced, document.file_version(), waiting, revision).await?;
             tables::documents::set_expiry(&mut tx, &document.id, expires_at, revision).await?;
         } else {
-            document.job_id = Some(jobs::enqueue(&mut tx, job_for(&document, waiting)).await?);
+            let job = job_copying(&document, waiting, adding.origin.copied_from());
+            document.job_id = Some(jobs::enqueue(&mut tx, job).await?);
             document.revision = revision;
             tables::documents::insert(&mut tx, &document, revision).await?;
         }
@@ -242,9 +245,10 @@ impl Ingest {
         self.settings.quotas.of(tx, owner_id).await
     }
 
-    async fn check_quota(&self, tx: &mut Tx, document: &Document) -> Result<(), IngestError> {
-        let Some(quota) = self.quota_of(tx, &document.user_id).await? else { return Ok(()) };
-        let bytes = tables::documents::bytes_of(tx, &document.user_id).await? + document.size;
+    /// Checks that an owner may have so many more bytes of files.
+    async fn check_quota(&self, tx: &mut Tx, owner_id: &str, more: i64) -> Result<(), IngestError> {
+        let Some(quota) = self.quota_of(tx, owner_id).await? else { return Ok(()) };
+        let bytes = tables::documents::bytes_of(tx, owner_id).await? + more;
         match bytes <= quota {
             true => Ok(()),
             false => Err(IngestError::OverQuota { bytes: bytes.unsigned_abs(), quota: quota.unsigned_abs() }),
@@ -263,14 +267,15 @@ impl Ingest {
         Ok(resubmitted)
     }
 
-    /// Submits a document again. Returns false if it is being processed, or was deleted meanwhile.
+    /// Submits a document again. Returns false if it is being processed, or was deleted or moved meanwhile.
     pub async fn resubmit(&self, document: &Document) -> Result<bool, StoreError> {
         let Document { id, user_id, .. } = document;
         let mut tx = self.db.begin().await?;
         let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { return Ok(false) };
         let waiting = tables::documents::count_processing(tx.conn(), user_id).await?;
         let job = jobs::enqueue(&mut tx, job_for(document, waiting)).await?;
-        if !tables::documents::set_processing(&mut tx, id, job, revision).await? {
+        let is_there = tables::documents::get_of(&mut tx, user_id, id).await?.is_some();
+        if !is_there || !tables::documents::set_processing(&mut tx, id, job, revision).await? {
             // The job is rolled back with the transaction.
             return Ok(false);
         }
@@ -285,7 +290,8 @@ impl Ingest {
         let Document { id, user_id, .. } = document;
         let mut tx = self.db.begin().await?;
         let Some(revision) = tables::users::next_revision(&mut tx, user_id).await? else { return Ok(false) };
-        let Some(job) = tables::documents::job_of(&mut tx, id).await? else { return Ok(false) };
+        let current = tables::documents::get_of(&mut tx, user_id, id).await?;
+        let Some(job) = current.and_then(|document| document.job_id) else { return Ok(false) };
         jobs::cancel(&mut tx, job).await?;
         tables::documents::set_error(&mut tx, id, job, CANCELLED, false, revision).await?;
         tx.wake(&documents_topic(user_id));
@@ -309,13 +315,22 @@ impl Ingest {
 /// Returns whether a document with the same content is used for a file. A person who replaces a document by its name wants
 /// the file there, whatever else has its content.
 fn reuses(original: &Document, replaced: Option<&Document>, adding: &Adding<'_>) -> bool {
-    let is_upload = matches!(adding.origin, Origin::Upload(_));
+    let is_upload = matches!(adding.origin, Origin::Upload(_) | Origin::Copy(_));
     !is_upload || replaced.is_none_or(|replaced| replaced.id == original.id)
 }
 
 /// Makes the job of a document. Its priority is lower the more documents of the user wait: the first documents of all
 /// users come before the hundredth of one.
 fn job_for(document: &Document, already_waiting: i64) -> NewJob {
-    let payload = IngestPayload { document_id: document.id.clone(), user_id: document.user_id.clone() };
+    job_copying(document, already_waiting, "")
+}
+
+/// Does the same for a copy of another document, whose vectors it can use.
+fn job_copying(document: &Document, already_waiting: i64, copied_from: &str) -> NewJob {
+    let payload = IngestPayload {
+        document_id: document.id.clone(),
+        user_id: document.user_id.clone(),
+        copied_from: copied_from.to_owned(),
+    };
     NewJob { priority: -already_waiting, max_attempts: MOST_DEATHS, ..new_job(INGEST, payload) }
 }

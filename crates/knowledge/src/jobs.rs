@@ -39,6 +39,9 @@ pub struct SourceRemovalPayload {
 pub struct IngestPayload {
     pub document_id: String,
     pub user_id: String,
+    /// The document that this is a copy of, whose vectors it can use; empty if it is none.
+    #[serde(default)]
+    pub copied_from: String,
 }
 
 #[derive(Serialize, Deserialize)]

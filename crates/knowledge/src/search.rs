@@ -298,7 +298,8 @@ impl Search {
         Ok(Some(accepted.map(|document| document.id).collect()))
     }
 
-    /// Reads the passages, and marks the words of the question in them. One that was deleted since is left out.
+    /// Reads the passages, and marks the words of the question in them. One that was deleted since is left out, and so is
+    /// one that was moved to an owner beyond the scope.
     async fn read(
         &self,
         scope: &Scope,
@@ -312,6 +313,9 @@ impl Search {
             chunks.into_iter().map(|chunk| ((chunk.document_id.clone(), chunk.position), chunk)).collect();
         let results = hits.iter().filter_map(|hit| {
             let chunk = chunks.remove(&(hit.document.clone(), i64::from(hit.passage)))?;
+            if !scope.contains(&chunk.owner_id) {
+                return None;
+            }
             Some(SearchResult {
                 id: chunk_id(&hit.document, chunk.position),
                 document_id: chunk.document_id,

@@ -184,6 +184,9 @@ impl Victim {
             "/api/conversations" => vec![json!({ "title": "Mine" })],
             "/api/conversations/{id}" => vec![json!({ "title": "Taken" })],
             "/api/documents/{id}" => vec![json!({ "expiresAt": 1 })],
+            "/api/documents/{id}/move" | "/api/documents/{id}/copy" => {
+                vec![json!({}), json!({ "spaceId": space }), json!({ "userId": user })]
+            }
             "/api/sources" => {
                 let settings = json!({ "kind": "web", "addresses": ["https://example.invalid/"] });
                 vec![

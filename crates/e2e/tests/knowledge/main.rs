@@ -27,6 +27,7 @@ mod links;
 mod listing;
 mod mcp;
 mod models;
+mod moving;
 mod openai;
 mod own_account;
 mod reader;

@@ -39,10 +39,12 @@ async fn no_user_sees_counts_or_changes_another_users_documents() {
         ("GET", "/text"),
         ("POST", "/reindex"),
         ("POST", "/cancel"),
+        ("POST", "/move"),
+        ("POST", "/copy"),
     ] {
         let ask = |id: &str| {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
-            e2e::reply(eve.request(method, &format!("/api/documents/{id}{tail}")))
+            e2e::reply(eve.request(method, &format!("/api/documents/{id}{tail}")).json(&json!({})))
         };
         let (hidden, absent) = (ask(&secret).await, ask(other).await);
         assert_eq!((hidden.status, absent.status), (404, 404), "{method} {tail}");

@@ -4,7 +4,7 @@ use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
 use crate::conversations::ConversationError;
 use crate::indexes::IndexError;
-use crate::ingest::{IngestError, RestoreError, UploadError};
+use crate::ingest::{IngestError, MoveError, RestoreError, UploadError};
 use crate::search::SearchError;
 use crate::sources::SourceError;
 use crate::spaces::SpaceError;
@@ -77,6 +77,18 @@ impl From<IngestError> for ApiError {
             IngestError::Blob(error) => error.into(),
             IngestError::Store(error) => error.into(),
             IngestError::Spool(error) => BlobError::Io(error).into(),
+        }
+    }
+}
+
+impl From<MoveError> for ApiError {
+    fn from(error: MoveError) -> Self {
+        let message = error.to_string();
+        match error {
+            MoveError::OfSource | MoveError::InWork | MoveError::FilesInWork => Self::conflict(message),
+            MoveError::Gone | MoveError::NoFile => Self::not_found(message),
+            MoveError::Ingest(error) => error.into(),
+            MoveError::Store(error) => error.into(),
         }
     }
 }

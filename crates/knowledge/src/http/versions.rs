@@ -123,7 +123,9 @@ pub async fn update(
         }
         let mut tx = app.db.begin().await?;
         let revision = tables::users::next_revision(&mut tx, &document.user_id).await?;
-        if let Some(revision) = revision {
+        if let Some(revision) = revision
+            && tables::documents::get_of(&mut tx, &document.user_id, &id).await?.is_some()
+        {
             tables::documents::set_expiry(&mut tx, &id, expires_at, revision).await?;
         }
         tx.wake(&documents_topic(&document.user_id));

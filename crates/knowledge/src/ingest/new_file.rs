@@ -50,6 +50,23 @@ pub enum Origin<'a> {
     Item(ItemOrigin<'a>),
     /// An archive. The document of the file that had the same path in it gets it.
     Archive(&'a Document),
+    /// A document of any owner, of whose file it is a copy. It becomes a document of its own.
+    Copy(&'a Document),
+}
+
+impl Origin<'_> {
+    /// Returns whether the file becomes a document of its own, whatever others there are.
+    pub fn is_of_its_own(&self) -> bool {
+        matches!(self, Self::Upload(SameName::Keep) | Self::Copy(_))
+    }
+
+    /// Returns the id of the document of whose file this is a copy; empty if it is none.
+    pub fn copied_from(&self) -> &str {
+        match self {
+            Self::Copy(original) => &original.id,
+            _ => "",
+        }
+    }
 }
 
 pub struct ItemOrigin<'a> {

@@ -7,6 +7,7 @@ use super::reading::{MOST_TEXT, error_of, extracted_with_progress};
 use super::versions;
 use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
+use crate::jobs::{IngestPayload, payload};
 use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
 use crate::tables::{self, documents::Indexed};
 use crate::title;
@@ -50,7 +51,7 @@ pub async fn index(
     let text = timed("chunking", reading).await?;
     progress.at(Stage::Reading, 1.0).await?;
     let embedding = async {
-        match known_vectors(ingest, document, &text, encoder).await? {
+        match known_vectors(ingest, document, job, &text, encoder).await? {
             Some(vectors) => Ok(vectors),
             None => embed(engine, document, &text, &mut progress, stop).await,
         }
@@ -138,10 +139,12 @@ fn subject_of(filename: &str) -> String {
 async fn known_vectors(
     ingest: &Ingest,
     document: &Document,
+    job: &Job,
     text: &Text,
     encoder: &str,
 ) -> Result<Option<Vec<Vec<f32>>>, IndexingError> {
-    let Some(twin) = tables::documents::twin(&ingest.db, document, &text.title, encoder).await? else {
+    let of = payload::<IngestPayload>(job).map_err(|error| IndexingError::Ours(error.message))?.copied_from;
+    let Some(twin) = tables::documents::twin(&ingest.db, document, &of, &text.title, encoder).await? else {
         return Ok(None);
     };
     let chunks = tables::chunks::of_document(&ingest.db, &twin).await?;

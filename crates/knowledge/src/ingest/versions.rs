@@ -18,7 +18,7 @@ const MOST_FORMER: usize = 5;
 pub enum RestoreError {
     #[error("the document has no file of version {0}: `versions` lists those that are kept")]
     NoSuchVersion(i64),
-    #[error("the document was deleted")]
+    #[error("the document was deleted or moved meanwhile")]
     Gone,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -38,7 +38,8 @@ impl Ingest {
     pub async fn restore(&self, document: &Document, version: i64) -> Result<Document, RestoreError> {
         let mut tx = self.db.begin().await?;
         let revision = users::next_revision(&mut tx, &document.user_id).await?.ok_or(RestoreError::Gone)?;
-        let current = documents::get_in(&mut tx, &document.id).await?.ok_or(RestoreError::Gone)?;
+        let current = documents::get_of(&mut tx, &document.user_id, &document.id).await?;
+        let current = current.ok_or(RestoreError::Gone)?;
         let waiting = documents::count_processing(tx.conn(), &current.user_id).await?;
         if version == current.version {
             drop_next(&mut tx, &current).await?;
@@ -76,7 +77,7 @@ impl Ingest {
 /// Drops the file that could not take the place of the current one. Returns false if there is none.
 async fn keep_current(tx: &mut Tx, user_id: &str, id: &str) -> Result<bool, StoreError> {
     let Some(revision) = users::next_revision(tx, user_id).await? else { return Ok(false) };
-    let document = documents::get_in(tx, id).await?;
+    let document = documents::get_of(tx, user_id, id).await?;
     let Some(document) = document.filter(|found| found.status == Status::Error && found.chunk_count > 0)
     else {
         return Ok(false);
@@ -100,7 +101,7 @@ pub async fn replaced_by(
     origin: &Origin<'_>,
 ) -> Result<Option<Document>, StoreError> {
     match origin {
-        Origin::Upload(SameName::Keep) => Ok(None),
+        Origin::Upload(SameName::Keep) | Origin::Copy(_) => Ok(None),
         // Those of an archive have its id, and uploads have none.
         Origin::Upload(SameName::Replace) | Origin::Archive(_) => {
             let named = documents::with_filename(tx.conn(), new).await?;
@@ -133,8 +134,8 @@ pub async fn reuse(
         removal::remove_document(&mut tx, &replaced.user_id, &replaced.id, &Status::ALL).await?;
     }
     match origin {
-        Origin::Upload(_) if original.source_id.is_empty() => {}
-        Origin::Upload(_) => documents::set_source(&mut tx, &original.id, "").await?,
+        Origin::Upload(_) | Origin::Copy(_) if original.source_id.is_empty() => {}
+        Origin::Upload(_) | Origin::Copy(_) => documents::set_source(&mut tx, &original.id, "").await?,
         Origin::Item(ItemOrigin { source_id, item, .. }) => {
             let same_as = (!is_same).then(|| format!("the same content as `{}`", original.title));
             let item = SourceItem {

@@ -125,7 +125,7 @@ async fn set_error(
     why: &str,
     is_ours: bool,
 ) -> Result<(), StoreError> {
-    let IngestPayload { document_id, user_id } = indexed;
+    let IngestPayload { document_id, user_id, .. } = indexed;
     let Some(revision) = tables::users::next_revision(tx, user_id).await? else { return Ok(()) };
     tables::documents::set_error(tx, document_id, job.id, why, is_ours, revision).await?;
     tx.wake(&documents_topic(user_id));

@@ -2,10 +2,12 @@
 
 mod amounts;
 mod deletion;
+mod moving;
 mod pages;
 
 pub use amounts::{amounts, bytes_of, count_unread};
 pub use deletion::{DocumentToDelete, delete, find_to_delete, set_aside, set_chunk_count, some_to_delete};
+pub use moving::{set_owner, to_move};
 pub use pages::{Rows, count_by_status, page};
 
 use crate::records::{Document, Metadata, Scope, Status};
@@ -153,6 +155,11 @@ pub async fn get_in(tx: &mut Tx, id: &str) -> Result<Option<Document>, StoreErro
     row.as_ref().map(document_of).transpose()
 }
 
+/// Does the same, if the document is still one of this owner.
+pub async fn get_of(tx: &mut Tx, owner_id: &str, id: &str) -> Result<Option<Document>, StoreError> {
+    Ok(get_in(tx, id).await?.filter(|document| document.user_id == owner_id))
+}
+
 /// Returns some documents whose time has come.
 pub async fn expired(db: &Db, now: i64, limit: i64) -> Result<Vec<Document>, StoreError> {
     let select = AssertSqlSafe(format!(
@@ -217,18 +224,22 @@ pub async fn set_expiry(
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
 }
 
-/// Finds another document of the same user with the same content and title, and with vectors of this encoder.
+/// Finds another document with the same content and title, and with vectors of this encoder: one of the same owner, or
+/// the one that this is a copy of.
 pub async fn twin(
     db: &Db,
     document: &Document,
+    copied_from: &str,
     title: &str,
     encoder: &str,
 ) -> Result<Option<String>, StoreError> {
     let select = "SELECT id FROM documents
-        WHERE user_id = $1 AND content_hash = $2 AND title = $3 AND encoder = $4 AND id <> $5 AND chunk_count > 0
+        WHERE (user_id = $1 OR id = $6) AND content_hash = $2 AND title = $3 AND encoder = $4 AND id <> $5
+            AND chunk_count > 0
         ORDER BY id LIMIT 1";
     let query = sqlx::query(select).bind(&document.user_id).bind(&document.content_hash).bind(title);
-    let row = query.bind(encoder).bind(&document.id).fetch_optional(db.read()).await?;
+    let query = query.bind(encoder).bind(&document.id).bind(copied_from);
+    let row = query.fetch_optional(db.read()).await?;
     row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
 
@@ -272,13 +283,6 @@ pub async fn set_processing(tx: &mut Tx, id: &str, job: i64, revision: i64) -> R
         WHERE id = $1 AND status <> 'processing'";
     let query = sqlx::query(update).bind(id).bind(job).bind(revision);
     Ok(query.execute(tx.conn()).await?.rows_affected() == 1)
-}
-
-/// Returns the job that works on a document; none if it is not being processed.
-pub async fn job_of(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreError> {
-    let select = "SELECT job_id FROM documents WHERE id = $1 AND status = 'processing'";
-    let row = sqlx::query(select).bind(id).fetch_optional(tx.conn()).await?;
-    row.map_or(Ok(None), |row| Ok(row.try_get(0)?))
 }
 
 pub struct Indexed<'a> {

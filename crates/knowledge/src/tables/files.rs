@@ -51,6 +51,15 @@ pub async fn make_current(tx: &mut Tx, document: &Document, next: &FileVersion) 
     Ok(())
 }
 
+/// Sets who added the files of a document beside the current one, and those of the files of an archive.
+pub async fn set_added_by(tx: &mut Tx, id: &str, added_by: &str) -> Result<(), StoreError> {
+    let update = "UPDATE document_files SET added_by = $2
+        WHERE document_id = $1
+            OR document_id IN (SELECT id FROM documents WHERE archive_id = $1 AND archive_id <> '')";
+    sqlx::query(update).bind(id).bind(added_by).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Returns whether a document of the owner has a file with this key beside its current one.
 pub async fn has_object(db: &Db, owner_id: &str, object_key: &str) -> Result<bool, StoreError> {
     let select = "SELECT 1 FROM document_files JOIN documents ON documents.id = document_files.document_id

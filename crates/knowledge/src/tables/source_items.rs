@@ -118,6 +118,15 @@ pub async fn forget_document(tx: &mut Tx, document_id: &str) -> Result<(), Store
     Ok(())
 }
 
+/// Makes items that had used an upload, or a file of an uploaded archive, be read again in the next run.
+pub async fn forget_moved(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE source_items SET version = '', state = '', content_hash = '', document_id = ''
+        WHERE document_id = $1
+            OR document_id IN (SELECT id FROM documents WHERE archive_id = $1 AND archive_id <> '')";
+    sqlx::query(update).bind(id).execute(tx.conn()).await?;
+    Ok(())
+}
+
 /// Returns whether a run has seen an item that it has not skipped.
 pub async fn has_seen(db: &Db, source_id: &str, run: i64) -> Result<bool, StoreError> {
     let select =

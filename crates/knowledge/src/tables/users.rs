@@ -210,8 +210,13 @@ pub async fn delete_removed(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
 /// Raises the revision of a user, and locks the user until the end of `tx` so that revisions become visible in their
 /// order. Returns none if the user was removed.
 pub async fn next_revision(tx: &mut Tx, id: &str) -> Result<Option<i64>, StoreError> {
-    let update = "UPDATE users SET revision = revision + 1 WHERE id = $1 AND removed = 0 RETURNING revision";
-    let row = sqlx::query(update).bind(id).fetch_optional(tx.conn()).await?;
+    raise_revision(tx, id, 1).await
+}
+
+/// Does the same for so many changes, and returns the revision of the last.
+pub async fn raise_revision(tx: &mut Tx, id: &str, by: i64) -> Result<Option<i64>, StoreError> {
+    let update = "UPDATE users SET revision = revision + $2 WHERE id = $1 AND removed = 0 RETURNING revision";
+    let row = sqlx::query(update).bind(id).bind(by).fetch_optional(tx.conn()).await?;
     row.map(|row| Ok(row.try_get(0)?)).transpose()
 }
 

@@ -15,7 +15,7 @@ pub struct Amount {
 }
 
 /// The size of a document's files beside the current one.
-const OTHER_FILES: &str =
+pub(super) const OTHER_FILES: &str =
     "COALESCE((SELECT SUM(f.size) FROM document_files f WHERE f.document_id = documents.id), 0)";
 
 /// Returns the size of what an owner has, in a transaction that has locked the owner.
