@@ -9,6 +9,7 @@ mod entry;
 mod fields;
 mod http;
 mod merge;
+mod projects;
 mod records;
 mod search;
 mod seed;
@@ -68,6 +69,8 @@ pub(crate) struct Inner {
     pub admins: Admins,
     pub client: reqwest::Client,
     pub leads: Vec<String>,
+    /// Addresses of the supervisor.
+    pub supervisors: Vec<String>,
     pub sso: Option<Sso>,
     pub guests: Guests,
     pub token_ttl: Duration,
@@ -89,6 +92,8 @@ impl Portal {
         cache.seed(seed::entries()).await?;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         let client = client.connect_timeout(CONNECT_TIMEOUT).timeout(LEADS_TIMEOUT).build()?;
+        let supervisors = peers.iter().filter(|peer| peer.name == "supervisor");
+        let supervisors = supervisors.map(|peer| peer.url.clone()).collect();
         let services = Services::new(peers)?;
         let inner = Inner {
             db,
@@ -99,6 +104,7 @@ impl Portal {
             admins,
             client,
             leads,
+            supervisors,
             sso,
             guests,
             token_ttl,

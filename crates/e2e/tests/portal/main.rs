@@ -6,6 +6,7 @@ mod entries;
 mod files;
 mod metrics;
 mod page;
+mod projects;
 mod search;
 mod sso;
 mod sso_faults;

@@ -7,10 +7,12 @@ use super::bodies::{New, Patch};
 use super::caller::{Admin, Caller};
 use crate::cache::CachedEntry;
 use crate::entry::Entry;
+use crate::projects::{self, Known};
 use crate::records::{Goal, Kind, Page, Task, Tool, Update};
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use base::token::Claims;
 use futures_util::stream;
 use http::StatusCode;
 use kit::error::ApiError;
@@ -79,10 +81,11 @@ macro_rules! operations {
                 ))]
             pub async fn create(
                 State(app): State<App>,
+                Caller(claims): Caller,
                 _: Admin,
                 JsonBody(New(record)): JsonBody<NewRecord>,
             ) -> Result<Response, ApiError> {
-                create_entry(&app, record.into()).await
+                create_entry(&app, &claims, record.into()).await
             }
 
             #[utoipa::path(get, path = concat!("/api/portal/", $plural, "/{id}"),
@@ -115,11 +118,13 @@ macro_rules! operations {
                 ))]
             pub async fn patch(
                 State(app): State<App>,
+                Caller(claims): Caller,
                 _: Admin,
                 PathId(id): PathId,
                 expected: IfMatch,
                 JsonBody(patch): JsonBody<RecordPatch>,
             ) -> Result<Response, ApiError> {
+                check_patched_project(&app, &claims, Kind::$Record, &id, &patch.fields).await?;
                 patch_entry(&app, Kind::$Record, &id, &patch.fields, &expected).await
             }
 
@@ -189,7 +194,10 @@ async fn read_entry(app: &App, kind: Kind, id: &str, known: &IfNoneMatch) -> Res
     }
 }
 
-async fn create_entry(app: &App, entry: Entry) -> Result<Response, ApiError> {
+async fn create_entry(app: &App, claims: &Claims, entry: Entry) -> Result<Response, ApiError> {
+    if let Entry::Task(task) = &entry {
+        check_project(app, claims, &task.project_id).await?;
+    }
     let created = app.cache.create(entry).await?;
     Ok(answer(StatusCode::CREATED, &created))
 }
@@ -204,6 +212,38 @@ async fn patch_entry(
     let id = find_id(app, kind, id).await?;
     let patched = app.cache.patch(kind, &id, patch, expected).await?;
     Ok(answer(StatusCode::OK, &patched))
+}
+
+/// Checks the project that a patch gives to a task, unless the task has it already.
+async fn check_patched_project(
+    app: &App,
+    claims: &Claims,
+    kind: Kind,
+    id: &str,
+    patch: &Map<String, Value>,
+) -> Result<(), ApiError> {
+    let Some(project) = patch.get("projectId").and_then(Value::as_str).filter(|_| kind == Kind::Task) else {
+        return Ok(());
+    };
+    let snapshot = app.cache.current().await?;
+    match snapshot.find(kind, id).map(|cached| &cached.entry) {
+        Some(Entry::Task(task)) if task.project_id == project.trim() => Ok(()),
+        _ => check_project(app, claims, project.trim()).await,
+    }
+}
+
+/// Checks that the project of a task exists; none is right, too.
+async fn check_project(app: &App, claims: &Claims, id: &str) -> Result<(), ApiError> {
+    if id.is_empty() {
+        return Ok(());
+    }
+    match projects::look_up(&app.client, &app.supervisors, &app.tokens, claims, id).await {
+        Known::Exists => Ok(()),
+        Known::Missing => Err(ApiError::invalid(format!("`projectId` is `{id}`: there is no such project"))),
+        Known::Untold => Err(ApiError::unavailable(
+            "`projectId` cannot be checked: the supervisor does not answer, or not this caller. Try again, or leave it out",
+        )),
+    }
 }
 
 async fn delete_entry(
