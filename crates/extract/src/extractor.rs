@@ -10,6 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::worker::{Answer, Request, Task};
 use crate::{ArchiveLimits, Document, ExtractError, Kind, Limits, Progress, Unpacked, detect};
+pub(crate) use child::PATH;
 use child::{Child, Outcome};
 
 /// Calls block for as long as a file takes, so they need threads that may block.

@@ -2,6 +2,7 @@
 
 mod auth;
 mod caller;
+mod capabilities;
 mod chat;
 mod content;
 mod conversations;
@@ -84,6 +85,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(sources::run))
         .routes(routes!(sources::items::list))
         .routes(routes!(ingest::ingest))
+        .routes(routes!(capabilities::get))
         .routes(routes!(documents::list))
         .routes(routes!(indexing::reindex_all))
         .routes(routes!(documents::purge_errors))

@@ -6,6 +6,31 @@ use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
+async fn what_can_be_added_is_said_before_a_file_is_sent() {
+    let stoa = Stoa::start_knowledge().set("MAX_UPLOAD_MIB", 2).serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let ada = admin.invite(&stoa, "ada").await;
+    let (for_admin, for_ada) =
+        (admin.get("/api/capabilities").await.json(), ada.get("/api/capabilities").await.json());
+    assert_eq!(
+        (&for_admin["maxUploadBytes"], &for_ada["maxUploadBytes"]),
+        (&json!(2 << 20), &json!(2 << 20))
+    );
+    // Whatever is installed here: an administrator is told what to install, and others are not.
+    let groups = |said: &serde_json::Value| -> Vec<serde_json::Value> {
+        said["unreadable"].as_array().unwrap().iter().map(|one| one["files"].clone()).collect()
+    };
+    assert_eq!(groups(&for_admin), groups(&for_ada));
+    assert!(for_admin["unreadable"].as_array().unwrap().iter().all(|one| one["packages"][0].is_string()));
+    assert!(for_ada["unreadable"].as_array().unwrap().iter().all(|one| one["packages"].is_null()));
+    let too_large = ada.ingest("big.txt", &vec![b'x'; (2 << 20) + 1]).await;
+    assert_eq!(
+        (too_large.status, too_large.json()["error"].clone()),
+        (413, json!("the file is larger than 2 MB"))
+    );
+}
+
+#[tokio::test]
 async fn bad_requests_are_refused_before_anything_is_kept() {
     let stoa = Stoa::start_knowledge().set("MAX_UPLOAD_MIB", 1).serve();
     let admin = KnowledgeClient::admin(&stoa).await;

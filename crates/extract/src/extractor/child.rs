@@ -15,7 +15,7 @@ use crate::{ExtractError, Limits, Progress};
 const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
 /// The environment is not passed on, so programs are looked for where systems install them.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 pub(super) struct Child {
     process: std::process::Child,

@@ -20,12 +20,20 @@ pub const LONGEST_TITLE: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
 pub enum UploadError {
-    #[error("the file is larger than {0} bytes: MAX_UPLOAD_MIB is the limit")]
+    #[error("the file is larger than {}", size(*.0))]
     TooLarge(u64),
     #[error("{0}")]
     Invalid(String),
     #[error("keeping the upload: {0}")]
     Io(#[from] std::io::Error),
+}
+
+/// Returns a number of bytes as a person says it: `100 MB`.
+fn size(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => format!("{} KB", bytes >> 10),
+        mebibytes => format!("{mebibytes} MB"),
+    }
 }
 
 pub struct Upload {
