@@ -32,6 +32,7 @@ async fn forms_are_listed_with_the_address_that_the_caller_sees() {
         "started": "_started",
         "consent": { "field": "_consent", "text": "You may call me.", "version": null, "required": true },
     });
+    assert_eq!(answer.json()["hasCrm"], json!(false), "leads wait");
     let forms = &answer.json()["forms"];
     assert_eq!((&forms[0], forms.as_array().unwrap().len()), (&contact, 2));
     assert_eq!(

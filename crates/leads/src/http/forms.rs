@@ -15,8 +15,12 @@ use utoipa::ToSchema;
 
 /// The forms, by their names.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct FormList {
     forms: Vec<FormView>,
+    /// Whether leads are sent on to a CRM. If not, they wait.
+    #[schema(example = true)]
+    has_crm: bool,
 }
 
 /// A form of the settings.
@@ -104,7 +108,7 @@ impl FormView {
 pub async fn list(State(app): State<App>, _: Admin, headers: HeaderMap) -> Json<FormList> {
     let base = base(&headers);
     let forms = app.settings.forms.all().map(|form| FormView::new(form, &base));
-    Json(FormList { forms: forms.collect() })
+    Json(FormList { forms: forms.collect(), has_crm: app.settings.crm.is_some() })
 }
 
 /// Returns the address under which the caller sees the service, without a last `/`.
