@@ -48,6 +48,42 @@ describe('finding things', () => {
     await close();
   });
 
+  it('does what the user may do, and closes by Esc and with another screen', async () => {
+    const ada = await server.makeUser('commander');
+    const { page, close } = await visit(browser, program.page, { user: ada, hash: '#/search' });
+    const box = page.getByRole('combobox', { name: words.palette.label });
+    const ask = async (text: string) => {
+      await page.keyboard.press('Control+k');
+      await box.fill(text);
+    };
+    const option = (name: string) => page.getByRole('option', { name, exact: true });
+    await ask(words.palette.commands.project);
+    await option(words.palette.commands.project).click();
+    await expect.poll(() => new URL(page.url()).hash).toBe('#/projects/new');
+    const chooser = page.waitForEvent('filechooser');
+    await ask(words.palette.commands.files);
+    await page.keyboard.press('Enter');
+    await chooser;
+    await expect.poll(() => new URL(page.url()).hash).toBe('#/documents');
+    // Not what only administrators may do.
+    await ask('new');
+    await option(words.palette.commands.conversation).waitFor();
+    expect(await option(words.palette.commands.user).count()).toBe(0);
+    expect(await option(words.palette.commands.space).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await box.waitFor({ state: 'detached' });
+    await ask('anything');
+    await page.evaluate(() => (location.hash = '#/graph'));
+    await box.waitFor({ state: 'detached' });
+    await close();
+    const admin = await visit(browser, program.page, { hash: '#/search' });
+    await admin.page.keyboard.press('Control+k');
+    await admin.page.getByRole('option', { name: words.palette.commands.user }).waitFor();
+    await admin.page.getByRole('option', { name: `${words.screens.admin}: Users` }).click();
+    await expect.poll(() => new URL(admin.page.url()).hash).toBe('#/admin/users');
+    await admin.close();
+  });
+
   it('leaves a screen before the address of the next is read', async () => {
     const project = await server.makeProject('Elsewhere');
     const { page, close } = await visit(browser, program.page, { hash: '#/chat' });
