@@ -1,4 +1,5 @@
 import { fetchOk, nextPage } from '$lib/api/client';
+import { failure } from '$lib/api/failure';
 import { toasts } from '$lib/toasts.svelte';
 import { words } from '$words/home';
 import { SvelteSet } from 'svelte/reactivity';
@@ -17,8 +18,8 @@ class EntryList<K extends Kind> {
   #busy = false;
   loaded = $state(false);
   error = $state.raw<unknown>(null);
-  /** A deletion that failed. */
-  notDeleted = $state<string | null>(null);
+  /** A change or a deletion that failed. */
+  notDone = $state<string | null>(null);
   shown = $derived.by(() => inOrder(this.kind, this.#all).filter((entry) => !this.#hidden.has(idOf(entry))));
 
   constructor(kind: K) {
@@ -61,11 +62,24 @@ class EntryList<K extends Kind> {
     this.#all = known ? this.#all.map((old) => (old.id === entry.id ? entry : old)) : [entry, ...this.#all];
   }
 
+  /** Changes fields of an entry. What is shown changes at once, and back if that fails. */
+  async change(entry: Entries[K], fields: Partial<Entries[K]>): Promise<void> {
+    this.notDone = null;
+    this.put({ ...entry, ...fields });
+    try {
+      const init = { method: 'PATCH', body: JSON.stringify(fields) };
+      this.put(await (await fetchOk('kv', pathOf(this.kind, entry.id), init)).json());
+    } catch (thrown) {
+      this.put(entry);
+      this.notDone = words.notChanged(titleOf(entry), failure(thrown).message);
+    }
+  }
+
   /** Deletes an entry once its deletion can no longer be undone. */
   remove(entry: Entries[K]): void {
     const { id } = entry;
     this.#hidden.add(id);
-    this.notDeleted = null;
+    this.notDone = null;
     const commit = async () => {
       await fetchOk('kv', pathOf(this.kind, id), { method: 'DELETE', keepalive: true });
       this.#all = this.#all.filter((other) => other.id !== id);
@@ -73,7 +87,7 @@ class EntryList<K extends Kind> {
     };
     toasts.undoable(words.deleted(titleOf(entry)), commit, (why) => {
       this.#hidden.delete(id);
-      if (why) this.notDeleted = words.notDeleted(titleOf(entry), why);
+      if (why) this.notDone = words.notDeleted(titleOf(entry), why);
     });
   }
 }

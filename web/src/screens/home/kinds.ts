@@ -25,7 +25,8 @@ export function idOf(entry: Entry | Team): string {
   return 'id' in entry ? entry.id : entry.name;
 }
 
-export type FieldKind = 'line' | 'text' | 'tags' | 'flag' | 'percent' | 'date' | 'url';
+export type FieldKind =
+  'line' | 'text' | 'tags' | 'flag' | 'percent' | 'date' | 'url' | 'status' | 'person' | 'project';
 export type Field = { name: string; kind: FieldKind; required?: boolean };
 
 const field = (name: string, kind: FieldKind = 'line', required = false): Field => ({ name, kind, required });
@@ -43,18 +44,18 @@ export const FIELDS: Record<Kind, Field[]> = {
   goal: [
     field('title', 'line', true),
     field('description', 'text'),
-    field('owner'),
-    field('status'),
+    field('owner', 'person'),
+    field('status', 'status'),
     field('progress', 'percent'),
     field('dueAt', 'date'),
   ],
   task: [
     field('title', 'line', true),
-    field('status'),
-    field('assignee'),
+    field('status', 'status'),
+    field('assignee', 'person'),
     field('dueAt', 'date'),
     field('url', 'url'),
-    field('projectId'),
+    field('projectId', 'project'),
   ],
   tool: [
     field('name', 'line', true),
@@ -64,6 +65,15 @@ export const FIELDS: Record<Kind, Field[]> = {
   ],
   page: [field('title', 'line', true), field('slug'), field('body', 'text')],
 };
+
+/** The statuses that are offered. An entry may have another one: programs write what they like. */
+export const STATUSES: Partial<Record<Kind, string[]>> = {
+  goal: ['planned', 'on track', 'at risk', 'behind', 'reached'],
+  task: ['open', 'in progress', 'waiting', 'done'],
+};
+/** The statuses of a task that is ticked off, and of one that is not any more. */
+export const DONE = 'done';
+export const OPEN = 'open';
 
 const FINISHED = ['done', 'closed', 'complete', 'completed', 'finished', 'cancelled'];
 

@@ -19,16 +19,3 @@ export function destination(url: string): string | null {
 export function isScreen(address: string): boolean {
   return address.startsWith(new URL('./#', document.baseURI).href);
 }
-
-/** Returns the beginning of a text without the marks of Markdown. */
-export function excerpt(markdown: string, length = 400): string {
-  const text = markdown
-    .slice(0, length * 4)
-    .replace(/```[\s\S]*?(```|$)/g, ' ')
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/^[ \t]*(#{1,6}|>|[-*+]|\d+\.)[ \t]+/gm, '')
-    .replace(/(\*\*|__|\*|`|~~)(\S.*?)\1/g, '$2')
-    .replace(/\s+/g, ' ')
-    .trim();
-  return text.length > length ? `${text.slice(0, length)}…` : text;
-}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Goal, Update } from './kinds';
 import { inOrder, isOverdue } from './kinds';
-import { destination, excerpt } from './links';
+import { destination } from './links';
 import { parse } from './place';
 import { changes, chosen, differences, newEntry, valuesOf } from './values';
 
@@ -77,11 +77,6 @@ describe('links of entries', () => {
     expect(path).toMatch(/core\/docs$/);
     for (const bad of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', 'mail', '', 'vbscript:x'])
       expect(destination(bad), bad).toBeNull();
-  });
-
-  it('takes the marks of Markdown out of an excerpt', () => {
-    expect(excerpt('# Hours\n\n- **Nine** to [five](https://x.example)\n')).toBe('Hours Nine to five');
-    expect(excerpt('word '.repeat(500), 20)).toHaveLength(21);
   });
 
   it('reads addresses of entries, also of teams with colons', () => {
