@@ -30,6 +30,18 @@ describe('tokens', () => {
   });
 });
 
+describe('leads without a CRM', () => {
+  it('are said to wait, and nothing offers to retry what has not failed', async () => {
+    const lead = { method: 'POST', body: JSON.stringify({ email: 'waits@example.org' }) };
+    expect((await fetch(`${program.gateway}/kv/api/leads`, lead)).status).toBe(202);
+    const { page, close } = await visit(browser, program.page, { hash: '#/admin/leads' });
+    await page.getByText(words.leads.noCrm).waitFor();
+    await page.getByText(words.leads.queuedNoCrm).waitFor();
+    expect(await page.getByRole('button', { name: words.leads.retryAll }).count()).toBe(0);
+    await close();
+  });
+});
+
 describe('services and models', () => {
   it('are shown with their figures', async () => {
     const { page, close } = await visit(browser, program.page, { hash: '#/admin/services' });

@@ -95,6 +95,9 @@ export const words = {
     anyStatus: 'All statuses',
     email: 'Email address',
     statuses: { queued: 'Queued', forwarded: 'Forwarded', failed: 'Failed', spam: 'Spam', erased: 'Erased' },
+    queuedNoCrm: 'Queued: no CRM',
+    noCrm:
+      'No CRM is set, so leads wait here: read them, or export them. CRM_URL and CRM_KIND are the settings that send them on.',
     export: 'Export as CSV',
     retryAll: 'Retry all failed',
     retried: (n: number) =>

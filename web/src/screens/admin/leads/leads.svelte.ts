@@ -22,6 +22,10 @@ class Leads {
   #asked = new AbortController();
   #busy = false;
   loaded = $state(false);
+  /** Whether leads are sent on to a CRM; null until that is known. */
+  hasCrm = $state<boolean | null>(null);
+  /** Whether any has failed, of the form that is looked at. */
+  someFailed = $state(false);
   error = $state.raw<unknown>(null);
   /** What an action has done, or why it failed. */
   notice = $state<{ text: string; failed: boolean } | null>(null);
@@ -36,7 +40,13 @@ class Leads {
       this.loaded = false;
     }
     this.#filter = filter;
-    await this.#read(null, this.#asked.signal);
+    await Promise.all([this.#read(null, this.#asked.signal), this.#lookForFailed(this.#asked.signal)]);
+  }
+
+  async #lookForFailed(signal: AbortSignal): Promise<void> {
+    const query = { form: this.#filter.form, status: 'failed' as const, limit: 1 };
+    const failed = await ok(service.GET('/api/leads', { params: { query }, signal })).catch(() => []);
+    if (!signal.aborted) this.someFailed = failed.length > 0;
   }
 
   async more(): Promise<void> {
