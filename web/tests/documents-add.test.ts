@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, it } from 'vitest';
 import { words } from '$words/documents';
 import { words as reader } from '$words/reader';
+import { words as sources } from '$words/sources';
 import { api } from './api';
 import { open, program, row, startForDocuments, titles } from './documents';
 
@@ -36,6 +37,64 @@ async function drop(page: Page, paths: string[]): Promise<void> {
     await browser.send('Input.dispatchDragEvent', { type, x: 700, y: 500, data });
   }
 }
+
+describe('adding more than files', () => {
+  it('is a button for folders beside that for files, and says what folders of the server take', async () => {
+    const { page, close } = await open();
+    for (const empty of [true, false]) {
+      if (!empty) await api(program).ingest('one.txt', 'One.');
+      if (!empty) await row(page, 'one.txt').waitFor();
+      const chooser = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: words.addFolder, exact: true }).click();
+      expect((await chooser).isMultiple()).toBe(true);
+    }
+    await page.goto(`${program.page}#/documents/sources?new=choose`);
+    const dialog = page.getByRole('dialog', { name: sources.form.choose });
+    await dialog.getByText(sources.form.noRootsExample).waitFor();
+    expect(await dialog.getByRole('link', { name: sources.kinds.folder }).count()).toBe(0);
+    expect(await dialog.getByRole('link', { name: sources.kinds.git }).count()).toBe(1);
+    await close();
+  });
+});
+
+describe('what cannot be added', () => {
+  it('is said in plain words before it is sent, once, and to administrators with what to do', async () => {
+    const reader = await api(program).makeUser('adder');
+    const scans = { files: 'scans', packages: ['tesseract-ocr', 'poppler-utils'] };
+    const picture = join(files, 'scan.png');
+    writeFileSync(picture, 'no picture');
+    writeFileSync(join(files, 'large.txt'), 'x'.repeat(2 ** 20 + 1));
+    for (const admin of [true, false]) {
+      const unreadable = [admin ? scans : { files: 'scans' }];
+      const { page, close } = await open({
+        ...(admin ? {} : { user: reader }),
+        allow: /413/,
+        prepare: (page: Page) =>
+          page.route('**/core/api/capabilities', (route) =>
+            route.fulfill({ json: { maxUploadBytes: 2 ** 20, unreadable } }),
+          ),
+      });
+      await page.getByText(words.empty.title).waitFor();
+      expect(await page.getByText(words.unreadable.scans).count()).toBe(0);
+      let sent = 0;
+      await page.route('**/api/ingest', (route) => (sent++, route.abort()));
+      await choose(page, join(files, 'large.txt'));
+      await page.getByText(words.uploads.tooLarge(2 ** 20, admin)).waitFor();
+      expect([sent, words.uploads.tooLarge(2 ** 20, false).includes('MAX_')]).toEqual([0, false]);
+      await page.unroute('**/api/ingest');
+      await choose(page, picture);
+      await page.getByText(words.unreadable.scans).waitFor();
+      expect(await page.getByText(words.unreadable.command(scans.packages)).count()).toBe(admin ? 1 : 0);
+      expect(await page.getByText(words.unreadable.ask).count()).toBe(admin ? 0 : 1);
+      await page.getByRole('button', { name: words.unreadable.dismiss }).click();
+      await choose(page, picture);
+      await page.reload();
+      await row(page, 'scan.png').waitFor();
+      expect(await page.getByText(words.unreadable.scans).count()).toBe(0);
+      await close();
+    }
+  });
+});
 
 describe('adding files', () => {
   it('takes ten files and a nested folder, sends three at a time, and lists all of them', async () => {

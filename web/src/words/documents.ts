@@ -60,6 +60,41 @@ export const words = {
     versions: 'Versions',
     expiry: 'Expiry date',
     delete: 'Delete',
+    move: 'Move to …',
+    copy: 'Copy to …',
+  },
+  selection: {
+    label: 'Selected documents',
+    of: (title: string) => `Select ${title}`,
+    all: (n: number) =>
+      n === 1 ? 'Select the document shown' : `Select all ${formatNumber(n)} documents shown`,
+    count: (n: string) => `${n} selected`,
+    clear: 'Select none',
+  },
+  transfer: {
+    to: 'Place',
+    move: {
+      title: (n: number) => `Move ${documents(n)}`,
+      action: (n: number) => (n === 0 ? 'Move' : `Move ${documents(n)}`),
+      done: (n: number, place: string) => `Moved ${documents(n)} to ${place}. `,
+      failed: (n: number) => `${documents(n)} not moved:`,
+    },
+    copy: {
+      title: (n: number) => `Copy ${documents(n)}`,
+      action: (n: number) => (n === 0 ? 'Copy' : `Copy ${documents(n)}`),
+      done: (n: number, place: string) => `Copied ${documents(n)} to ${place}. `,
+      failed: (n: number) => `${documents(n)} not copied:`,
+    },
+    copyAbout: 'A copy has the current file, not the former versions, and is indexed anew.',
+    nowhere:
+      'There is no other place that you may add documents to. Make a space, or ask an editor of one to let you in.',
+    ofSource: (n: number) =>
+      `${n === 1 ? '1 document belongs to a source and stays' : `${formatNumber(n)} documents belong to a source and stay`}. Copy instead.`,
+    inWork: (n: number) =>
+      `${n === 1 ? '1 document is still being read and stays' : `${formatNumber(n)} documents are still being read and stay`} until that is done.`,
+    already: (n: number) => (n === 1 ? '1 was there already.' : `${formatNumber(n)} were there already.`),
+    progress: (done: number, of: number) => `${formatNumber(done)} of ${formatNumber(of)}`,
+    show: (place: string) => `Show ${place}`,
   },
   versions: {
     title: (name: string) => `Versions of ${name}`,
@@ -88,9 +123,18 @@ export const words = {
     remove: 'Remove the date',
   },
   deleted: (title: string) => `Deleted: ${title}`,
+  deletedSome: (n: number) => `Deleted ${documents(n)}`,
   purged: (n: number) => `Removed ${documents(n)} that failed`,
   loadingMore: 'Loading more documents',
   trouble: 'Changes are not shown live at present: the connection is lost. It is tried again by itself.',
+  unreadable: {
+    scans: 'Pictures, and pages of a PDF that are pictures, cannot be read on this server yet.',
+    oldOffice: 'Word, Excel and PowerPoint files from before 2007 cannot be read on this server yet.',
+    ask: 'Ask an administrator; index the documents again afterwards.',
+    install: 'Install this on the server, and index the documents again:',
+    command: (packages: string[]) => `apt install ${packages.join(' ')}`,
+    dismiss: 'Do not say this again',
+  },
   uploads: {
     label: 'Files being sent',
     sending: (left: number) => `Sending ${files(left)}`,
@@ -106,6 +150,8 @@ export const words = {
     replaces: (version: number) => `Replaces version ${version}`,
     replaced: (n: number) => `${files(n)} replaced`,
     in: (space: string) => `to ${space}`,
+    tooLarge: (limit: number, isAdmin: boolean) =>
+      `The file is larger than ${formatNumber(Math.floor(limit / 2 ** 20))} MB.${isAdmin ? ' The setting MAX_UPLOAD_MIB raises the limit.' : ''}`,
     full: 'The quota is reached. Delete something first, or ask an administrator for more.',
     open: 'Open it',
     cancel: (name: string) => `Do not send ${name}`,

@@ -94,7 +94,10 @@ export const words = {
     every: 'Runs',
     create: 'Add the source',
     save: 'Save',
-    onlyAdministrators: 'Only administrators add folders of the server.',
+    onlyAdministrators: 'A folder of the server? Ask an administrator to add it.',
+    noRoots:
+      'Folders of the server can be added once it says which may be read. Set FOLDER_ROOTS and start it again:',
+    noRootsExample: 'FOLDER_ROOTS=/srv/documents',
     schedule: {
       '': 'By hand only',
       '900': 'Every 15 minutes',
@@ -120,10 +123,7 @@ export const words = {
       'imap.username': 'ada@example.org',
     } as Record<string, string>,
     folder: { path: 'Path on the server' },
-    folderHint: (roots: string[]) =>
-      roots.length > 0
-        ? `In ${roots.join(' or ')}.`
-        : 'The server allows no folder yet: its setting FOLDER_ROOTS names those that may be read.',
+    folderHint: (roots: string[]) => `In ${roots.join(' or ')}.`,
     s3: {
       bucket: 'Bucket',
       prefix: 'Prefix',

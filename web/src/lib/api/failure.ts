@@ -1,4 +1,5 @@
 import { words } from '$words/common';
+import { plainly } from '../plainly';
 
 /** Why a request failed, as one shape for all services. */
 export class Failure extends Error {
@@ -45,7 +46,7 @@ export function failureFrom(response: Response, text: string | object): Failure 
   const retryAfter = Number(response.headers.get('Retry-After'));
   const resetAt = number(body.resetAt) ?? (retryAfter > 0 ? Date.now() + retryAfter * 1000 : null);
   const requestId = string(body.requestId) ?? response.headers.get('X-Request-Id');
-  return new Failure(said, response.status, string(body.code), requestId, resetAt, body);
+  return new Failure(plainly(said), response.status, string(body.code), requestId, resetAt, body);
 }
 
 function parse(text: string): Record<string, unknown> {

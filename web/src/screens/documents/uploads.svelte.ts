@@ -1,6 +1,7 @@
 import { untrack } from 'svelte';
-import { failure, failureFrom, type Failure } from '$lib/api/failure';
+import { failure, failureFrom, Failure } from '$lib/api/failure';
 import { fetchOk } from '$lib/api/client';
+import { capabilities } from '$lib/capabilities.svelte';
 import { documentsIn } from '$lib/documents.svelte';
 import { session } from '$lib/session.svelte';
 import { chooseFiles, type Found } from './dropped';
@@ -42,6 +43,8 @@ const LOST = 'stoa.uploads';
 /** The files that are being sent: three at a time, whatever screen is open. */
 class Uploads {
   list = $state.raw<Upload[]>([]);
+  /** The names of all files that were added since the page was opened. */
+  names = $state.raw<string[]>([]);
   /** How many were sent since the list was last empty. */
   done = $state(0);
   /** Names of files that were on their way when the page was closed. */
@@ -76,6 +79,7 @@ class Uploads {
     this.lost = [];
     const added = found.map(({ file, folder }) => new Upload(this.#next++, file, folder, spaceId));
     this.list = [...this.list, ...added];
+    this.names = [...this.names, ...found.map(({ file }) => file.name)];
     this.#pump();
   }
 
@@ -117,6 +121,10 @@ class Uploads {
   }
 
   async #send(upload: Upload): Promise<void> {
+    if (capabilities.isTooLarge(upload.file.size)) {
+      Object.assign(upload, { state: 'failed', error: new Failure('', 413, 'PAYLOAD_TOO_LARGE') });
+      return this.#pump();
+    }
     Object.assign(upload, {
       state: 'sending',
       sent: 0,
