@@ -276,6 +276,10 @@ async fn what_belongs_to_a_source_or_is_being_read_stays() {
     let moved = move_to(&ada, &id, json!({ "spaceId": board })).await;
     assert_eq!((moved.status, &moved.json()["code"]), (409, &json!("CONFLICT")), "{moved:?}");
     assert!(moved.body.contains("source"), "{moved:?}");
+    // A copy to where it is changes nothing: the source keeps it.
+    let here = copy_to(&ada, &id, json!({})).await;
+    assert_eq!((here.status, &here.json()["duplicateOf"]), (200, &json!(id)), "{here:?}");
+    assert!(ada.get(&format!("/api/documents/{id}")).await.json()["sourceId"].is_string());
     let copied = copy_to(&ada, &id, json!({ "spaceId": board })).await;
     assert_eq!(copied.status, 202, "{copied:?}");
     let copy = copied.json()["document"]["id"].as_str().unwrap().to_owned();

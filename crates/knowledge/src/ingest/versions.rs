@@ -134,8 +134,8 @@ pub async fn reuse(
         removal::remove_document(&mut tx, &replaced.user_id, &replaced.id, &Status::ALL).await?;
     }
     match origin {
-        Origin::Upload(_) | Origin::Copy(_) if original.source_id.is_empty() => {}
-        Origin::Upload(_) | Origin::Copy(_) => documents::set_source(&mut tx, &original.id, "").await?,
+        Origin::Upload(_) if original.source_id.is_empty() => {}
+        Origin::Upload(_) => documents::set_source(&mut tx, &original.id, "").await?,
         Origin::Item(ItemOrigin { source_id, item, .. }) => {
             let same_as = (!is_same).then(|| format!("the same content as `{}`", original.title));
             let item = SourceItem {
@@ -146,7 +146,7 @@ pub async fn reuse(
             };
             source_items::put(&mut tx, source_id, &item).await?;
         }
-        Origin::Archive(_) => {}
+        Origin::Archive(_) | Origin::Copy(_) => {}
     }
     tx.commit().await?;
     Ok(Submitted { document: original, is_duplicate: true })
