@@ -7,7 +7,7 @@ mod common;
 use inference::chat_template::Message;
 use inference::decoder::{Decoder, Sampling};
 use inference::encoder::Encoder;
-use inference::reranker::Reranker;
+use inference::reranker::{Pair, Reranker};
 use inference::{Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Request};
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ fn an_interactive_text_does_not_wait_for_bulk_or_for_answers() {
 }
 
 #[test]
-fn a_text_that_is_embedded_does_not_wait_for_those_that_are_scored() {
+fn texts_that_are_embedded_and_those_of_others_do_not_wait_for_all_that_are_scored() {
     let models = common::models_dir();
     let kernel = Kernel::best();
     let engine = Engine::start(Models {
@@ -108,11 +108,18 @@ fn a_text_that_is_embedded_does_not_wait_for_those_that_are_scored() {
         threads: 1,
         ..Models::default()
     });
-    let scores = engine.score("How deep is the quay?", texts(200), Priority::Interactive).unwrap();
+    let reranker = engine.reranker().unwrap();
+    let pairs = |count| -> Vec<Pair> {
+        texts(count).iter().map(|text| reranker.tokenize("How deep is the quay?", text)).collect()
+    };
+    let scores = engine.score("ada", pairs(200)).unwrap();
+    let others = engine.score("bob", pairs(3)).unwrap();
     let vectors = engine.embed("ada", vec!["The quay is deep.".to_owned()], Priority::Interactive).unwrap();
     let waiting = std::thread::spawn(move || block_on(scores).unwrap());
     block_on(vectors).unwrap();
     assert!(!waiting.is_finished(), "all texts were scored first");
+    assert_eq!(block_on(others).unwrap().len(), 3);
+    assert!(!waiting.is_finished(), "all texts of one user were scored first");
     assert_eq!(waiting.join().unwrap().len(), 200);
 }
 
