@@ -54,8 +54,8 @@ function connect({ gateway }: Program) {
       post(`/kv/api/portal/${kind}s`, entry),
     changeEntry: (kind: string, id: string, patch: Json) =>
       call(`/kv/api/portal/${kind}s/${id}`, { method: 'PATCH', body: JSON.stringify(patch) }),
-    makeProject: (name: string): Promise<{ id: string }> =>
-      post('/build/api/projects', { name, product_seed: name }),
+    makeProject: (name: string, more: Json = {}): Promise<{ id: string }> =>
+      post('/build/api/projects', { name, product_seed: name, ...more }),
     /** Makes a space, in the place of one that an earlier try of the test has left. */
     async makeSpace(name: string, more: Json = {}): Promise<{ id: string }> {
       const { spaces } = await (await call('/core/api/spaces')).json();

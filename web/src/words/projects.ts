@@ -1,10 +1,10 @@
 import { inbox } from './projects-inbox';
+import { sharing } from './projects-sharing';
 
 /** What the screens of projects say. */
 export const words = {
   title: 'Projects',
-  adminOnly:
-    'You can start a run. Only administrators can stop, resume or cancel it, decide, and change or delete the project.',
+  ...sharing,
   list: {
     new: 'New project',
     filter: 'Filter by name',
@@ -13,11 +13,12 @@ export const words = {
     label: 'Projects',
     empty: 'No projects yet',
     emptyText:
-      'A project is an idea in a few sentences. Agents carry it through phases, from requirements to a review, and you read what they write. All signed-in users see all projects.',
-    emptyApproval: 'Where the workflow asks for approval, a run waits until an administrator has decided.',
+      'A project is an idea in a few sentences. Agents carry it through phases, from requirements to a review, and you read what they write. Others see it when you share it.',
+    emptyApproval: 'Where the workflow asks for approval, a run waits until a person has decided.',
     nothing: 'No project fits the filter',
     clear: 'Clear the filter',
     phaseOf: (phase: string, at: number, of: number) => (at > 0 ? `${phase}, phase ${at} of ${of}` : phase),
+    waits: 'Waits for approval',
     updated: (ago: string) => `Changed ${ago}`,
     count: (shown: number, all: number) => (shown === all ? `${all}` : `${shown} of ${all}`),
     more: 'Loading more projects',
@@ -26,23 +27,18 @@ export const words = {
     active: 'Ready',
     running: 'Running',
     interrupted: 'Paused',
-    waiting: 'Waits for approval',
-    stopped: 'Stopped; can be resumed',
-    complete: 'Complete',
-    worksheets: 'Ended with worksheets',
-    ended: 'All phases run',
+    complete: 'Finished',
     error: 'Failed',
     cancelled: 'Cancelled',
   },
   create: {
+    writes: (models: string) => `Agents write documents with ${models}.`,
     title: 'New project',
     name: 'Name',
     seed: 'What is to be made',
     seedHint: 'A few sentences: for whom, what it should do, what it must not do. All agents read this.',
-    shared:
-      'All signed-in users can read this project and what its agents write, and can start its runs. Your documents stay private to you.',
-    sharedSearch:
-      'Agents of this workflow that search quote from the documents of the administrator who starts a run.',
+    search:
+      'Agents that search quote from the documents of the project’s space; without a space, from those of the person who starts a run.',
     action: 'Create the project',
     nameMissing: 'Give the project a name.',
     seedMissing: 'Write at least a sentence.',
@@ -54,7 +50,6 @@ export const words = {
     phases: 'Phases',
     actions: 'More actions',
     delete: 'Delete the project',
-    deleteNotAllowed: 'Delete the project (administrators only)',
     deleted: (name: string) => `“${name}” is deleted.`,
     notDeleted: (name: string, why: string) => `“${name}” was not deleted: ${why}`,
     rename: 'Rename the project',
@@ -76,7 +71,7 @@ export const words = {
     later: 'Later',
     running: 'Running',
     waiting: 'Waits for approval',
-    interrupted: 'Stopped',
+    interrupted: 'Paused',
     error: 'Failed',
     cancelled: 'Cancelled',
     worksheets: 'Worksheets',
@@ -93,14 +88,12 @@ export const words = {
     cancelText:
       'What is complete stays. What an agent is writing at the moment is discarded, and the run cannot be resumed.',
     keep: 'Keep the run',
-    onlyAdmin: 'Only an administrator can stop or cancel this run.',
-    onlyAdminResume: 'Only an administrator can resume or cancel this run.',
-    onlyAdminDecide: 'Only an administrator can decide, or cancel this run.',
     reason: 'Reason (optional)',
     review: 'Read and decide',
     read: 'Read what waits',
     executeAgain: 'Execute again',
     executeAgainText: 'Agents that were complete are not asked again.',
+    sameModel: (model: string) => `The model stays the one that was chosen: ${model}.`,
     showLog: 'Show the log',
     next: (phase: string) => `Next phase: ${phase}`,
     agents: 'Agents of this phase',
@@ -162,6 +155,7 @@ export const words = {
     configure: 'Set up a larger model',
     choose: 'A larger model is set up: choose it beside the button that starts the run.',
     ask: 'Ask an administrator to set up a larger model.',
+    yours: 'You can fill them in yourself: each question is a box.',
     ended: (n: number) =>
       n === 1
         ? 'The phase has ended with a worksheet to fill in.'
@@ -234,7 +228,8 @@ export const words = {
     hint: 'Select an agent to see what it reads and who reads it.',
     approval: 'Needs approval',
     approvalText: 'The run stops after its artifact, until a person has approved, edited or rejected it.',
-    searchText: 'It is given passages from the documents of the administrator who started the run.',
+    searchText:
+      'It is given passages from the documents of the project’s space, or else of the person who started the run.',
     inputs: 'Reads',
     readers: 'Is read by',
     output: 'Writes',

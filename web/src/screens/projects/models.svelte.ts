@@ -28,14 +28,22 @@ class Models {
     return this.#providers.some(({ name, configured }) => name !== EMBEDDED && configured);
   }
 
+  /** Returns the names of the models that write documents for these agents. */
+  writers(agents: Agent[]): string[] {
+    return [...new Set(agents.filter(({ writes }) => writes).map((agent) => this.#answering(agent)))];
+  }
+
   /** Returns the name of the model that is too small for one of these agents to write documents; null if there is none. */
   tooSmallFor(agents: Agent[]): string | null {
     const small = agents.find(({ writes }) => !writes);
-    if (!small) return null;
-    const named = this.#find(small.provider);
+    return small ? this.#answering(small) : null;
+  }
+
+  #answering({ provider, model }: Agent): string {
+    const named = this.#find(provider);
     // The embedded model answers in place of a vendor without a key.
-    const model = named?.configured ? (small.model ?? named.model) : this.#find(EMBEDDED)?.model;
-    return model ?? small.provider;
+    const answering = named?.configured ? (model ?? named.model) : this.#find(EMBEDDED)?.model;
+    return answering ?? this.label(provider);
   }
 
   #find(wanted: string): ProviderView | undefined {

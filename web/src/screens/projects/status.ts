@@ -9,30 +9,25 @@ const TONES = {
   active: 'neutral',
   running: 'busy',
   interrupted: 'warn',
-  waiting: 'warn',
-  stopped: 'warn',
   complete: 'ok',
-  worksheets: 'neutral',
-  ended: 'neutral',
   error: 'error',
   cancelled: 'neutral',
 } satisfies Record<keyof typeof words.status, Tone>;
 
-/** What a status leaves open. What is not known is left out. */
-type Details = {
-  /** Whether an artifact waits for approval. */
-  waits?: boolean;
-  /** Whether worksheets stand in place of documents. */
-  worksheets?: boolean | 'perhaps';
-};
-
-/** Returns the badge of a project or a run: its status, and what it means for the user. */
-export function statusBadge(status: keyof typeof words.status, { waits, worksheets }: Details = {}): Status {
-  let shown = status;
-  if (status === 'interrupted' && waits !== undefined) shown = waits ? 'waiting' : 'stopped';
-  if (status === 'complete' && worksheets) shown = worksheets === 'perhaps' ? 'ended' : 'worksheets';
-  const icon = shown === 'worksheets' ? ClipboardList : undefined;
-  return { tone: TONES[shown] ?? 'neutral', text: words.status[shown] ?? shown, icon };
+/**
+ * Returns the badge of a project or a run. A status is the same word everywhere; what worksheets leave to be done is told by
+ * the icon alone: 'perhaps' where it is not known whether there are any.
+ */
+export function statusBadge(
+  status: keyof typeof words.status,
+  worksheets: boolean | 'perhaps' = false,
+): Status {
+  const open = status === 'complete' && worksheets;
+  return {
+    tone: open ? 'neutral' : (TONES[status] ?? 'neutral'),
+    text: words.status[status] ?? status,
+    icon: open === true ? ClipboardList : undefined,
+  };
 }
 
 /** The tone of each state of an agent. */

@@ -31,6 +31,16 @@ export class ProjectState {
     return this.error instanceof Failure && this.error.status === 404;
   }
 
+  /** Whether the user may start its phases. */
+  get mayExecute(): boolean {
+    return this.data !== null && this.data.project.access !== 'read';
+  }
+
+  /** Whether the user may stop and resume its runs, decide, edit, share and delete. */
+  get mayManage(): boolean {
+    return this.data?.project.access === 'manage';
+  }
+
   get runs(): Run[] {
     return this.data?.history.runs ?? [];
   }
@@ -157,8 +167,8 @@ export class ProjectState {
     return this.#act('cancel', () => ok(supervisor.POST('/api/cancel', { body })));
   }
 
-  /** Changes the name or the description. Throws why not. */
-  async change(body: { name?: string; product_seed?: string }): Promise<void> {
+  /** Changes the name, the description or the space; without one, it is in none. Throws why not. */
+  async change(body: { name?: string; product_seed?: string; space_id?: string | null }): Promise<void> {
     await ok(supervisor.PATCH('/api/projects/{id}', { params: { path: { id: this.id } }, body }));
     await this.refresh();
   }
