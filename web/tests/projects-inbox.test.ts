@@ -33,8 +33,8 @@ function noteDecisions() {
 }
 
 /** Opens a project whose first artifact waits, and its approval. Notes what is sent to decide. */
-async function waiting(options = {}) {
-  const { id } = await api(program).makeProject('Bees');
+async function waiting(options = {}, project = {}) {
+  const { id } = await api(program).makeProject('Bees', project);
   const sent: object[] = [];
   const prepare = async (page: Page) => {
     await page.exposeFunction('noteSent', (body: string) => sent.push(JSON.parse(body)));
@@ -46,13 +46,13 @@ async function waiting(options = {}) {
 }
 const approvalOf = async (id: string) =>
   (await (await api(program).call(`/build/api/state/${id}`)).json()).approvals[0].approvalId as string;
-const editor = (page: Page) => page.getByLabel(words.inbox.editLabel);
+const editor = (page: Page) => page.getByLabel(words.edit.label);
 
 it('counts what waits in a badge, and lists it for all projects', async () => {
   const { page, close } = await waiting();
   await page.getByLabel(shell.waiting(1)).first().waitFor();
   await page.goto(`${program.page}#/projects`);
-  await page.locator('[data-project]').getByText(words.status.waiting).waitFor();
+  await page.locator('[data-project]').getByText(words.list.waits).waitFor();
   await page.goto(`${program.page}#/projects/inbox`);
   await page.getByRole('list', { name: words.inbox.label }).getByText('Bees').click();
   await page.getByText(words.inbox.first).waitFor();
@@ -97,7 +97,7 @@ it('edits with a diff, and the draft survives a reload', async () => {
   const { page, close, sent, id } = await waiting();
   await openApproval(page);
   const approvalId = await approvalOf(id);
-  await page.getByRole('button', { name: words.inbox.edit }).click();
+  await page.getByRole('button', { name: words.edit.start }).click();
   expect(await page.getByRole('button', { name: words.inbox.sendEdit }).isDisabled()).toBe(true);
   await editor(page).fill('# Diary\n\nMy line.');
   await page.getByText(common.diff.sum(1, 1)).waitFor();
@@ -112,10 +112,25 @@ it('edits with a diff, and the draft survives a reload', async () => {
   await close();
 });
 
+it('saves an edit without a decision: the new version waits in its place', async () => {
+  const { page, close, sent, id } = await waiting();
+  await openApproval(page);
+  await page.getByRole('button', { name: words.edit.start }).click();
+  await editor(page).fill('# Diary\n\nMy line.');
+  await page.getByRole('button', { name: words.edit.save, exact: true }).click();
+  await page.getByRole('group', { name: words.inbox.changes(1) }).waitFor();
+  await page.getByRole('button', { name: words.inbox.approve }).click();
+  await page.getByText(words.inbox.decided.approve).waitFor();
+  expect(sent).toMatchObject([{ decision: 'approve' }]);
+  await page.goto(program.page + projectPath(id, '/artifacts/manager'));
+  await page.getByText('My line.').waitFor();
+  await close();
+});
+
 it('says in words that another person has decided, shows what, and keeps the draft', async () => {
   const { page, close, id } = await waiting({ allow: /409/ });
   await openApproval(page);
-  await page.getByRole('button', { name: words.inbox.edit }).click();
+  await page.getByRole('button', { name: words.edit.start }).click();
   await editor(page).fill('# Mine');
   const approvalId = await approvalOf(id);
   await api(program).post('/build/api/resume', {
@@ -137,8 +152,10 @@ it('says in words that another person has decided, shows what, and keeps the dra
 });
 
 it('lets others read, and says who decides', async () => {
-  const { id, close } = await waiting();
+  const space = await api(program).makeSpace('Apiary');
+  const { id, close } = await waiting({}, { space_id: space.id });
   const user = await api(program).makeUser('dora');
+  await api(program).addMember(space.id, user.username, 'reader');
   const hash = `#/projects/inbox/${await approvalOf(id)}?project=${id}`;
   const reader = await visit(browser, program.page, { user, hash });
   await reader.page.getByText('One line is here.').waitFor();

@@ -1,3 +1,4 @@
+import { edit } from './projects-edit';
 import { inbox } from './projects-inbox';
 import { sharing } from './projects-sharing';
 
@@ -241,5 +242,6 @@ export const words = {
     phase: 'Phase',
     open: 'Open its text',
   },
+  edit,
   inbox,
 };

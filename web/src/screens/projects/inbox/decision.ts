@@ -46,16 +46,3 @@ export async function lookUp(
     artifactId: checkpoint?.artifact_id ?? null,
   };
 }
-
-/** Returns why a text cannot take the place of an artifact; null if it can. */
-export function jsonFault(text: string): string | null {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : String(thrown);
-  }
-}
-
-/** The key under which an edit is kept until it is sent. */
-export const draftKey = (approvalId: string) => `approval.${approvalId}`;

@@ -2,6 +2,7 @@ import { Failure, fetchOk, ok, supervisor } from '$lib/api/client';
 import type { HydratedProject, Run } from '$lib/api/types/supervisor';
 import { inbox } from '../../../shell/inbox.svelte';
 import { RunFeed } from '../run/feed.svelte';
+import { type RunState, withEdits } from '../run/run-state';
 import { workflow } from '../workflow/workflow.svelte';
 
 /** How often a project without an open run is looked at: another person may have started one. */
@@ -60,6 +61,12 @@ export class ProjectState {
 
   latestRun(phase: string): Run | null {
     return this.runs.find((run) => run.phase === phase) ?? null;
+  }
+
+  /** Returns what is known of a run that is followed; null for another. */
+  stateOf(run: Run | null | undefined): RunState | null {
+    if (!run || this.feed?.runId !== run.id) return null;
+    return withEdits(this.feed.state, this.data?.history.artifacts ?? []);
   }
 
   async refresh(): Promise<void> {

@@ -1,6 +1,6 @@
-import type { Artifact } from '$lib/api/types/supervisor';
+import type { Artifact, ArtifactExcerpt } from '$lib/api/types/supervisor';
 import { expect, test } from 'vitest';
-import { agentState, applyEvent, newRun, type RunState } from './run-state';
+import { agentState, applyEvent, newRun, type RunState, withEdits } from './run-state';
 
 type Told = [id: number | null, event: string, data: object];
 
@@ -132,4 +132,21 @@ test('a run that failed says who and why, and goes on when it is executed again'
   );
   expect(again).toMatchObject({ status: 'running', reason: null, failedAgent: null });
   expect(agentState(again, 'analyst')).toMatchObject({ stage: 'starting', text: '' });
+});
+
+test('what a person has edited takes the place of what the agent wrote', () => {
+  const sheet =
+    '> A worksheet: `tiny` is too small a model to write this document. Give the agent a larger one.';
+  const run = tell(newRun(), START, [
+    2,
+    'agent_complete',
+    { agent: 'analyst', artifact: { ...artifact(sheet), run_id: 'one' } },
+  ]);
+  expect(agentState(run, 'analyst').stage).toBe('worksheet');
+  const edit = { agent: 'analyst', run_id: 'one', version: 2, content: 'Mine', content_truncated: false };
+  const edited = withEdits(run, [edit as ArtifactExcerpt]);
+  expect(agentState(edited, 'analyst')).toMatchObject({ stage: 'complete', text: 'Mine' });
+  // The version of another run, or one that is cut, does not.
+  for (const other of [{ run_id: 'two' }, { version: 1 }, { content_truncated: true }])
+    expect(withEdits(run, [{ ...edit, ...other } as ArtifactExcerpt])).toEqual(run);
 });

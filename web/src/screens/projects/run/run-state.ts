@@ -1,5 +1,5 @@
 import type { StreamEvent } from '$lib/api/stream';
-import type { Artifact, RunStatus } from '$lib/api/types/supervisor';
+import type { Artifact, ArtifactExcerpt, RunStatus } from '$lib/api/types/supervisor';
 import { isWorksheet } from '../worksheets';
 
 /*
@@ -60,6 +60,20 @@ const IDLE: AgentState = { stage: 'idle', progress: 0, text: '', artifact: null,
 
 export function agentState(run: RunState | null, name: string): AgentState {
   return run?.agents[name] ?? IDLE;
+}
+
+/** Returns the run with the versions that people have made of its artifacts, which its events do not tell. */
+export function withEdits(run: RunState, artifacts: ArtifactExcerpt[]): RunState {
+  return artifacts.reduce((next, newest) => {
+    const { artifact } = agentState(next, newest.agent);
+    const isNewer = artifact?.run_id === newest.run_id && newest.version > artifact.version;
+    // What is too long for the project's history is shown among the artifacts alone.
+    if (!isNewer || newest.content_truncated) return next;
+    return withAgent(next, newest.agent, (agent) => ({
+      ...completed(agent, newest),
+      stage: agent.stage === 'worksheet' ? completed(agent, newest).stage : agent.stage,
+    }));
+  }, run);
 }
 
 type Data = {

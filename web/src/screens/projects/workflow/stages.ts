@@ -11,7 +11,8 @@ export function stageOf(
   data: HydratedProject,
 ): AgentStage {
   const run = data.history.runs.find((one) => one.phase === phase);
-  if (run && project.feed?.runId === run.id) return agentState(project.feed.state, agent).stage;
+  const state = project.stateOf(run);
+  if (state) return agentState(state, agent).stage;
   const trace = data.history.traces.find((one) => one.agent === agent && one.run_id === run?.id);
   if (trace?.status === 'running') return 'writing';
   if (trace?.status === 'interrupted' && run?.status === 'cancelled') return 'cancelled';
