@@ -142,7 +142,7 @@ it('executes a failed run again with the model that was chosen for it', async ()
   await page.getByRole('dialog').getByLabel(words.run.model.model).fill('large-1');
   await page.getByRole('dialog').getByRole('button', { name: words.run.model.action, exact: true }).click();
   const fault = page.getByRole('alert');
-  await fault.getByText(/large-1/).waitFor();
+  await fault.getByText(/the one that was chosen: .*large-1/).waitFor();
   vendor.texts = {};
   const sent = page.waitForRequest(/api\/execute/);
   await fault.getByRole('button', { name: words.run.executeAgain }).click();
