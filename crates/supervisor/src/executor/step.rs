@@ -16,6 +16,7 @@ use crate::tables;
 use crate::workflow::Agent;
 use answer::{Failure, ProgressReporter, read_answer, step_output};
 use base::Backoff;
+use base::token::Claims;
 use kit::page::excerpt;
 use llm::{Chat, DefaultModel, Model, Providers};
 use prompt::PromptContext;
@@ -38,6 +39,13 @@ pub struct StepRunner {
     knowledge: Option<KnowledgeClient>,
     texts: LiveTexts,
     edge_permits: Arc<Semaphore>,
+}
+
+/// Returns whose turn at the embedded model a run takes: its guest's address, its user or administrator, or this machine.
+fn started_by(run: &Run) -> String {
+    let claims = run.caller.as_deref().and_then(|claims| serde_json::from_str::<Claims>(claims).ok());
+    let named = run.guest_address.clone().or_else(|| claims.map(|claims| claims.project_id));
+    named.unwrap_or_else(|| "local".to_owned())
 }
 
 impl StepRunner {
@@ -188,7 +196,7 @@ impl StepRunner {
             // With the same seed a retry could give the same answer.
             seed: u64::from(tried),
             urgent: false,
-            user: run.project_id.clone(),
+            user: started_by(run),
             // The retries are those of `run`.
             tries: 1,
         };
