@@ -65,6 +65,18 @@ impl Who {
         }
     }
 
+    /// Returns the projects that the caller manages; none for a guest.
+    pub fn managed(&self, roles: &SpaceRoles) -> Option<Visible> {
+        let editor = |(id, role): (&String, &SpaceRole)| (*role == SpaceRole::Editor).then(|| id.clone());
+        match self {
+            Self::Administrator => Some(Visible::All),
+            Self::User(id) => {
+                Some(Visible::Of { user: id.clone(), spaces: roles.iter().filter_map(editor).collect() })
+            }
+            Self::Guest(_) => None,
+        }
+    }
+
     pub fn visible(&self, roles: &SpaceRoles) -> Visible {
         match self {
             Self::Administrator => Visible::All,

@@ -7,7 +7,7 @@ use kit::identity::Rank;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -104,15 +104,18 @@ impl KnowledgeClient {
             .collect())
     }
 
+    /// Returns the caller's roles in spaces, as they were within the last seconds.
+    pub async fn recent_space_roles(&self, claims: &Claims) -> Result<Arc<SpaceRoles>, String> {
+        let kept = self.roles().get(&claims.project_id).cloned();
+        match kept.filter(|(read_at, _)| read_at.elapsed() < ROLES_LAST) {
+            Some((_, roles)) => Ok(roles),
+            None => self.space_roles(claims).await,
+        }
+    }
+
     /// Returns the caller's roles in spaces. An administrator has one in each space.
     pub async fn space_roles(&self, claims: &Claims) -> Result<Arc<SpaceRoles>, String> {
         let now = Instant::now();
-        let kept = || self.roles.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((read_at, roles)) = kept().get(&claims.project_id)
-            && now.duration_since(*read_at) < ROLES_LAST
-        {
-            return Ok(roles.clone());
-        }
         let is_admin = Rank::of(claims) == Rank::Administrator;
         let query: &[(&str, &str)] = if is_admin { &[("all", "true")] } else { &[] };
         let answer: SpacesAnswer = self.ask(claims, "/api/spaces", query).await?;
@@ -120,12 +123,16 @@ impl KnowledgeClient {
         let roles = answer.spaces.into_iter().filter_map(|space| Some((role_of(&space)?, space.id)));
         let roles: SpaceRoles = roles.map(|(role, id)| (id, role)).collect();
         let roles = Arc::new(roles);
-        let mut kept = kept();
+        let mut kept = self.roles();
         if kept.len() >= MAX_KEPT_ROLES {
             kept.retain(|_, (read_at, _)| now.duration_since(*read_at) < ROLES_LAST);
         }
         kept.insert(claims.project_id.clone(), (now, roles.clone()));
         Ok(roles)
+    }
+
+    fn roles(&self) -> MutexGuard<'_, HashMap<String, ReadRoles>> {
+        self.roles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks each address in turn until one answers.

@@ -1,7 +1,7 @@
 import { ok, supervisor } from '$lib/api/client';
 import type { WaitingApproval } from '$lib/api/types/supervisor';
 
-/** What waits for a decision, over all projects. The badge in the sidebar and the projects' inbox show the same list. */
+/** What waits for a decision, over all projects that are seen. The badge in the sidebar counts what may be decided. */
 class Inbox {
   /** With the texts, so only read while the inbox is open. */
   approvals = $state.raw<WaitingApproval[]>([]);
@@ -14,10 +14,10 @@ class Inbox {
   async refresh(): Promise<void> {
     const limit = this.#readers > 0 ? 100 : 0;
     try {
-      const { approvals, total } = await ok(
+      const { approvals, decidable } = await ok(
         supervisor.GET('/api/approvals', { params: { query: { limit } } }),
       );
-      this.count = total;
+      this.count = decidable;
       this.error = null;
       if (limit === 0) return;
       this.approvals = approvals;

@@ -151,7 +151,7 @@ async fn all_projects_approvals_are_in_one_list_until_they_are_answered() {
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()
     };
-    assert_eq!(list("").await, json!({ "approvals": [], "total": 0, "next": null }));
+    assert_eq!(list("").await, json!({ "approvals": [], "total": 0, "decidable": 0, "next": null }));
     let (first, _one, approval) = wait_for_approval(&client).await;
     let (second, mut two, other) = wait_for_approval(&client).await;
     let both = list("").await;
@@ -171,7 +171,7 @@ async fn all_projects_approvals_are_in_one_list_until_they_are_answered() {
     assert_eq!((&page["approvals"][0], &page["next"]), (shown, &approval));
     let page = list(&format!("?limit=1&after={}", approval.as_str().unwrap())).await;
     assert_eq!((&page["approvals"][0]["approvalId"], &page["next"]), (&other, &Value::Null));
-    assert_eq!(list("?limit=0").await, json!({ "approvals": [], "total": 2, "next": null }));
+    assert_eq!(list("?limit=0").await, json!({ "approvals": [], "total": 2, "decidable": 2, "next": null }));
     assert_eq!(client.get("/api/approvals?limit=1001").await.status, 400);
 
     let reject = json!({ "projectId": second, "decision": "reject", "feedback": "x", "approvalId": other });

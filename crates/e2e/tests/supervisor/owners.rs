@@ -257,6 +257,14 @@ async fn a_project_is_put_into_a_space_by_an_editor_of_it_and_says_whose_it_is()
     );
     assert_eq!(put(&owner, &path, Value::Null).await.json()["space_id"], Value::Null);
     assert_eq!(reader.get(&path).await.status, 404);
+    let target = Target::of(&owner, Some(&space)).await;
+    let waits = async |client: &SupervisorClient| {
+        let waiting = client.get("/api/approvals").await.json();
+        assert_eq!(waiting["approvals"][0]["projectId"], target.project);
+        (waiting["total"].clone(), waiting["decidable"].clone(), waiting["approvals"][0]["mayDecide"].clone())
+    };
+    assert_eq!(waits(&owner).await, (json!(1), json!(1), json!(true)));
+    assert_eq!(waits(&reader).await, (json!(1), json!(0), json!(false)), "she reads it");
     // Guests have no spaces, and an administrator puts none of their projects into one.
     let guest = SupervisorClient::through_gateway(&stoa, "guest");
     assert_eq!(guest.post("/api/projects", &created).await.status, 403);

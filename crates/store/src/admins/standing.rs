@@ -161,6 +161,7 @@ mod tests {
             scopes: vec!["admin".into()],
             environment: String::new(),
             issued_by: String::new(),
+            username: None,
             generation: generation.map(str::to_owned),
             grant: None,
         };

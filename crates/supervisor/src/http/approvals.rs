@@ -36,6 +36,9 @@ pub struct Approvals {
     /// How many wait in all.
     #[schema(example = 1)]
     total: i64,
+    /// How many of them the caller may answer.
+    #[schema(example = 1)]
+    decidable: i64,
     /// The value for `after`, if more follow.
     #[schema(example = "0199a2f5-a052-7b7f-8ed4-526172fe9ead")]
     next: Option<String>,
@@ -83,6 +86,10 @@ pub async fn list(
     let limit = query.limit.map_or(DEFAULT_LIMIT, Whole::size);
     let (visible, roles) = caller.visible(&app).await?;
     let total = tables::checkpoints::count_waiting(&app.db, &visible).await?;
+    let decidable = match caller.who.managed(&roles) {
+        Some(managed) => tables::checkpoints::count_waiting(&app.db, &managed).await?,
+        None => 0,
+    };
     let mut rows = tables::checkpoints::waiting(&app.db, &visible, query.after.as_deref(), limit + 1).await?;
     let mut has_more = rows.len() > limit;
     rows.truncate(limit);
@@ -99,7 +106,7 @@ pub async fn list(
         }
         last = Some(id);
     }
-    Ok(Json(Approvals { approvals, total, next: last.filter(|_| has_more) }))
+    Ok(Json(Approvals { approvals, total, decidable, next: last.filter(|_| has_more) }))
 }
 
 /// Adds the artifact to an approval. None if the project was deleted meanwhile.

@@ -67,7 +67,7 @@ impl Caller {
     /// Returns which projects the caller sees.
     pub async fn visible(&self, app: &App) -> Result<(Visible, Arc<SpaceRoles>), ApiError> {
         let roles = match self.who {
-            Who::User(_) => self.space_roles(app).await?,
+            Who::User(_) => self.recent_space_roles(app).await?,
             Who::Administrator | Who::Guest(_) => Arc::default(),
         };
         Ok((self.who.visible(&roles), roles))
@@ -78,7 +78,7 @@ impl Caller {
         let without_roles = self.who.access(project, &SpaceRoles::new());
         match self.who {
             Who::User(_) if without_roles.is_none() && project.space_id.is_some() => {
-                Ok(self.who.access(project, &*self.space_roles(app).await?))
+                Ok(self.who.access(project, &*self.recent_space_roles(app).await?))
             }
             _ => Ok(without_roles),
         }
@@ -88,7 +88,17 @@ impl Caller {
     pub async fn space_roles(&self, app: &App) -> Result<Arc<SpaceRoles>, ApiError> {
         match (&app.knowledge, &self.claims) {
             (Some(knowledge), Some(claims)) => {
-                knowledge.space_roles(claims).await.map_err(|why| ApiError::unavailable(&why))
+                knowledge.space_roles(claims).await.map_err(ApiError::unavailable)
+            }
+            _ => Ok(Arc::default()),
+        }
+    }
+
+    /// As [`Self::space_roles`], as they were within the last seconds.
+    async fn recent_space_roles(&self, app: &App) -> Result<Arc<SpaceRoles>, ApiError> {
+        match (&app.knowledge, &self.claims) {
+            (Some(knowledge), Some(claims)) => {
+                knowledge.recent_space_roles(claims).await.map_err(ApiError::unavailable)
             }
             _ => Ok(Arc::default()),
         }
