@@ -1,6 +1,6 @@
 //! Merges different spellings of one entity inside a document: acronyms, forms of a name, surnames alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::acronym::acronyms;
 use crate::entities::{Entities, Entity, Occurrence};
@@ -22,9 +22,15 @@ pub fn merge(parsed: &ParsedText<'_>, entities: &mut Entities) {
 
 /// Counts "BLC" as "Boundary Layer Control".
 fn merge_acronyms(parsed: &ParsedText<'_>, entities: &mut Entities) {
+    // Each pair once: a document may spell out the same acronym many thousand times.
+    let mut seen = HashSet::new();
     for line in &parsed.lines {
         for (acronym, words) in acronyms(line) {
             let short = key(std::iter::once(line.words[acronym].text));
+            let spelled_out = key(line.words[words.clone()].iter().map(|word| word.text));
+            if !seen.insert((short.clone(), spelled_out)) {
+                continue;
+            }
             let long = entities.add_spelled_out(line, &words);
             if let Some(acronym) = entities.find(&short) {
                 entities.merge(long, acronym);

@@ -10,6 +10,7 @@ CREATE INDEX projects_of_space ON projects (space_id, id) WHERE space_id IS NOT 
 -- What guests are limited by: a row for each start of a run, with its time, and one for about what each of its steps has
 -- stored, with the time 0.
 CREATE TABLE guest_usage (
+    id TEXT PRIMARY KEY,
     project_id TEXT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
     address TEXT NOT NULL,
     started_at BIGINT NOT NULL,

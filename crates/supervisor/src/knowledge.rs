@@ -2,6 +2,7 @@
 
 use crate::access::{SpaceRole, SpaceRoles};
 use base::token::{Claims, Tokens};
+use http::StatusCode;
 use kit::headers::IDENTITY;
 use kit::identity::Rank;
 use serde::Deserialize;
@@ -15,6 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_PASSAGES: &str = "5";
 /// Characters of the question. A seed may be long, and its beginning says what it is about.
 const QUESTION_CHARACTERS: usize = 500;
+const UNKNOWN_CALLER: &str = "the caller who started the run is unknown to the knowledge service";
 /// How long the roles of a caller are believed: a member who was taken out of a space is out within seconds.
 const ROLES_LAST: Duration = Duration::from_secs(2);
 /// Callers whose roles are kept before those that are too old are dropped.
@@ -90,14 +92,15 @@ impl KnowledgeClient {
         caller: Option<&str>,
     ) -> Result<Vec<Passage>, String> {
         let claims: Option<Claims> = caller.and_then(|claims| serde_json::from_str(claims).ok());
-        let claims = claims.ok_or("the caller who started the run is unknown to the knowledge service")?;
+        let claims = claims.ok_or(UNKNOWN_CALLER)?;
         if Rank::of(&claims) == Rank::Guest {
             return Err("guests have no documents".to_owned());
         }
         let question: String = format!("{name} {product_seed}").chars().take(QUESTION_CHARACTERS).collect();
         let mut query = vec![("query", question.as_str()), ("topK", MAX_PASSAGES)];
         query.extend(space.map(|space| ("spaceId", space)));
-        let answer: SearchAnswer = self.ask(&claims, "/api/search", &query).await?;
+        let answer: Option<SearchAnswer> = self.ask(&claims, "/api/search", &query).await?;
+        let answer = answer.ok_or(UNKNOWN_CALLER)?;
         let passages = answer.results.into_iter();
         Ok(passages
             .map(|hit| Passage { title: hit.metadata.document_title.unwrap_or_default(), text: hit.text })
@@ -113,14 +116,16 @@ impl KnowledgeClient {
         }
     }
 
-    /// Returns the caller's roles in spaces. An administrator has one in each space.
+    /// Returns the caller's roles in spaces. An administrator has one in each space, a caller whom the service does not
+    /// know in none.
     pub async fn space_roles(&self, claims: &Claims) -> Result<Arc<SpaceRoles>, String> {
         let now = Instant::now();
         let is_admin = Rank::of(claims) == Rank::Administrator;
         let query: &[(&str, &str)] = if is_admin { &[("all", "true")] } else { &[] };
-        let answer: SpacesAnswer = self.ask(claims, "/api/spaces", query).await?;
+        let answer: Option<SpacesAnswer> = self.ask(claims, "/api/spaces", query).await?;
+        let spaces = answer.map(|answer| answer.spaces).unwrap_or_default().into_iter();
         let role_of = |space: &Space| if is_admin { Some(SpaceRole::Editor) } else { space.role };
-        let roles = answer.spaces.into_iter().filter_map(|space| Some((role_of(&space)?, space.id)));
+        let roles = spaces.filter_map(|space| Some((role_of(&space)?, space.id)));
         let roles: SpaceRoles = roles.map(|(role, id)| (id, role)).collect();
         let roles = Arc::new(roles);
         let mut kept = self.roles();
@@ -135,18 +140,24 @@ impl KnowledgeClient {
         self.roles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks each address in turn until one answers.
+    /// Asks each address in turn until one answers. Returns none if the service does not know the caller.
     async fn ask<T: DeserializeOwned>(
         &self,
         claims: &Claims,
         path: &str,
         query: &[(&str, &str)],
-    ) -> Result<T, String> {
+    ) -> Result<Option<T>, String> {
         let identity = self.tokens.issue_identity(claims).map_err(|error| error.to_string())?;
         let mut why = String::new();
         for url in self.urls.iter() {
             let request = self.client.get(format!("{url}{path}")).header(IDENTITY, &identity).query(query);
-            let answer = async { request.send().await?.error_for_status()?.json().await };
+            let answer = async {
+                let response = request.send().await?;
+                if response.status() == StatusCode::UNAUTHORIZED {
+                    return Ok(None);
+                }
+                response.error_for_status()?.json().await.map(Some)
+            };
             match answer.await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => why = error.without_url().to_string(),

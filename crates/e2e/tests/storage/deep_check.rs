@@ -30,7 +30,8 @@ const BREAKS: [(&str, &str); 10] = [
     ("DELETE FROM lead_queues", "FAILED  waiting leads  0 of 1"),
     ("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'jobs'", "the counter of jobs is at 0"),
     (
-        "INSERT INTO projects VALUES ('p', 'n', 's', 'prd', 'running', 1, 1, 1, 0);
+        "INSERT INTO projects (id, name, seed_excerpt, current_phase, status, created_at, updated_at)
+             VALUES ('p', 'n', 's', 'prd', 'running', 1, 1);
          INSERT INTO runs (id, project_id, phase, status, first_event, created_at) VALUES ('r', 'p', 'prd', 'running', 0, 1)",
         "run `r` is running without a job",
     ),

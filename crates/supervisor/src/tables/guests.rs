@@ -43,8 +43,10 @@ pub fn stored(tx: &mut Tx, project_id: &str, address: &str, content: &str) {
 
 /// Inserts a row at the commit.
 fn insert(tx: &mut Tx, project_id: &str, address: &str, started_at: i64, bytes: i64) {
-    let insert = "INSERT INTO guest_usage (project_id, address, started_at, bytes) VALUES ($1, $2, $3, $4)";
-    tx.later(insert).bind(project_id).bind(address).bind(started_at).bind(bytes);
+    let id = tx.db().random().uuid_v7(tx.db().clock()).to_string();
+    let insert =
+        "INSERT INTO guest_usage (id, project_id, address, started_at, bytes) VALUES ($1, $2, $3, $4, $5)";
+    tx.later(insert).bind(id).bind(project_id).bind(address).bind(started_at).bind(bytes);
 }
 
 /// Returns what the runs of an address use, and what those of all guests do. Starts are counted since `since_ms`.
