@@ -1,4 +1,4 @@
-//! Edits of artifacts: a new version at any time, by whoever may decide in the project.
+//! Edits of artifacts: a new version at any time, by those who manage the project.
 
 use e2e::supervisor_client::{SupervisorClient, workflow};
 use e2e::{Reply, Stoa, Vendor};
