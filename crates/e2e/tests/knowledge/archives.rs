@@ -90,6 +90,6 @@ async fn others_write_while_archives_are_unpacked() {
         (longest, writes) = (longest.max(started.elapsed()), writes + 1);
     }
     println!("the longest of {writes} writes took {longest:?}");
-    // One that starves waits for 30 seconds.
-    assert!(writes > 20 && longest < Duration::from_secs(2), "{longest:?} of {writes}");
+    // One that starves waits for 30 seconds. On a busy machine, one that does not may take some.
+    assert!(writes > 20 && longest < Duration::from_secs(10), "{longest:?} of {writes}");
 }
