@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::key::key;
 use crate::lexicon::WordClasses;
 use crate::parsed_text::{Line, ParsedText, TextPart};
-use crate::phrases::LONGEST_PHRASE;
+use crate::phrases::MAX_PHRASE_WORDS;
 use crate::text::{Gap, Shape, Word};
 use crate::units::{is_measure, is_unit, is_unit_of_number};
 
@@ -79,7 +79,7 @@ impl Scan<'_, '_> {
         let is_filled = rest.get(length - 1).is_none_or(|next| matches!(next.gap, Gap::Cell | Gap::Sentence));
         let is_plain = |word: &Word<'_>| matches!(word.shape, Shape::Capital | Shape::Lower) && !word.is_stop;
         let cell = &self.words[at..at + length];
-        ((2..=LONGEST_PHRASE).contains(&length) && is_filled && cell.iter().all(is_plain))
+        ((2..=MAX_PHRASE_WORDS).contains(&length) && is_filled && cell.iter().all(is_plain))
             .then_some(at + length)
     }
 

@@ -9,7 +9,7 @@ use crate::parsed_text::{Line, ParsedText, TextPart};
 use crate::text::{Gap, Shape, Word};
 use crate::units::{is_measure, is_unit};
 
-pub const LONGEST_PHRASE: usize = 4;
+pub const MAX_PHRASE_WORDS: usize = 4;
 
 /// Returns every phrase of a line that could be a concept, also nested ones. A name of one word may start a phrase
 /// ("Lyme disease"); otherwise phrases are between names.
@@ -65,7 +65,7 @@ impl Scan<'_, '_> {
 
     fn add_phrases(&self, run: Range<usize>, phrases: &mut Vec<Range<usize>>) {
         for start in run.clone() {
-            for end in start + 1..=run.end.min(start + LONGEST_PHRASE) {
+            for end in start + 1..=run.end.min(start + MAX_PHRASE_WORDS) {
                 // A phrase ends at a possessive: "the pump's seal" is two entities.
                 if end > start + 1 && self.words[end - 2].possessive {
                     break;
@@ -104,7 +104,7 @@ impl Scan<'_, '_> {
         }
         let is_plain = |index: usize| self.words[index].classes.any(WordClasses::PLAIN);
         let length = self.run_length(name + 1..self.words.len());
-        for end in name + 2..=(name + 1 + length).min(name + LONGEST_PHRASE) {
+        for end in name + 2..=(name + 1 + length).min(name + MAX_PHRASE_WORDS) {
             let last = &self.words[end - 1].lower;
             let ends_like_verb =
                 last.ends_with('s') && (!is_led || is_plain(end - 1)) || last.ends_with("ing");

@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// The environment is not passed on, so programs are looked for where systems install them.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Bytes that `git` may write to a file in any case: its own small files are no part of the repository.
-const LEAST_FILE: u64 = 64 << 10;
+const MIN_FILE_BYTES: u64 = 64 << 10;
 /// Bytes of the address space that `git` may use.
 const MOST_MEMORY: u64 = 8 << 30;
 /// The most of what `git` says that is kept.
@@ -101,7 +101,7 @@ impl Git {
 
     /// Returns how many bytes it may write to one file.
     pub fn most_file_bytes(&self) -> u64 {
-        self.most_bytes.max(LEAST_FILE)
+        self.most_bytes.max(MIN_FILE_BYTES)
     }
 
     pub fn copy(&self) -> &Path {

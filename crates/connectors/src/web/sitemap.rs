@@ -22,7 +22,7 @@ const MOST_UNPACKED: u64 = 64 << 20;
 const MOST_SITEMAPS: usize = 1_000;
 const MOST_LEVELS: u32 = 3;
 /// The most bytes of an element, a text or a line. They are held as a whole.
-const MOST_PIECE: u64 = 1 << 20;
+const MAX_PIECE_BYTES: u64 = 1 << 20;
 /// The most open elements.
 const MOST_OPEN: usize = 20;
 
@@ -115,7 +115,7 @@ fn parse_lines(mut text: impl BufRead, base: &Url, add: &mut dyn FnMut(Entry)) -
     let mut line = Vec::new();
     loop {
         line.clear();
-        let read = (&mut text).take(MOST_PIECE).read_until(b'\n', &mut line);
+        let read = (&mut text).take(MAX_PIECE_BYTES).read_until(b'\n', &mut line);
         if read.map_err(|error| error.to_string())? == 0 {
             return Ok(());
         }
@@ -124,14 +124,14 @@ fn parse_lines(mut text: impl BufRead, base: &Url, add: &mut dyn FnMut(Entry)) -
 }
 
 fn parse_xml(text: impl BufRead, base: &Url, add: &mut dyn FnMut(Entry)) -> Result<(), String> {
-    let mut reader = Reader::from_reader(text.take(MOST_PIECE));
+    let mut reader = Reader::from_reader(text.take(MAX_PIECE_BYTES));
     let mut is_known = false;
     // The names of the open elements, and the text of an open `loc`.
     let (mut open, mut location) = (Vec::<Vec<u8>>::new(), None::<String>);
     let mut buffer = Vec::new();
     loop {
         buffer.clear();
-        reader.get_mut().set_limit(MOST_PIECE);
+        reader.get_mut().set_limit(MAX_PIECE_BYTES);
         match reader.read_event_into(&mut buffer).map_err(|error| error.to_string())? {
             Event::Start(_) if open.len() == MOST_OPEN => return Err("it is nested too deeply".to_owned()),
             Event::Start(start) => {

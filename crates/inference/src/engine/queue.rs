@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 /// How long a batch of bulk texts waits at most while answers are being written, and while interactive texts wait: then it
 /// takes about a tenth of the time.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
-const LONGEST_WAIT_FOR_TEXTS: Duration = Duration::from_millis(500);
+const MAX_WAIT_FOR_TEXTS: Duration = Duration::from_millis(500);
 /// What may wait of one user.
 const MAX_INTERACTIVE_TEXTS: usize = 1024;
 const MAX_BULK_TEXTS: usize = 16 * 1024;
@@ -125,7 +125,7 @@ impl Queue {
     }
 
     pub fn take(&mut self) -> Option<Work> {
-        if !self.bulk_waits_longer_than(LONGEST_WAIT_FOR_TEXTS)
+        if !self.bulk_waits_longer_than(MAX_WAIT_FOR_TEXTS)
             && let Some(work) = self.take_interactive()
         {
             return Some(work);
