@@ -2,15 +2,18 @@
 """Checks questions.jsonl against the fetched documents.
 
     bench/answers/check.py [CACHE]          default: target/bench/answers, as `fetch` fills it
+    bench/answers/check.py --set a          strangers/a, with target/bench/strangers/a
 
 Verifies that every evidence is in its document and has the facts, that no question gives its facts away, that every
 question has the fields of its kind, that the counts by kind hold, and that the split is the one that the seed gives.
+A stranger's set has no split, and only has to be large enough.
 Reads the documents in its own plain way, not with Stoa: letters and digits are compared, nothing else. PDFs are read
 with `pdftotext` (Debian: poppler-utils).
 
-`check.py --grep WORDS CACHE` prints the documents that contain all of the words, for writing near misses.
+`check.py --grep WORDS [CACHE]` prints the documents that contain all of the words, for writing near misses.
 """
 
+import argparse
 import email
 import email.policy
 import html
@@ -27,21 +30,28 @@ HERE = pathlib.Path(__file__).resolve().parent
 COUNTS = {"answer": 90, "near": 30, "foreign": 10, "follow-up": 10, "summary": 5, "german": 5}
 SPLITS = ["dev", "test", "unseen"]
 SEED = 10
+MIN_COUNTS = {"answer": 30, "near": 12}
+MIN_DOCUMENTS = 12
+TARGET = HERE.parents[1] / "target/bench"
 
 
 def main():
-    arguments = sys.argv[1:]
-    words = None
-    if arguments[:1] == ["--grep"]:
-        words, arguments = arguments[1], arguments[2:]
-    cache = pathlib.Path(arguments[0] if arguments else HERE.parents[1] / "target/bench/answers")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cache", nargs="?", type=pathlib.Path)
+    parser.add_argument("--set")
+    parser.add_argument("--grep", metavar="WORDS")
+    arguments = parser.parse_args()
+    bench, cache = HERE, arguments.cache or TARGET / "answers"
+    if arguments.set:
+        bench, cache = HERE / "strangers" / arguments.set, arguments.cache or TARGET / "strangers" / arguments.set
     texts = {path.name: text(path) for path in sorted((cache / "documents").iterdir())}
-    if words:
-        grep(words, texts)
+    if arguments.grep:
+        grep(arguments.grep, texts)
         return
-    questions = [json.loads(line) for line in (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    questions = [json.loads(line) for line in (bench / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     plain = {name: letters(text) for name, text in texts.items()}
-    faults = [fault for question in questions for fault in of_question(question, plain)] + of_counts(questions)
+    faults = [fault for question in questions for fault in of_question(question, plain)]
+    faults += of_size(questions, texts) if arguments.set else of_counts(questions)
     faults += [f"no question is about {name}" for name in set(texts) - {q.get("document") for q in questions}
                - {name for q in questions for name in q.get("documents", [])}]
     for fault in faults:
@@ -118,6 +128,16 @@ def of_counts(questions):
     return faults
 
 
+def of_size(questions, texts):
+    """Returns what a stranger's set has too few of."""
+    found = Counter(question["kind"] for question in questions)
+    faults = [f"{found[kind]} questions of kind {kind}: at least {count}" for kind, count in MIN_COUNTS.items()
+              if found[kind] < count]
+    if len(texts) < MIN_DOCUMENTS:
+        faults.append(f"{len(texts)} documents: at least {MIN_DOCUMENTS}")
+    return faults
+
+
 def splits(questions):
     """Assigns every question to a split: at random, as many of each kind, form and wording as can be."""
     chance = random.Random(SEED)
@@ -170,8 +190,9 @@ def archive(package):
     names = package.namelist()
     if "xl/workbook.xml" in names:
         return workbook(package, names)
-    parts = [name for name in names if re.search(r"word/document\.xml$|(notesSlides/notesS|slides/s)lide\d+\.xml$|\.x?html?$", name)]
-    return "\n".join(without_tags(re.sub(r"</w:p>|</a:p>", "\n", package.read(name).decode())) for name in parts)
+    pattern = r"word/document\.xml$|(notesSlides/notesS|slides/s)lide\d+\.xml$|^content\.xml$|\.x?html?$"
+    parts = [name for name in names if re.search(pattern, name)]
+    return "\n".join(without_tags(re.sub(r"</(w|a|text):p>", "\n", package.read(name).decode())) for name in parts)
 
 
 def workbook(package, names):
