@@ -6,8 +6,9 @@
 # make faults                 the long forms of the tests that break things, about an hour
 # make test                   install what the tests need, and run lints and all tests
 # make bench                  the benchmarks against other programs
+# make train-check            the training of the reader in miniature, on a CPU, some minutes
 
-.PHONY: run page page-types lint test test-unit test-e2e test-page faults bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run page page-types lint test test-unit test-e2e test-page faults train-check bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Integration tests that need no server, no model and no network.
 PURE_TESTS = extractor file files memory golden graph mentions readers exact search storing
@@ -62,6 +63,9 @@ test-page: web/dist/index.html
 
 test:
 	scripts/test
+
+train-check:
+	training/check
 
 # How often processes are killed: KILLS=50.
 KILLS = 200
