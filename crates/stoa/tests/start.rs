@@ -166,7 +166,8 @@ fn a_password_at_a_terminal_is_asked_twice_and_not_shown() {
 #[tokio::test]
 async fn the_first_request_can_be_a_sign_in() {
     for _ in 0..3 {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        // The programs of other tests take ports of 127.0.0.1, and could take this one in between.
+        let free = std::net::TcpListener::bind("127.0.0.7:0").unwrap().local_addr().unwrap();
         let start = Stoa::start().set("KNOWLEDGE_LISTEN", free);
         let mut child = start.command(&["serve", "--only", "gateway,knowledge"]).spawn().unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
