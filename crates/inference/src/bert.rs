@@ -1,4 +1,4 @@
-//! The layers of BERT, which the encoder and the reranker share: from tokens to a vector for each of them.
+//! The layers of BERT, which the encoder and the reader share: from tokens to a vector for each of them.
 //!
 //! Texts are concatenated into batches of about 256 tokens, so that no product is too small and none is padded. One
 //! thread takes a batch through all layers, with everything but the weights in its second-level cache.
@@ -7,9 +7,10 @@ mod attention;
 mod load;
 mod weights;
 
-pub(crate) use load::load;
-pub(crate) use weights::Linear;
+pub(crate) use load::{Loaded, load};
+pub(crate) use weights::{Config, Linear, TensorFile};
 
+use crate::ModelError;
 use crate::arrays::Array;
 use crate::elementwise;
 use crate::kernel::{self, Aligned, BLOCK, Isa, Kernel, Pair, Session};
@@ -18,7 +19,7 @@ use crate::rescale::{Epilogue, Out};
 use crate::simd::LANES;
 use attention::Head;
 use std::ops::Range;
-use weights::{Config, LayerWeights, Norm, Weights};
+use weights::{LayerWeights, Matrix, Norm};
 
 /// Columns of the feed-forward part that are computed together. Their weights stay in the second-level cache while
 /// all blocks of rows pass by, each from its input bytes to its output sums.
@@ -28,13 +29,21 @@ const GROUP: usize = 384;
 pub(crate) struct Bert {
     kernel: Kernel,
     config: Config,
-    /// The SHA-256 of the weights' file in hex.
-    pub fingerprint: String,
-    word_embeddings: Array<f32>,
+    word_embeddings: WordEmbeddings,
     /// For tokens of the first and of the second text.
     position_embeddings: [Array<f32>; 2],
     embedding_norm: Norm,
     layers: Vec<Layer>,
+}
+
+/// A vector for each token, as precise as the file has it.
+enum WordEmbeddings {
+    Floats(Array<f32>),
+    /// With a scale for each token.
+    Bytes {
+        bytes: Array<i8>,
+        scales: Array<f32>,
+    },
 }
 
 struct Layer {
@@ -50,9 +59,10 @@ struct Layer {
 impl Layer {
     fn new(kernel: Kernel, weights: LayerWeights, config: &Config) -> Self {
         let hidden = config.hidden_size;
-        let matrix =
-            |linear: &weights::Linear, depth| ByteMatrix::new(kernel, &linear.weight, depth, &linear.bias);
-        let together = weights::Linear::by_head([&weights.query, &weights.key, &weights.value], config.heads);
+        let matrix = |linear: &Linear, depth| {
+            ByteMatrix::new(kernel, &linear.weight, depth, &linear.bias, &linear.scales)
+        };
+        let together = Linear::by_head([&weights.query, &weights.key, &weights.value], config.heads);
         let groups = weights.output.groups(config.intermediate_size, GROUP);
         Self {
             query_key_value: matrix(&together, hidden),
@@ -74,17 +84,17 @@ pub(crate) struct Input<'a> {
 }
 
 impl Bert {
-    pub fn new(kernel: Kernel, weights: Weights) -> Self {
-        let config = weights.config;
-        Self {
+    pub fn new(kernel: Kernel, file: &TensorFile<'_>, config: Config) -> Result<Self, ModelError> {
+        let layer = |index| Ok(Layer::new(kernel, file.layer(index, &config)?, &config));
+        let positions = file.position_embeddings(&config)?;
+        Ok(Self {
             kernel,
-            fingerprint: weights.fingerprint,
-            word_embeddings: weights.word_embeddings.as_slice().into(),
-            position_embeddings: weights.position_embeddings.map(|positions| positions.as_slice().into()),
-            embedding_norm: weights.embedding_norm,
-            layers: weights.layers.into_iter().map(|layer| Layer::new(kernel, layer, &config)).collect(),
+            word_embeddings: file.word_embeddings(&config)?.into(),
+            position_embeddings: positions.map(|positions| positions.as_slice().into()),
+            embedding_norm: file.embedding_norm(&config)?,
+            layers: (0..config.layers).map(layer).collect::<Result<_, ModelError>>()?,
             config,
-        }
+        })
     }
 
     pub fn kernel(&self) -> Kernel {
@@ -113,7 +123,8 @@ impl Bert {
                 + layer.intermediate.resident_bytes()
                 + layer.output.iter().map(ByteMatrix::resident_bytes).sum::<usize>()
         };
-        4 * (self.word_embeddings.len() + 2 * self.position_embeddings[0].len())
+        self.word_embeddings.resident_bytes()
+            + 4 * 2 * self.position_embeddings[0].len()
             + self.layers.iter().map(layer).sum::<usize>()
     }
 
@@ -139,8 +150,7 @@ impl Bert {
         let positions = inputs.iter().flat_map(|input| (0..input.tokens.len()).map(move |at| (input, at)));
         for (row, (input, position)) in positions.enumerate() {
             let values = &mut scratch.hidden[row * hidden..][..hidden];
-            values
-                .copy_from_slice(&self.word_embeddings[input.tokens[position] as usize * hidden..][..hidden]);
+            self.word_embeddings.copy(input.tokens[position] as usize, values);
             let positions = &self.position_embeddings[usize::from(position >= input.first)];
             elementwise::add(isa, values, &positions[position * hidden..][..hidden]);
             self.embedding_norm.apply(isa, values);
@@ -203,6 +213,37 @@ impl Bert {
             let values = &mut scratch.hidden[some.start * hidden..some.end * hidden];
             values.chunks_exact_mut(hidden).for_each(|row| norm.apply(isa, row));
             scratch.bytes.set(isa, some, values, hidden, 1.0);
+        }
+    }
+}
+
+impl From<Matrix> for WordEmbeddings {
+    fn from(matrix: Matrix) -> Self {
+        match matrix {
+            Matrix::Floats(values) => Self::Floats(values.as_slice().into()),
+            Matrix::Bytes { bytes, scales } => {
+                Self::Bytes { bytes: bytes.as_slice().into(), scales: scales.as_slice().into() }
+            }
+        }
+    }
+}
+
+impl WordEmbeddings {
+    fn copy(&self, token: usize, to: &mut [f32]) {
+        let row = token * to.len()..(token + 1) * to.len();
+        match self {
+            Self::Floats(values) => to.copy_from_slice(&values[row]),
+            Self::Bytes { bytes, scales } => {
+                let scale = scales[token];
+                to.iter_mut().zip(&bytes[row]).for_each(|(to, byte)| *to = f32::from(*byte) * scale);
+            }
+        }
+    }
+
+    fn resident_bytes(&self) -> usize {
+        match self {
+            Self::Floats(values) => 4 * values.len(),
+            Self::Bytes { bytes, scales } => bytes.len() + 4 * scales.len(),
         }
     }
 }

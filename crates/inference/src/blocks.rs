@@ -17,7 +17,7 @@ use crate::ModelError;
 use crate::arrays::Array;
 use crate::elementwise;
 use crate::kernel::{Aligned, BLOCK, Isa};
-use crate::packed::{Packed, Reader, Writer};
+use crate::packed::{Packed, PackedReader, PackedWriter};
 use crate::tensor_kind::f16_to_f32;
 use std::io;
 
@@ -122,14 +122,14 @@ impl BlockMatrix {
 }
 
 impl Packed for BlockMatrix {
-    fn write(&self, to: &mut Writer) -> io::Result<()> {
+    fn write(&self, to: &mut PackedWriter) -> io::Result<()> {
         to.put(&[self.depth as i32, self.columns as i32, i32::from(self.bits == Bits::Four)])?;
         to.put(&self.blocks)?;
         to.put(&self.column_scales)?;
         to.put(&self.column_starts)
     }
 
-    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+    fn read(from: &mut PackedReader) -> Result<Self, ModelError> {
         let sizes = from.take_exactly::<i32>(3)?;
         let (depth, columns) = (sizes[0] as usize, sizes[1] as usize);
         let bits = if sizes[2] == 1 { Bits::Four } else { Bits::Eight };

@@ -3,7 +3,7 @@
 pub use crate::bert::Scratch;
 
 use crate::ModelError;
-use crate::bert::{self, Bert, Input};
+use crate::bert::{self, Bert, Input, Loaded};
 use crate::elementwise;
 use crate::kernel::Kernel;
 use crate::tokenizer::WordPiece;
@@ -15,11 +15,12 @@ pub const MAX_TOKENS: usize = 256;
 
 pub struct Encoder {
     bert: Bert,
+    fingerprint: String,
     tokenizer: WordPiece,
 }
 
 impl Encoder {
-    /// Loads a folder with `config.json`, `tokenizer.json` and `model.safetensors` or `model.onnx`.
+    /// Loads a folder with `config.json`, `tokenizer.json` and `model.safetensors`.
     pub fn load(folder: &Path, kernel: Kernel) -> Result<Self, ModelError> {
         Self::load_with(folder, kernel, None)
     }
@@ -30,8 +31,8 @@ impl Encoder {
     }
 
     fn load_with(folder: &Path, kernel: Kernel, cache: Option<&Path>) -> Result<Self, ModelError> {
-        let (bert, (), tokenizer) = bert::load(folder, kernel, cache, |_, _| Ok(()))?;
-        Ok(Self { bert, tokenizer })
+        let (Loaded { bert, fingerprint }, tokenizer) = bert::load(folder, kernel, cache)?;
+        Ok(Self { bert, fingerprint, tokenizer })
     }
 
     pub fn kernel(&self) -> Kernel {
@@ -45,7 +46,7 @@ impl Encoder {
 
     /// Returns the SHA-256 of the weights' file in hex. Vectors of different fingerprints must not be compared.
     pub fn fingerprint(&self) -> &str {
-        &self.bert.fingerprint
+        &self.fingerprint
     }
 
     pub fn tokenizer(&self) -> &WordPiece {

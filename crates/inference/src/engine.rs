@@ -1,10 +1,10 @@
 //! The one handle of the process to the models: takes requests from any thread or task, runs them on its own threads.
 //!
-//! Every thread takes the most urgent work: interactive texts, to be embedded and to be scored in turn, then its part in
-//! writing answers, then bulk texts. Bulk texts wait while interactive texts do and while answers are written, but at most
+//! Every thread takes the most urgent work: interactive texts to be embedded and pairs to be read in turn, then its part
+//! in writing answers, then bulk texts. Bulk texts wait while interactive texts do and while answers are written, but at most
 //! so long per batch. Of the same urgency, users take turns (`turns`): one with much work delays another by one batch.
 
-mod embedding;
+mod batch;
 mod error;
 mod generation;
 mod queue;
@@ -12,16 +12,16 @@ mod request;
 mod stop;
 mod turns;
 
-pub use embedding::{Embeddings, Scores};
+pub use batch::{Embeddings, Readings};
 pub use error::EngineError;
 pub use request::{Event, FinishReason, Finished, Generation, Priority, Request};
 
 use crate::bert::Scratch;
 use crate::decoder::Decoder;
 use crate::encoder::Encoder;
-use crate::reranker::{Pair, Reranker};
+use crate::reader::{Pair, Reader};
 use crate::task_pool::{Pause, TaskPool};
-use embedding::Input;
+use batch::Results;
 use generation::Writers;
 use queue::{Queue, Work};
 use request::QueuedRequest;
@@ -34,7 +34,7 @@ use tokio::sync::{mpsc, oneshot};
 #[derive(Default)]
 pub struct Models {
     pub encoder: Option<Encoder>,
-    pub reranker: Option<Reranker>,
+    pub reader: Option<Reader>,
     pub decoder: Option<Decoder>,
     pub threads: usize,
 }
@@ -47,14 +47,14 @@ pub struct Engine {
 
 struct Shared {
     encoder: Option<Encoder>,
-    reranker: Option<Reranker>,
+    reader: Option<Reader>,
     decoder: Option<Decoder>,
     pool: TaskPool,
     queue: Mutex<Queue>,
     changed: Condvar,
     /// Whether answers are being written: threads without other work then spin, ready to help.
     writing: AtomicBool,
-    /// Whether interactive texts wait.
+    /// Whether interactive texts or pairs wait.
     urgent: AtomicBool,
     /// Whether bulk texts have waited long enough.
     bulk_due: AtomicBool,
@@ -66,7 +66,7 @@ impl Engine {
         let threads = models.threads.max(1);
         let shared = Arc::new(Shared {
             encoder: models.encoder,
-            reranker: models.reranker,
+            reader: models.reader,
             decoder: models.decoder,
             pool: TaskPool::new(threads),
             queue: Mutex::new(Queue::default()),
@@ -87,8 +87,8 @@ impl Engine {
         self.shared.encoder.as_ref()
     }
 
-    pub fn reranker(&self) -> Option<&Reranker> {
-        self.shared.reranker.as_ref()
+    pub fn reader(&self) -> Option<&Reader> {
+        self.shared.reader.as_ref()
     }
 
     pub fn decoder(&self) -> Option<&Decoder> {
@@ -105,24 +105,21 @@ impl Engine {
         if self.shared.encoder.is_none() {
             return Err(EngineError::NoModel("embedding"));
         }
-        self.read(user, texts.into_iter().map(Input::Embedded).collect(), priority)
-    }
-
-    /// Queues pairs of a user to be scored: how well each text answers its question. The scores come in their order.
-    pub fn score(&self, user: &str, pairs: Vec<Pair>) -> Result<Scores, EngineError> {
-        if self.shared.reranker.is_none() {
-            return Err(EngineError::NoModel("reranking"));
-        }
-        let inputs = pairs.into_iter().map(Input::Scored).collect();
-        Ok(Scores(self.read(user, inputs, Priority::Interactive)?))
-    }
-
-    fn read(&self, user: &str, inputs: Vec<Input>, priority: Priority) -> Result<Embeddings, EngineError> {
         let (answer, vectors) = oneshot::channel();
-        let mut queue = self.shared.queue();
-        queue.push_texts(user, embedding::split(inputs, answer), priority)?;
-        self.shared.announce(&queue);
-        Ok(Embeddings(vectors))
+        let texts = batch::split(texts, answer);
+        self.shared.add(|queue| queue.push_texts(user, texts, priority))?;
+        Ok(Results(vectors))
+    }
+
+    /// Queues pairs of a user to be read; the readings come in the order of the pairs.
+    pub fn read(&self, user: &str, pairs: Vec<Pair>) -> Result<Readings, EngineError> {
+        if self.shared.reader.is_none() {
+            return Err(EngineError::NoModel("reading"));
+        }
+        let (answer, readings) = oneshot::channel();
+        let pairs = batch::split(pairs, answer);
+        self.shared.add(|queue| queue.push_pairs(user, pairs))?;
+        Ok(Results(readings))
     }
 
     /// Queues a conversation to be answered.
@@ -131,9 +128,7 @@ impl Engine {
             return Err(EngineError::NoModel("language"));
         }
         let (events, generation) = mpsc::unbounded_channel();
-        let mut queue = self.shared.queue();
-        queue.push_request(request, events)?;
-        self.shared.announce(&queue);
+        self.shared.add(|queue| queue.push_request(request, events))?;
         Ok(Generation(generation))
     }
 }
@@ -156,6 +151,14 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds work to the queue, if it has room.
+    fn add(&self, push: impl FnOnce(&mut Queue) -> Result<(), EngineError>) -> Result<(), EngineError> {
+        let mut queue = self.queue();
+        push(&mut queue)?;
+        self.announce(&queue);
+        Ok(())
+    }
+
     /// Wakes the threads after the queue has changed.
     fn announce(&self, queue: &Queue) {
         self.urgent.store(queue.is_urgent(), Ordering::SeqCst);
@@ -171,12 +174,12 @@ impl Shared {
             match work {
                 Work::Embed(texts) => {
                     if let Some(encoder) = &self.encoder {
-                        embedding::embed(encoder, texts, &mut scratch);
+                        batch::embed(encoder, texts, &mut scratch);
                     }
                 }
-                Work::Score(texts) => {
-                    if let Some(reranker) = &self.reranker {
-                        embedding::score(reranker, texts, &mut scratch);
+                Work::Read(pairs) => {
+                    if let Some(reader) = &self.reader {
+                        batch::read(reader, pairs, &mut scratch);
                     }
                 }
                 Work::Lead(requests) => self.lead(requests),

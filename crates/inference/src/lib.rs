@@ -1,7 +1,7 @@
-//! The embedded models: a MiniLM encoder and a Llama decoder on int8 kernels. `docs/inference.md` explains how they
+//! The embedded models: a MiniLM encoder, a reader of the same architecture and a Llama decoder, on int8 kernels. `docs/inference.md` explains how they
 //! work.
 //!
-//! The rest of the program uses `Engine`. Below it are the two models, then what both are made of: products
+//! The rest of the program uses `Engine`. Below it are the models, then what they are made of: products
 //! (`linear`, `blocks`) and `elementwise` operations, and at the bottom the kernels, chosen at run time. Readers of
 //! model files and tokenizers are separate, as are `arrays`, files that are mapped, and `scan`, which compares stored
 //! vectors.
@@ -18,9 +18,8 @@ mod error;
 pub mod gguf;
 mod kernel;
 mod linear;
-pub mod onnx;
 mod packed;
-pub mod reranker;
+pub mod reader;
 mod rescale;
 pub mod safetensors;
 pub mod scan;
@@ -30,8 +29,8 @@ pub mod tensor_kind;
 pub mod tokenizer;
 
 pub use engine::{
-    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Request,
-    Scores,
+    Embeddings, Engine, EngineError, Event, FinishReason, Finished, Generation, Models, Priority, Readings,
+    Request,
 };
 pub use error::ModelError;
 pub use kernel::Kernel;

@@ -8,7 +8,7 @@ use crate::ModelError;
 use crate::arrays::Array;
 use crate::elementwise::{self, ZERO};
 use crate::kernel::{Aligned, BLOCK, Isa, Kernel, Left, Pair, Right, Session, column_scale};
-use crate::packed::{Packed, Reader, Writer};
+use crate::packed::{Packed, PackedReader, PackedWriter};
 use crate::rescale::{Add, Epilogue, EpilogueOp, Gate, Gelu, Out, Rescale, Scales, Set, rescale_all};
 use crate::simd::{Floats, vectorized};
 use std::io;
@@ -136,23 +136,24 @@ pub(crate) struct ByteMatrix {
 
 impl ByteMatrix {
     /// Takes the matrix transposed, as models store it, and rounds it as the kernel prefers. Both sides are multiples
-    /// of 32.
-    pub fn new(kernel: Kernel, weights: &[f32], depth: usize, bias: &[f32]) -> Self {
+    /// of 32. If the weights were bytes before, `known` has the scales of the columns, else nothing: with them, nothing is
+    /// lost unless the columns have to be narrow.
+    pub fn new(kernel: Kernel, weights: &[f32], depth: usize, bias: &[f32], known: &[f32]) -> Self {
         let columns = weights.len() / depth;
         assert!(columns.is_multiple_of(BLOCK) && depth.is_multiple_of(BLOCK) && bias.len() == columns);
         let narrow = kernel.prefers_narrow();
         let mut bytes = Aligned::zeroed(columns * depth);
         let (mut scales, mut starts) = (Aligned::zeroed(columns), Aligned::zeroed(columns));
+        let mut column_bytes = vec![0; depth];
         for (column, weights) in weights.chunks_exact(depth).enumerate() {
-            let scale = column_scale(weights, narrow);
-            let (panel, lane) = (column / BLOCK, column % BLOCK);
-            let panel_bytes = &mut bytes[panel * BLOCK * depth..][..BLOCK * depth];
-            let mut sum = 0;
-            for (k, weight) in weights.iter().enumerate() {
-                let byte = (weight / scale).round() as i8;
-                panel_bytes[k / 4 * 4 * BLOCK + lane * 4 + k % 4] = byte;
-                sum += i32::from(byte);
-            }
+            let scale = match known.get(column) {
+                Some(known) if !narrow => *known,
+                _ => column_scale(weights, narrow),
+            };
+            let sum = round_column(kernel.0, weights, scale, &mut column_bytes);
+            let panel = &mut bytes[column / BLOCK * BLOCK * depth..][..BLOCK * depth];
+            let fours = panel.as_chunks_mut().0.iter_mut().skip(column % BLOCK).step_by(BLOCK);
+            fours.zip(column_bytes.as_chunks::<4>().0).for_each(|(to, four)| *to = *four);
             starts[column] = -ZERO * sum;
             scales[column] = scale;
         }
@@ -193,7 +194,7 @@ impl ByteMatrix {
 }
 
 impl Packed for ByteMatrix {
-    fn write(&self, to: &mut Writer) -> io::Result<()> {
+    fn write(&self, to: &mut PackedWriter) -> io::Result<()> {
         to.put(&[self.depth as i32, i32::from(self.narrow)])?;
         to.put(&self.bytes)?;
         to.put(&self.scales)?;
@@ -201,7 +202,7 @@ impl Packed for ByteMatrix {
         to.put(&self.biases)
     }
 
-    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+    fn read(from: &mut PackedReader) -> Result<Self, ModelError> {
         let sizes = from.take_exactly::<i32>(2)?;
         let (depth, narrow) = (sizes[0] as usize, sizes[1] != 0);
         let bytes = from.take::<i8>()?;
@@ -217,6 +218,16 @@ impl Packed for ByteMatrix {
 }
 
 vectorized! {
+    /// Rounds a column to bytes of this scale. Returns their sum.
+    fn round_column(weights: &[f32], scale: f32, bytes: &mut [i8]) -> i32 {
+        let mut sum = 0;
+        for (byte, weight) in bytes.iter_mut().zip(weights) {
+            *byte = (weight / scale).round() as i8;
+            sum += i32::from(*byte);
+        }
+        sum
+    }
+
     /// Multiplies rows with panels, into `out`.
     pub(crate) fn product(
         session: &Session,

@@ -17,12 +17,12 @@ use std::time::UNIX_EPOCH;
 /// Changes with what is packed and how.
 const VERSION: u32 = 1;
 
-pub(crate) type Writer = ArrayWriter<BufWriter<File>>;
+pub(crate) type PackedWriter = ArrayWriter<BufWriter<File>>;
 
 /// A model's weights, without what is quickly read from its own files.
 pub(crate) trait Packed: Sized {
-    fn write(&self, to: &mut Writer) -> io::Result<()>;
-    fn read(from: &mut Reader) -> Result<Self, ModelError>;
+    fn write(&self, to: &mut PackedWriter) -> io::Result<()>;
+    fn read(from: &mut PackedReader) -> Result<Self, ModelError>;
 }
 
 /// Opens the packed form of the model in `source`. If there is none, packs the model with `make` and writes it for the
@@ -37,14 +37,14 @@ pub(crate) fn load<M: Packed>(
     let Some(cache) = cache else { return make() };
     let path = cache.join(format!("{name}.packed"));
     let stamp = stamp(source).map_err(|error| ModelError::Read { path: source.to_owned(), source: error })?;
-    if let Some(mut reader) = Reader::open(&path, &stamp, kernel)
+    if let Some(mut reader) = PackedReader::open(&path, &stamp, kernel)
         && let Ok(model) = M::read(&mut reader)
     {
         return Ok(model);
     }
     let model = make()?;
     if let Ok(()) = write(&path, &stamp, &model)
-        && let Some(mut reader) = Reader::open(&path, &stamp, kernel)
+        && let Some(mut reader) = PackedReader::open(&path, &stamp, kernel)
     {
         // From the file, weights are shared with other processes and need no memory of their own.
         return M::read(&mut reader);
@@ -62,7 +62,7 @@ fn stamp(source: &Path) -> io::Result<String> {
 fn write(path: &Path, stamp: &str, model: &impl Packed) -> io::Result<()> {
     let draft = path.with_extension(format!("draft-{}", process::id()));
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
-        let mut writer = Writer::new(BufWriter::new(File::create(&draft)?));
+        let mut writer = PackedWriter::new(BufWriter::new(File::create(&draft)?));
         writer.put(stamp.as_bytes())?;
         model.write(&mut writer)?;
         writer.into_inner().into_inner()?.sync_all()?;
@@ -75,12 +75,12 @@ fn write(path: &Path, stamp: &str, model: &impl Packed) -> io::Result<()> {
     written
 }
 
-pub(crate) struct Reader {
+pub(crate) struct PackedReader {
     arrays: ArrayReader,
     pub kernel: Kernel,
 }
 
-impl Reader {
+impl PackedReader {
     /// Returns none if there is no such file, or if it was made from something else.
     fn open(path: &PathBuf, stamp: &str, kernel: Kernel) -> Option<Self> {
         let mut arrays = ArrayReader::open(&File::open(path).ok()?).ok()?;

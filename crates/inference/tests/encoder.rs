@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod common;
+#[path = "common/reader_file.rs"]
+#[allow(dead_code, reason = "small models are for the tests of the reader")]
+mod reader_file;
 #[path = "reference/encoder.rs"]
 mod reference;
 
@@ -110,7 +113,7 @@ fn any_text_has_a_vector_of_length_one() {
 #[test]
 fn a_folder_that_holds_no_model_says_what_is_wrong() {
     let copy = tempfile::tempdir().unwrap();
-    for name in ["tokenizer.json", "model.safetensors"] {
+    for name in ["tokenizer.json", "model.safetensors", "config.json"] {
         let error = Encoder::load(copy.path(), Kernel::best()).err().unwrap();
         assert!(matches!(&error, ModelError::Read { path, .. } if path.ends_with(name)), "{error}");
         fs::copy(folder().join(name), copy.path().join(name)).unwrap();
@@ -130,6 +133,54 @@ fn a_folder_that_holds_no_model_says_what_is_wrong() {
     }
     fs::write(copy.path().join("config.json"), "{").unwrap();
     assert!(matches!(Encoder::load(copy.path(), Kernel::best()), Err(ModelError::Malformed(_))));
+}
+
+/// The second load reads what the first has packed; a changed or broken file is packed anew.
+#[test]
+fn packed_weights_give_the_same_vectors() {
+    let cache = tempfile::tempdir().unwrap();
+    let texts = ["The quay takes ships of nine metres.", "", "Replace its seals every 4,000 hours."];
+    for kernel in Kernel::available() {
+        let expected = embed(&Encoder::load(&folder(), *kernel).unwrap(), &texts);
+        for _ in 0..2 {
+            let packed = Encoder::load_packed(&folder(), *kernel, cache.path()).unwrap();
+            assert_eq!(embed(&packed, &texts), expected, "{kernel}");
+        }
+    }
+    let kernel = Kernel::best();
+    let expected = embed(&Encoder::load(&folder(), kernel).unwrap(), &texts);
+    for file in fs::read_dir(cache.path()).unwrap() {
+        let path = file.unwrap().path();
+        let whole = fs::read(&path).unwrap();
+        for len in [0, 63, 64, 1000, whole.len() / 2, whole.len() - 64] {
+            // As the program does it: a file that is in use is never changed.
+            fs::remove_file(&path).unwrap();
+            fs::write(&path, &whole[..len]).unwrap();
+            let packed = Encoder::load_packed(&folder(), kernel, cache.path()).unwrap();
+            assert_eq!(embed(&packed, &texts), expected, "{len} bytes");
+        }
+    }
+    let unwritable = cache.path().join("file");
+    fs::write(&unwritable, "not a folder").unwrap();
+    let unpacked = Encoder::load_packed(&folder(), kernel, &unwritable).unwrap();
+    assert_eq!(embed(&unpacked, &texts), expected, "without a cache");
+}
+
+#[test]
+fn a_model_whose_weights_are_bytes_can_be_packed() {
+    let (copy, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::copy(folder().join("tokenizer.json"), copy.path().join("tokenizer.json")).unwrap();
+    fs::write(copy.path().join("model.safetensors"), reader_file::trained()).unwrap();
+    let config = fs::read_to_string(folder().join("config.json")).unwrap();
+    let config = config.replace("\"num_hidden_layers\": 6", "\"num_hidden_layers\": 12");
+    fs::write(copy.path().join("config.json"), config).unwrap();
+    for kernel in Kernel::available() {
+        let expected = embed(&Encoder::load(copy.path(), *kernel).unwrap(), &["The quay is deep."]);
+        for _ in 0..2 {
+            let packed = Encoder::load_packed(copy.path(), *kernel, cache.path()).unwrap();
+            assert_eq!(embed(&packed, &["The quay is deep."]), expected, "{kernel}");
+        }
+    }
 }
 
 #[test]

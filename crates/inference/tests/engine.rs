@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
 
 mod common;
+#[path = "common/reader_file.rs"]
+#[allow(dead_code, reason = "small models are for the tests of the reader")]
+mod reader_file;
 
 use inference::chat_template::Message;
 use inference::decoder::{Decoder, Sampling};
 use inference::encoder::Encoder;
-use inference::reranker::{Pair, Reranker};
+use inference::reader::{Pair, Reader};
 use inference::{Engine, EngineError, Event, FinishReason, Finished, Kernel, Models, Priority, Request};
 use std::time::{Duration, Instant};
 
@@ -98,29 +101,56 @@ fn an_interactive_text_does_not_wait_for_bulk_or_for_answers() {
     assert!(matches!(block_on(writing.next()), Some(Event::Text(_))), "the answer goes on, too");
 }
 
-#[test]
-fn texts_that_are_embedded_and_those_of_others_do_not_wait_for_all_that_are_scored() {
-    let models = common::models_dir();
+fn engine_with_reader(threads: usize) -> Engine {
     let kernel = Kernel::best();
-    let engine = Engine::start(Models {
-        encoder: Some(Encoder::load(&models.join("all-minilm-l6-v2"), kernel).unwrap()),
-        reranker: Some(Reranker::load(&models.join("ms-marco-minilm-l12-v2"), kernel).unwrap()),
-        threads: 1,
+    Engine::start(Models {
+        encoder: Some(Encoder::load(&common::models_dir().join("all-minilm-l6-v2"), kernel).unwrap()),
+        reader: Some(Reader::from_bytes(&reader_file::trained(), kernel).unwrap()),
+        threads,
         ..Models::default()
-    });
-    let reranker = engine.reranker().unwrap();
-    let pairs = |count| -> Vec<Pair> {
-        texts(count).iter().map(|text| reranker.tokenize("How deep is the quay?", text)).collect()
-    };
-    let scores = engine.score("ada", pairs(200)).unwrap();
-    let others = engine.score("bob", pairs(3)).unwrap();
+    })
+}
+
+fn pairs(engine: &Engine, count: usize) -> Vec<Pair> {
+    let reader = engine.reader().unwrap();
+    texts(count).iter().map(|text| reader.tokenize("How deep is the quay?", text)).collect()
+}
+
+#[test]
+fn readings_come_in_the_order_of_their_pairs() {
+    let engine = engine_with_reader(2);
+    let readings = block_on(engine.read("ada", pairs(&engine, 40)).unwrap()).unwrap();
+    assert_eq!(readings.len(), 40);
+    for (index, pair) in pairs(&engine, 40).into_iter().enumerate().step_by(7) {
+        let alone = block_on(engine.read("ada", vec![pair]).unwrap()).unwrap();
+        assert_eq!(alone[0].tokens, readings[index].tokens);
+        let difference = (alone[0].relevance - readings[index].relevance).abs();
+        assert!(difference < 0.02, "{index}: {difference}");
+    }
+    assert!(block_on(engine.read("ada", Vec::new()).unwrap()).unwrap().is_empty());
+    assert!(matches!(engine.read("ada", pairs(&engine, 1025)), Err(EngineError::Busy)));
+}
+
+#[test]
+fn texts_that_are_embedded_and_pairs_of_others_do_not_wait_for_all_that_are_read() {
+    let engine = engine_with_reader(1);
+    let readings = engine.read("ada", pairs(&engine, 200)).unwrap();
+    let others = engine.read("bob", pairs(&engine, 3)).unwrap();
     let vectors = engine.embed("ada", vec!["The quay is deep.".to_owned()], Priority::Interactive).unwrap();
-    let waiting = std::thread::spawn(move || block_on(scores).unwrap());
+    let waiting = std::thread::spawn(move || block_on(readings).unwrap());
     block_on(vectors).unwrap();
-    assert!(!waiting.is_finished(), "all texts were scored first");
+    assert!(!waiting.is_finished(), "all pairs were read first");
     assert_eq!(block_on(others).unwrap().len(), 3);
-    assert!(!waiting.is_finished(), "all texts of one user were scored first");
+    assert!(!waiting.is_finished(), "all pairs of one user were read first");
     assert_eq!(waiting.join().unwrap().len(), 200);
+}
+
+#[test]
+fn pairs_that_wait_get_an_error_when_the_engine_ends() {
+    let engine = engine_with_reader(1);
+    let readings = engine.read("ada", pairs(&engine, 400)).unwrap();
+    drop(engine);
+    assert!(matches!(block_on(readings), Err(EngineError::Stopped)));
 }
 
 #[test]
@@ -157,6 +187,8 @@ fn without_models_requests_say_which_is_missing() {
     assert_eq!(error.to_string(), "no embedding model is loaded");
     let error = engine.generate(ask("?", 1)).err().unwrap();
     assert_eq!(error.to_string(), "no language model is loaded");
+    let error = engine.read("ada", Vec::new()).err().unwrap();
+    assert_eq!(error.to_string(), "no reading model is loaded");
 }
 
 #[test]

@@ -1,33 +1,24 @@
-//! From a question to a grounded answer: search, judgement, model, citations.
+//! From a question to a grounded answer: search, reader, model, citations.
 //!
-//! `follow_up` says what is searched for, and `reader` judges what was found. A model that can write then gets the best
-//! passages, which `context` fits to its window, and answers in its own words. For a model that is too small for that,
-//! the best parts of the passages are the answer, laid out by `answer_style`. `citations` removes citations that name no
-//! source. What a request looks like is left to `http`.
+//! `request` says whether it is a question at all, and `follow_up` what it continues. A model that can write gets the
+//! passages that go best with it, which `context` fits to its window, and answers in its own words. For a model that is too
+//! small for that, what the reader finds in the passages is the answer (`reader`), laid out by `answer_style`. `citations`
+//! removes citations that name no source. What a request looks like is left to `http`.
 
 mod agents;
 mod allowance;
 mod answer_style;
-mod beside;
 mod citations;
-mod columns;
 mod connections;
 mod context;
-mod critique;
-mod evidence;
-mod extent;
 mod follow_up;
-mod question;
 mod quoted;
 mod reader;
 mod readers;
-mod sentence;
-mod small_talk;
+mod request;
 mod source;
 mod summary;
 mod support;
-mod units;
-mod wanted;
 
 pub use agents::Agent;
 pub use citations::{cited, uncited};
@@ -43,9 +34,9 @@ use citations::Citations;
 use context::PromptParts;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
-use question::Asked;
 use quoted::Quoted;
 use readers::Readers;
+use request::Request;
 use retrieval::Mode;
 use std::sync::Arc;
 use store::{Db, StoreError};
@@ -56,10 +47,8 @@ pub const DEFAULT_SOURCES: usize = 5;
 
 /// Tokens of an answer if the request does not limit them.
 const WRITER_ANSWER: usize = 1024;
-/// A writer gets no passages if the best has a lower score than this: it would invent an answer from them.
-const LEAST_FOR_WRITER: f32 = -6.0;
-/// Without a reranker, a part with this share of the question's words is enough.
-const RELEVANT_SHARE: f32 = 0.4;
+/// A writer gets no passages if the best goes less well with the question than this: it would invent an answer from them.
+const LEAST_FOR_WRITER: f32 = -1.2;
 
 /// The model that is to answer.
 #[derive(Clone, Debug)]
@@ -202,12 +191,16 @@ impl Chats {
         let is_given = given.is_some();
         let scope = self.search.scope(user_id, &ask.space_ids).await?;
         let mut allowance = Allowance::new(user_id);
-        let reply = small_talk::reply(&ask.query).filter(|_| !is_given && ask.system_prompt.is_none());
+        let request = match is_given || ask.system_prompt.is_some() {
+            true => Request::Question,
+            false => self.request(user_id, &ask.query).await?,
+        };
+        let reply = self.reply(&scope, &ask, request).await?;
         if reply.is_none() && !is_given {
             allowance.count_unread(&self.db, &scope, &ask.document_ids).await?;
         }
         let quoted = match reply {
-            Some(reply) => Quoted::said(reply),
+            Some(reply) => reply,
             None if writes => {
                 let sources = match given {
                     Some(given) => given,
@@ -223,7 +216,7 @@ impl Chats {
                     return Ok(Answer::new(&model, sources, allowance, parts));
                 }
             }
-            None => self.quote(&scope, ask, given, &mut allowance).await?,
+            None => self.quote(&scope, ask, request, given, &mut allowance).await?,
         };
         Ok(Answer::new(&model, quoted.sources, allowance, fixed_answer(quoted.text)))
     }
@@ -284,20 +277,11 @@ impl Chats {
         ask: &Ask,
         allowance: &mut Allowance,
     ) -> Result<Vec<Source>, ChatFailure> {
-        let topic = follow_up::complete(&ask.query, &ask.history);
-        let found = self.find(scope, &topic, ask, ask.top_k.max(reader::POOL)).await?;
-        let asked = Asked::new(&topic);
-        if !asked.is_english || !self.search.can_score() {
-            let looking = tokio::task::spawn_blocking(move || {
-                (evidence::largest_share(&topic, &found) >= RELEVANT_SHARE).then_some(found)
-            });
-            let mut sources = looking.await.map_err(|_| StoreError::Stopping)?.unwrap_or_default();
-            sources.truncate(ask.top_k);
-            return Ok(sources);
-        }
-        let mut judged = self.judge(&asked, found, allowance, usize::MAX).await?;
+        let (question, found) =
+            self.find_followed(scope, ask, ask.top_k.max(reader::POOL), allowance).await?;
+        let mut judged = self.judge(&question, found, allowance).await?;
         judged.truncate(ask.top_k);
-        let is_near = judged.first().is_some_and(|(score, _)| *score >= LEAST_FOR_WRITER);
+        let is_near = judged.first().is_some_and(|(relevance, _)| *relevance >= LEAST_FOR_WRITER);
         Ok(if is_near { judged.into_iter().map(|(_, source)| source).collect() } else { Vec::new() })
     }
 

@@ -107,8 +107,6 @@ pub struct ModelFile {
 pub enum ModelPurpose {
     /// It turns passages and questions into vectors.
     Search,
-    /// It reads a question and a passage together and says how well they fit.
-    Ranking,
     /// It writes answers.
     Chat,
 }

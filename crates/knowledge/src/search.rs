@@ -50,7 +50,7 @@ pub struct Question {
     pub mode: Mode,
     pub limit: usize,
     pub filters: Filters,
-    /// Whether a reranker reads the first passages.
+    /// Whether the reader reads the first passages.
     pub rerank: bool,
 }
 
@@ -182,7 +182,7 @@ impl Search {
         }
         let lexical_only = vector.is_none() && question.mode != Mode::Lexical;
         let wanted = question.limit;
-        let reranks = question.rerank && self.can_score();
+        let reranks = question.rerank && self.engine.as_ref().is_some_and(|engine| engine.reader().is_some());
         question.limit = if reranks { wanted.max(RERANKED) } else { wanted };
         let asked = Arc::new((question, vector));
         let searches = scope.ids().map(|owner_id| self.rank_of(owner_id, asked.clone()));
@@ -226,18 +226,6 @@ impl Search {
             (state.index.search(&query), state.outdated())
         });
         Ok(hits.await?.unwrap_or_default())
-    }
-
-    /// Returns the passages right before and after one in its document, as far as there are any.
-    pub async fn beside(
-        &self,
-        scope: &Scope,
-        passage: &SearchResult,
-    ) -> Result<Vec<SearchResult>, SearchError> {
-        let position = passage.metadata.chunk_index;
-        let beside = [position - 1, position + 1].into_iter().flat_map(u32::try_from);
-        let hit = |number| Hit { document: passage.document_id.clone(), passage: number, score: 0.0 };
-        Ok(self.read(scope, &beside.map(hit).collect::<Vec<Hit>>(), "").await?)
     }
 
     /// Embeds a question of a user; returns none if there is no encoder.

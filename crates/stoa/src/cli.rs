@@ -123,7 +123,7 @@ pub fn command() -> Command {
                         .long("rerank")
                         .action(ArgAction::SetTrue)
                         .conflicts_with("questions")
-                        .help("Let the reranker order the first passages anew"),
+                        .help("Let the reader order the first passages anew"),
                 )
                 .arg(
                     Arg::new("questions")

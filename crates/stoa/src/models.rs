@@ -9,17 +9,20 @@ use anyhow::ensure;
 use aws_lc_rs::digest;
 use inference::decoder::Decoder;
 use inference::encoder::Encoder;
-use inference::reranker::Reranker;
+use inference::reader::Reader;
 use inference::{Engine, Kernel, ModelError, Models};
 use knowledge::ModelPurpose;
 use llm::{Edge, Providers, Vendors};
-use sources::{DECODER, ENCODER, Model, ModelFile, RERANKER};
+use sources::{DECODER, ENCODER, Model, ModelFile};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::{JoinError, spawn_blocking};
 
+/// The reader is a part of the program (`models/reader`).
+static READER: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/reader/reader.safetensors"));
 /// The folder of packed weights, in the models folder.
 const PACKED: &str = "packed";
 
@@ -34,7 +37,7 @@ fn missing(config: &Config) -> Vec<&'static ModelFile> {
 
 fn needed(config: &Config) -> impl Iterator<Item = &'static ModelFile> {
     let decoder = config.edge_ai_model.is_none().then_some(&DECODER);
-    [Some(&ENCODER), Some(&RERANKER), decoder].into_iter().flatten().flat_map(Model::needed)
+    [Some(&ENCODER), decoder].into_iter().flatten().flat_map(Model::needed)
 }
 
 /// Returns the files that the embedded models need, present or not.
@@ -48,7 +51,6 @@ pub fn files(config: &Config) -> Vec<knowledge::ModelFile> {
         })
     };
     let mut files: Vec<knowledge::ModelFile> = of_model(&ENCODER, ModelPurpose::Search).collect();
-    files.extend(of_model(&RERANKER, ModelPurpose::Ranking));
     match &config.edge_ai_model {
         None => files.extend(of_model(&DECODER, ModelPurpose::Chat)),
         Some(path) => files.push(knowledge::ModelFile {
@@ -80,8 +82,8 @@ pub fn state(config: &Config) -> Result<String, String> {
 /// Describes the models like [`state`], after opening the files: a file may be of a kind that this program cannot run.
 pub async fn check(config: &Config) -> Result<String, String> {
     let state = state(config)?;
-    let Opened { encoder, reranker, decoder } = Opened::read(config).await;
-    let faults = [fault("embedding", encoder), fault("reranking", reranker), fault("language", decoder)];
+    let Opened { encoder, reader, decoder } = Opened::read(config).await;
+    let faults = [fault("embedding", encoder), fault("reading", reader), fault("language", decoder)];
     let faults: Vec<String> = faults.into_iter().flatten().collect();
     if faults.is_empty() { Ok(state) } else { Err(faults.join("\n")) }
 }
@@ -98,11 +100,11 @@ pub async fn load(config: &Config) -> Loaded {
     let opened = Opened::read(config).await;
     let models = Models {
         encoder: usable("embedding", opened.encoder),
-        reranker: usable("reranking", opened.reranker),
+        reader: usable("reading", opened.reader),
         decoder: usable("language", opened.decoder),
         threads: threads(),
     };
-    let any = models.encoder.is_some() || models.reranker.is_some() || models.decoder.is_some();
+    let any = models.encoder.is_some() || models.reader.is_some() || models.decoder.is_some();
     let engine = any.then(|| Arc::new(Engine::start(models)));
     Loaded { engine, decoder_name: name.unwrap_or_default() }
 }
@@ -117,7 +119,7 @@ type Opening<T> = Result<Result<T, ModelError>, JoinError>;
 
 struct Opened {
     encoder: Opening<Encoder>,
-    reranker: Opening<Reranker>,
+    reader: Opening<Reader>,
     decoder: Opening<Decoder>,
 }
 
@@ -126,13 +128,13 @@ impl Opened {
     async fn read(config: &Config) -> Self {
         let kernel = Kernel::best();
         let folder = |model: &Model| config.models_dir.join(model.name);
-        let (encoder, reranker, decoder) = (folder(&ENCODER), folder(&RERANKER), decoder_file(config));
+        let (encoder, decoder) = (folder(&ENCODER), decoder_file(config));
         let packed = || config.models_dir.join(PACKED);
-        let (first, second, third) = (packed(), packed(), packed());
+        let (first, second) = (packed(), packed());
         let encoder = spawn_blocking(move || Encoder::load_packed(&encoder, kernel, &first));
-        let reranker = spawn_blocking(move || Reranker::load_packed(&reranker, kernel, &second));
-        let decoder = spawn_blocking(move || Decoder::load_packed(&decoder, kernel, threads(), &third));
-        Self { encoder: encoder.await, reranker: reranker.await, decoder: decoder.await }
+        let reader = spawn_blocking(move || Reader::from_bytes(READER, kernel));
+        let decoder = spawn_blocking(move || Decoder::load_packed(&decoder, kernel, threads(), &second));
+        Self { encoder: encoder.await, reader: reader.await, decoder: decoder.await }
     }
 }
 
@@ -146,7 +148,7 @@ impl Loaded {
         let engine = self.engine.as_deref();
         let missing = [
             (engine.is_some_and(|engine| engine.encoder().is_some()), "embedding"),
-            (engine.is_some_and(|engine| engine.reranker().is_some()), "reranking"),
+            (engine.is_some_and(|engine| engine.reader().is_some()), "reading"),
             (engine.is_some_and(|engine| engine.decoder().is_some()), "language"),
         ];
         let missing: Vec<&str> =

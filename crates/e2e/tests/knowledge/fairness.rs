@@ -91,11 +91,10 @@ async fn one_users_long_questions_do_not_delay_anothers() {
     for answer in answers {
         let notices: Vec<&str> =
             answer["notices"].as_array().unwrap().iter().flat_map(Value::as_str).collect();
-        let read = notices.iter().find_map(|notice| {
-            notice.strip_prefix("Only the first ")?.split_once(" of 100 sources")?.0.parse::<usize>().ok()
-        });
-        // A source has 384 tokens together with the question, and the sources have half of the 65,536 of a question.
-        assert!(read.is_some_and(|read| (85..100).contains(&read)), "{notices:?}");
+        assert!(
+            notices.iter().any(|notice| notice.contains("Only a part of the sources was read")),
+            "{notices:?}"
+        );
         assert!(notices.iter().any(|notice| notice.contains("4 KB of the question")), "{notices:?}");
     }
 }

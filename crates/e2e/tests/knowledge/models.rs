@@ -24,7 +24,7 @@ async fn without_models_it_starts_and_says_what_is_missing() {
     let models = admin.get("/api/models").await.json();
     assert_eq!(models["pull"], "stoa models pull");
     let files = models["models"].as_array().unwrap();
-    assert_eq!(files.len(), 6, "{models}");
+    assert_eq!(files.len(), 4, "{models}");
     for file in files {
         assert_eq!(
             (&file["present"], &file["loaded"], &file["size"]),

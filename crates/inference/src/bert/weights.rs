@@ -1,15 +1,11 @@
-//! Reads a BERT model: its configuration, tokenizer and weights, each checked against the others.
+//! Reads the weights of a BERT model and its sizes, each checked against the others.
 
 use super::GROUP;
 use super::attention::MAX_DIMENSION;
 use crate::ModelError;
 use crate::kernel::BLOCK;
-use crate::onnx::Onnx;
 use crate::safetensors::Safetensors;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Config {
@@ -20,16 +16,6 @@ pub(crate) struct Config {
     pub vocabulary: usize,
     pub max_position_embeddings: usize,
     pub epsilon: f32,
-}
-
-pub(crate) struct Weights {
-    pub config: Config,
-    pub fingerprint: String,
-    pub word_embeddings: Vec<f32>,
-    /// With the embedding of the first and of the second token type added to each.
-    pub position_embeddings: [Vec<f32>; 2],
-    pub embedding_norm: Norm,
-    pub layers: Vec<LayerWeights>,
 }
 
 pub(crate) struct LayerWeights {
@@ -43,10 +29,37 @@ pub(crate) struct LayerWeights {
     pub output_norm: Norm,
 }
 
+/// Rows of numbers, as a file has them.
+pub(crate) enum Matrix {
+    Floats(Vec<f32>),
+    /// With a scale for each row.
+    Bytes {
+        bytes: Vec<i8>,
+        scales: Vec<f32>,
+    },
+}
+
 /// Has a row of `weight` for each output.
 pub(crate) struct Linear {
     pub weight: Vec<f32>,
+    /// If the weights were bytes in the file, the scale of each row, else nothing.
+    pub scales: Vec<f32>,
     pub bias: Vec<f32>,
+}
+
+impl Matrix {
+    fn into_floats(self, columns: usize) -> Vec<f32> {
+        match self {
+            Self::Floats(values) => values,
+            Self::Bytes { bytes, scales } => {
+                let mut values = Vec::with_capacity(bytes.len());
+                for (row, scale) in bytes.chunks_exact(columns).zip(&scales) {
+                    values.extend(row.iter().map(|byte| f32::from(*byte) * scale));
+                }
+                values
+            }
+        }
+    }
 }
 
 impl Linear {
@@ -60,7 +73,11 @@ impl Linear {
             };
             (0..heads).flat_map(|head| parts.map(|part| of_head(head, part)).concat()).collect()
         };
-        Self { weight: together(|part| &part.weight), bias: together(|part| &part.bias) }
+        Self {
+            weight: together(|part| &part.weight),
+            scales: together(|part| &part.scales),
+            bias: together(|part| &part.bias),
+        }
     }
 
     /// Splits the layer into several that each take up to `width` of the `depth` inputs, and whose results add up to
@@ -68,10 +85,10 @@ impl Linear {
     pub fn groups(&self, depth: usize, width: usize) -> Vec<(Self, usize)> {
         let group = |first: usize| {
             let taken = first..depth.min(first + width);
-            let weight =
-                self.weight.chunks_exact(depth).flat_map(|row| &row[taken.clone()]).copied().collect();
+            let mut weight = Vec::with_capacity(self.bias.len() * taken.len());
+            self.weight.chunks_exact(depth).for_each(|row| weight.extend_from_slice(&row[taken.clone()]));
             let bias = if first == 0 { self.bias.clone() } else { vec![0.0; self.bias.len()] };
-            (Self { weight, bias }, taken.len())
+            (Self { weight, scales: self.scales.clone(), bias }, taken.len())
         };
         (0..depth).step_by(width).map(group).collect()
     }
@@ -81,29 +98,6 @@ pub(crate) struct Norm {
     pub weight: Vec<f32>,
     pub bias: Vec<f32>,
     pub epsilon: f32,
-}
-
-impl Weights {
-    pub fn read(file: &TensorFile, config: Config, fingerprint: String) -> Result<Self, ModelError> {
-        let hidden = config.hidden_size;
-        let types = file.vector("embeddings.token_type_embeddings.weight", None)?;
-        let first = types.get(..hidden).ok_or_else(|| ModelError::malformed("no token type embedding"))?;
-        let second = types.get(hidden..2 * hidden).unwrap_or(first);
-        let positions = file
-            .vector("embeddings.position_embeddings.weight", Some(config.max_position_embeddings * hidden))?;
-        let of_type = |kind: &[f32]| {
-            positions.iter().zip(kind.iter().cycle()).map(|(position, kind)| position + kind).collect()
-        };
-        Ok(Self {
-            word_embeddings: file
-                .vector("embeddings.word_embeddings.weight", Some(config.vocabulary * hidden))?,
-            position_embeddings: [of_type(first), of_type(second)],
-            embedding_norm: file.norm("embeddings.LayerNorm", &config)?,
-            layers: (0..config.layers).map(|layer| file.layer(layer, &config)).collect::<Result<_, _>>()?,
-            config,
-            fingerprint,
-        })
-    }
 }
 
 impl Config {
@@ -141,20 +135,20 @@ impl Config {
         Ok(config)
     }
 
-    /// Takes the sizes from the tensors, for a model that comes without `config.json`. Heads are as wide as in all small
+    /// Takes the sizes from the shapes of tensors, for a model that comes without `config.json`. Heads are as wide as in all small
     /// models of this kind.
     pub fn of_tensors(file: &TensorFile) -> Result<Self, ModelError> {
         const HEAD: usize = 32;
-        let len = |name: &str| file.vector(name, None).map(|values| values.len());
-        let hidden_size = len("embeddings.LayerNorm.weight")?.max(1);
+        let len = |name: &str| file.shape(name).map(|shape| shape.first().copied().unwrap_or_default());
+        let hidden_size = len("embeddings.LayerNorm.weight")?;
         let layer = |index: &usize| len(&format!("encoder.layer.{index}.output.LayerNorm.weight")).is_ok();
         let config = Self {
             hidden_size,
             intermediate_size: len("encoder.layer.0.intermediate.dense.bias")?,
             heads: hidden_size / HEAD,
             layers: (0..1 << 10).take_while(layer).count(),
-            vocabulary: len("embeddings.word_embeddings.weight")? / hidden_size,
-            max_position_embeddings: len("embeddings.position_embeddings.weight")? / hidden_size,
+            vocabulary: len("embeddings.word_embeddings.weight")?,
+            max_position_embeddings: len("embeddings.position_embeddings.weight")?,
             epsilon: 1e-12,
         };
         config.check()?;
@@ -209,80 +203,98 @@ impl Config {
         if sides.iter().all(whole) && heads_fit && counts_fit {
             return Ok(());
         }
-        Err(ModelError::unsupported("`config.json`: sizes of layers and heads must be multiples of 32"))
+        Err(ModelError::unsupported("sizes of layers and heads must be multiples of 32"))
     }
 }
 
 /// The tensors of a model, by their names in PyTorch.
-pub(crate) struct TensorFile {
-    format: Format,
+pub(crate) struct TensorFile<'a> {
+    file: Safetensors<'a>,
     prefix: &'static str,
 }
 
-enum Format {
-    Safetensors(Safetensors),
-    Onnx(Onnx),
-}
-
-impl TensorFile {
-    /// Returns the path of `model.onnx` if it is there, else of `model.safetensors`.
-    pub fn path(folder: &Path) -> PathBuf {
-        let onnx = folder.join("model.onnx");
-        if onnx.exists() { onnx } else { folder.join("model.safetensors") }
-    }
-
-    /// Opens a file. Returns it with its SHA-256 in hex.
-    pub fn open(path: &Path) -> Result<(Self, String), ModelError> {
-        let bytes = fs::read(path).map_err(|source| ModelError::Read { path: path.to_owned(), source })?;
-        let fingerprint = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let is_onnx = path.extension().is_some_and(|extension| extension == "onnx");
-        let format = match is_onnx {
-            true => Format::Onnx(Onnx::from_bytes(&bytes)?),
-            false => Format::Safetensors(Safetensors::from_bytes(bytes)?),
-        };
-        let mut file = Self { format, prefix: "" };
-        // Some files have `bert.` before the names of all layers but the last.
-        if file.vector("embeddings.LayerNorm.weight", None).is_err() {
+impl<'a> TensorFile<'a> {
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, ModelError> {
+        let mut file = Self { file: Safetensors::from_bytes(bytes)?, prefix: "" };
+        // Some files have `bert.` before the names.
+        if file.shape("embeddings.LayerNorm.weight").is_err() {
             file.prefix = "bert.";
         }
-        Ok((file, fingerprint))
+        Ok(file)
     }
 
-    fn vector(&self, name: &str, len: Option<usize>) -> Result<Vec<f32>, ModelError> {
+    fn shape(&self, name: &str) -> Result<&[usize], ModelError> {
+        self.file.describe(&self.full_name(name)).map(|(_, shape)| shape)
+    }
+
+    /// Returns a tensor of bytes, whatever they mean.
+    pub fn bytes(&self, name: &str) -> Result<&'a [u8], ModelError> {
+        self.file.bytes(name, "U8").map(|(_, bytes)| bytes)
+    }
+
+    fn vector(&self, name: &str, len: usize) -> Result<Vec<f32>, ModelError> {
         let name = self.full_name(name);
-        let (_, values) = match &self.format {
-            Format::Safetensors(file) => file.tensor(&name)?,
-            Format::Onnx(file) => file.tensor(&name)?,
-        };
-        check_len(&name, &values, len)?;
+        let (_, values) = self.file.tensor(&name)?;
+        check_len(&name, values.len(), len)?;
         Ok(values)
     }
 
-    pub fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
+    /// Returns floats, or bytes of which `NAME.scale` has the scale of each row.
+    fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Matrix, ModelError> {
         let full_name = self.full_name(name);
-        let (_, weight) = match &self.format {
-            Format::Safetensors(file) => file.tensor(&format!("{full_name}.weight"))?,
-            Format::Onnx(file) => file.linear(&full_name)?,
-        };
-        check_len(&full_name, &weight, Some(outputs * inputs))?;
-        Ok(Linear { weight, bias: self.vector(&format!("{name}.bias"), Some(outputs))? })
+        if self.file.describe(&full_name)?.0 != "I8" {
+            return Ok(Matrix::Floats(self.vector(name, rows.saturating_mul(columns))?));
+        }
+        let (_, bytes) = self.file.bytes(&full_name, "I8")?;
+        check_len(&full_name, bytes.len(), rows.saturating_mul(columns))?;
+        Ok(Matrix::Bytes {
+            bytes: bytes.iter().map(|byte| *byte as i8).collect(),
+            scales: self.vector(&format!("{name}.scale"), rows)?,
+        })
     }
 
-    fn full_name(&self, name: &str) -> String {
-        let prefix = if name.starts_with("classifier") { "" } else { self.prefix };
-        format!("{prefix}{name}")
+    pub fn linear(&self, name: &str, outputs: usize, inputs: usize) -> Result<Linear, ModelError> {
+        let matrix = self.matrix(&format!("{name}.weight"), outputs, inputs)?;
+        let scales = match &matrix {
+            Matrix::Floats(_) => Vec::new(),
+            Matrix::Bytes { scales, .. } => scales.clone(),
+        };
+        let bias = self.vector(&format!("{name}.bias"), outputs)?;
+        Ok(Linear { weight: matrix.into_floats(inputs), scales, bias })
+    }
+
+    pub fn word_embeddings(&self, config: &Config) -> Result<Matrix, ModelError> {
+        self.matrix("embeddings.word_embeddings.weight", config.vocabulary, config.hidden_size)
+    }
+
+    /// Returns the embeddings of positions, with that of the first and of the second token type added to each.
+    pub fn position_embeddings(&self, config: &Config) -> Result<[Vec<f32>; 2], ModelError> {
+        let hidden = config.hidden_size;
+        let floats = |name: &str, rows| Ok(self.matrix(name, rows, hidden)?.into_floats(hidden));
+        let positions = floats("embeddings.position_embeddings.weight", config.max_position_embeddings)?;
+        const TYPES: &str = "embeddings.token_type_embeddings.weight";
+        let types = floats(TYPES, self.shape(TYPES)?.first().copied().unwrap_or_default())?;
+        let first = types.get(..hidden).ok_or_else(|| ModelError::malformed("no token type embedding"))?;
+        let second = types.get(hidden..2 * hidden).unwrap_or(first);
+        let of_type = |kind: &[f32]| {
+            positions.iter().zip(kind.iter().cycle()).map(|(position, kind)| position + kind).collect()
+        };
+        Ok([of_type(first), of_type(second)])
+    }
+
+    pub fn embedding_norm(&self, config: &Config) -> Result<Norm, ModelError> {
+        self.norm("embeddings.LayerNorm", config)
     }
 
     fn norm(&self, name: &str, config: &Config) -> Result<Norm, ModelError> {
-        let hidden = Some(config.hidden_size);
         Ok(Norm {
-            weight: self.vector(&format!("{name}.weight"), hidden)?,
-            bias: self.vector(&format!("{name}.bias"), hidden)?,
+            weight: self.vector(&format!("{name}.weight"), config.hidden_size)?,
+            bias: self.vector(&format!("{name}.bias"), config.hidden_size)?,
             epsilon: config.epsilon,
         })
     }
 
-    fn layer(&self, index: usize, config: &Config) -> Result<LayerWeights, ModelError> {
+    pub fn layer(&self, index: usize, config: &Config) -> Result<LayerWeights, ModelError> {
         let (hidden, inner) = (config.hidden_size, config.intermediate_size);
         let linear = |name: &str, outputs, inputs| {
             self.linear(&format!("encoder.layer.{index}.{name}"), outputs, inputs)
@@ -299,13 +311,16 @@ impl TensorFile {
             output_norm: norm("output.LayerNorm")?,
         })
     }
+
+    fn full_name(&self, name: &str) -> String {
+        let prefix = if name.starts_with("head.") { "" } else { self.prefix };
+        format!("{prefix}{name}")
+    }
 }
 
-fn check_len(name: &str, values: &[f32], len: Option<usize>) -> Result<(), ModelError> {
-    match len {
-        Some(len) if len != values.len() => {
-            Err(ModelError::malformed(format!("`{name}` holds {} numbers, not {len}", values.len())))
-        }
-        _ => Ok(()),
+fn check_len(name: &str, found: usize, len: usize) -> Result<(), ModelError> {
+    if found == len {
+        return Ok(());
     }
+    Err(ModelError::malformed(format!("`{name}` holds {found} numbers, not {len}")))
 }

@@ -8,7 +8,7 @@ use crate::blocks::BlockMatrix;
 use crate::chat_template::ChatTemplate;
 use crate::gguf::{Gguf, Tensor};
 use crate::kernel::{Aligned, Kernel};
-use crate::packed::{self, Packed, Reader, Writer};
+use crate::packed::{self, Packed, PackedReader, PackedWriter};
 use crate::tokenizer::TextTokenizer;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -54,7 +54,7 @@ impl Decoder {
 }
 
 impl Packed for Weights {
-    fn write(&self, to: &mut Writer) -> io::Result<()> {
+    fn write(&self, to: &mut PackedWriter) -> io::Result<()> {
         to.put(self.fingerprint.as_bytes())?;
         to.put(&[self.layers.len() as i32, i32::from(self.output.is_some())])?;
         self.embeddings.write(to)?;
@@ -67,7 +67,7 @@ impl Packed for Weights {
         self.output.iter().try_for_each(|matrix| matrix.write(to))
     }
 
-    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+    fn read(from: &mut PackedReader) -> Result<Self, ModelError> {
         let fingerprint = String::from_utf8_lossy(&from.take::<u8>()?).into_owned();
         let counts = from.take_exactly::<i32>(2)?;
         let embeddings = BlockMatrix::read(from)?;
@@ -79,7 +79,7 @@ impl Packed for Weights {
 }
 
 impl Layer {
-    fn read(from: &mut Reader) -> Result<Self, ModelError> {
+    fn read(from: &mut PackedReader) -> Result<Self, ModelError> {
         Ok(Self {
             attention_norm: from.take()?,
             feed_forward_norm: from.take()?,

@@ -1,6 +1,6 @@
 //! The queues of texts and requests, and which work a thread takes next.
 
-use super::embedding::Text;
+use super::batch::{QueuedPair, QueuedText};
 use super::error::EngineError;
 use super::request::{Event, Priority, QueuedRequest, Request};
 use super::turns::Turns;
@@ -24,8 +24,8 @@ const MAX_WRITERS_OF_USER: usize = 4;
 
 /// What a thread does next.
 pub(super) enum Work {
-    Embed(Vec<Text>),
-    Score(Vec<Text>),
+    Embed(Vec<QueuedText>),
+    Read(Vec<QueuedPair>),
     /// Admits these requests, then leads one step of writing all answers.
     Lead(Vec<QueuedRequest>),
     /// Helps the thread that leads.
@@ -40,13 +40,13 @@ pub(super) struct Written {
 
 pub(super) struct Queue {
     pub stopped: bool,
-    /// Interactive texts that are embedded: a search waits for them.
-    embedded: Turns<Text>,
-    /// Interactive texts that are scored: a question has up to eighty.
-    scored: Turns<Text>,
-    /// Whether the last batch of interactive texts was embedded: the next is then one to be scored.
+    /// Interactive texts to be embedded: a search waits for them.
+    texts: Turns<QueuedText>,
+    /// Pairs to be read, which are always interactive.
+    pairs: Turns<QueuedPair>,
+    /// Whether the last interactive batch was embedded: the next is then one to be read.
     has_embedded: bool,
-    bulk: Turns<Text>,
+    bulk: Turns<QueuedText>,
     last_bulk: Option<Instant>,
     requests: Turns<QueuedRequest>,
     bulk_requests: Turns<QueuedRequest>,
@@ -59,8 +59,8 @@ impl Default for Queue {
     fn default() -> Self {
         Self {
             stopped: false,
-            embedded: Turns::new(MAX_INTERACTIVE_TEXTS),
-            scored: Turns::new(MAX_INTERACTIVE_TEXTS),
+            texts: Turns::new(MAX_INTERACTIVE_TEXTS),
+            pairs: Turns::new(MAX_INTERACTIVE_TEXTS),
             has_embedded: false,
             bulk: Turns::new(MAX_BULK_TEXTS),
             last_bulk: None,
@@ -76,15 +76,18 @@ impl Queue {
     pub fn push_texts(
         &mut self,
         user: &str,
-        texts: Vec<Text>,
+        texts: Vec<QueuedText>,
         priority: Priority,
     ) -> Result<(), EngineError> {
         let turns = match priority {
             Priority::Bulk => &mut self.bulk,
-            Priority::Interactive if texts.first().is_some_and(Text::is_scored) => &mut self.scored,
-            Priority::Interactive => &mut self.embedded,
+            Priority::Interactive => &mut self.texts,
         };
         if turns.push(user, texts) { Ok(()) } else { Err(EngineError::Busy) }
+    }
+
+    pub fn push_pairs(&mut self, user: &str, pairs: Vec<QueuedPair>) -> Result<(), EngineError> {
+        if self.pairs.push(user, pairs) { Ok(()) } else { Err(EngineError::Busy) }
     }
 
     pub fn push_request(
@@ -105,7 +108,7 @@ impl Queue {
     }
 
     pub fn is_urgent(&self) -> bool {
-        !self.embedded.is_empty() || !self.scored.is_empty()
+        !self.texts.is_empty() || !self.pairs.is_empty()
     }
 
     pub fn is_writing(&self) -> bool {
@@ -132,7 +135,7 @@ impl Queue {
         }
         if !self.bulk.is_empty() && (self.bulk_is_due() || !self.is_writing()) {
             self.last_bulk = Some(Instant::now());
-            return Some(Work::Embed(take_batch(&mut self.bulk)));
+            return Some(Work::Embed(take_batch(&mut self.bulk, QueuedText::tokens)));
         }
         if self.has_leader {
             return Some(Work::Help);
@@ -144,17 +147,17 @@ impl Queue {
         Some(Work::Lead(self.take_requests()))
     }
 
-    /// Takes texts to be embedded and texts to be scored in turn, so that a search does not wait for the questions of
+    /// Takes texts to be embedded and pairs to be read in turn, so that a search does not wait for the questions of
     /// others, nor a question for their searches.
     fn take_interactive(&mut self) -> Option<Work> {
-        let embeds = !self.embedded.is_empty() && (self.scored.is_empty() || !self.has_embedded);
-        if !embeds && self.scored.is_empty() {
+        let embeds = !self.texts.is_empty() && (self.pairs.is_empty() || !self.has_embedded);
+        if !embeds && self.pairs.is_empty() {
             return None;
         }
         self.has_embedded = embeds;
         Some(match embeds {
-            true => Work::Embed(take_batch(&mut self.embedded)),
-            false => Work::Score(take_batch(&mut self.scored)),
+            true => Work::Embed(take_batch(&mut self.texts, QueuedText::tokens)),
+            false => Work::Read(take_batch(&mut self.pairs, |pair| pair.input.tokens())),
         })
     }
 
@@ -185,11 +188,11 @@ impl Queue {
     }
 }
 
-/// Takes about as many texts as a model reads at once.
-fn take_batch(turns: &mut Turns<Text>) -> Vec<Text> {
+/// Takes about as many texts or pairs as a model reads at once.
+fn take_batch<T>(turns: &mut Turns<T>, tokens_of: impl Fn(&T) -> usize) -> Vec<T> {
     let mut tokens = 0;
-    turns.take_batch(|text| {
-        let more = text.tokens();
+    turns.take_batch(|input| {
+        let more = tokens_of(input);
         let fits = tokens == 0 || tokens + more <= MAX_TOKENS;
         tokens += if fits { more } else { 0 };
         fits
@@ -198,7 +201,7 @@ fn take_batch(turns: &mut Turns<Text>) -> Vec<Text> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::embedding::{Input, split};
+    use super::super::batch::split;
     use super::*;
     use crate::decoder::Sampling;
     use tokio::sync::{mpsc, oneshot};
@@ -239,7 +242,7 @@ mod tests {
     fn a_text_of_another_user_is_in_the_next_batch_but_one() {
         let mut queue = Queue::default();
         let mut texts = |user: &str, count: usize, priority| {
-            let inputs = (0..count).map(|_| Input::Embedded("word ".repeat(100))).collect();
+            let inputs = vec!["word ".repeat(100); count];
             queue.push_texts(user, split(inputs, oneshot::channel().0), priority).unwrap();
         };
         texts("ada", 900, Priority::Interactive);
@@ -253,7 +256,7 @@ mod tests {
             })
             .collect();
         assert_eq!(sizes, [2, 2, 2]);
-        assert_eq!(queue.embedded.waiting("bob"), 0);
-        assert_eq!(queue.embedded.waiting("ada"), 900 - 3);
+        assert_eq!(queue.texts.waiting("bob"), 0);
+        assert_eq!(queue.texts.waiting("ada"), 900 - 3);
     }
 }

@@ -74,6 +74,7 @@ fn number_len(dtype: &str) -> Option<usize> {
     match dtype {
         "F32" => Some(4),
         "F16" | "BF16" => Some(2),
+        "I8" | "U8" => Some(1),
         _ => None,
     }
 }

@@ -4,12 +4,15 @@
 mod config;
 mod normalizer;
 mod pieces;
+mod ranges;
 
 use super::special::SpecialTokens;
 use crate::ModelError;
 use config::Config;
 use normalizer::{Step, StepTable};
 use pieces::Pieces;
+use ranges::{NoRanges, Places, Ranges};
+use std::ops::Range;
 
 /// A vocabulary of words and word parts, and the rules to split text into them.
 #[derive(Debug)]
@@ -29,7 +32,16 @@ pub struct WordPiece {
 
 impl WordPiece {
     pub fn from_json(bytes: &[u8]) -> Result<Self, ModelError> {
-        let Config { normalizer, added, template, model } = Config::from_json(bytes)?;
+        Self::new(Config::from_json(bytes)?)
+    }
+
+    /// Takes the vocabulary of an uncased BERT, a piece per line in the order of their ids.
+    pub fn from_vocabulary(pieces: &[u8]) -> Result<Self, ModelError> {
+        Self::new(Config::from_vocabulary(pieces)?)
+    }
+
+    fn new(config: Config) -> Result<Self, ModelError> {
+        let Config { normalizer, added, template, model } = config;
         let prefix = model.prefix();
         let (continuing, beginning): (Vec<_>, Vec<_>) = model
             .vocab
@@ -56,9 +68,23 @@ impl WordPiece {
 
     /// Returns the tokens of a text between `[CLS]` and `[SEP]`, at most `max_tokens` in all.
     pub fn encode(&self, text: &str, max_tokens: usize) -> Vec<u32> {
+        self.encode_with(text, max_tokens, &mut NoRanges)
+    }
+
+    /// Returns the same tokens, and where in the text those between `[CLS]` and `[SEP]` come from: the ranges of their
+    /// bytes, in order and on boundaries of characters. Tokens of one character have the same range.
+    pub fn encode_with_ranges(&self, text: &str, max_tokens: usize) -> (Vec<u32>, Vec<Range<usize>>) {
+        let mut places = Ranges::default();
+        let tokens = self.encode_with(text, max_tokens, &mut places);
+        let mut ranges = places.into_tokens();
+        ranges.truncate(tokens.len().saturating_sub(self.markers()));
+        (tokens, ranges)
+    }
+
+    fn encode_with(&self, text: &str, max_tokens: usize, places: &mut impl Places) -> Vec<u32> {
         let mut tokens = self.before.clone();
         let limit = max_tokens.saturating_sub(self.after.len());
-        self.walk(text, limit, &mut tokens);
+        self.walk(text, limit, &mut tokens, places);
         tokens.truncate(limit);
         tokens.extend(&self.after);
         tokens.truncate(max_tokens);
@@ -68,7 +94,7 @@ impl WordPiece {
     /// Returns how many tokens a text has, without those that [`Self::encode`] adds.
     pub fn count(&self, text: &str) -> usize {
         let mut tokens = Vec::new();
-        self.walk(text, usize::MAX, &mut tokens);
+        self.walk(text, usize::MAX, &mut tokens, &mut NoRanges);
         tokens.len()
     }
 
@@ -87,30 +113,36 @@ impl WordPiece {
     }
 
     /// Appends whole words until there are at least `limit` tokens.
-    fn walk(&self, text: &str, limit: usize, tokens: &mut Vec<u32>) {
+    fn walk(&self, text: &str, limit: usize, tokens: &mut Vec<u32>, places: &mut impl Places) {
         let mut word = Word::default();
         let mut rest = text;
         while tokens.len() < limit {
             let letters = self.simple_parts(rest);
-            word.push_ascii(letters, &self.ascii, self.max_word_chars);
+            let kept = word.push_ascii(letters, &self.ascii, self.max_word_chars);
+            places.letters(text.len() - rest.len(), letters.len(), kept);
             rest = &rest[letters.len()..];
 
             let Some(character) = rest.chars().next() else { break };
+            let at = text.len() - rest.len();
             if self.added.may_begin_with(rest.as_bytes()[0])
                 && let Some((len, id)) = self.added.at(rest)
             {
-                self.end(&mut word, tokens);
+                self.end(&mut word, tokens, places);
                 tokens.push(id);
+                places.token(at..at + len);
                 rest = &rest[len..];
                 continue;
             }
+            places.character(character, at);
             match self.steps.get(character) {
-                Step::Several => self.steps.each(character, |step| self.take(step, &mut word, tokens)),
-                step => self.take(step, &mut word, tokens),
+                Step::Several => {
+                    self.steps.each(character, |step| self.take(step, &mut word, tokens, places));
+                }
+                step => self.take(step, &mut word, tokens, places),
             }
             rest = &rest[character.len_utf8()..];
         }
-        self.end(&mut word, tokens);
+        self.end(&mut word, tokens, places);
     }
 
     /// Returns the ASCII letters and digits at the start of the text, which are most of most texts and need no
@@ -121,41 +153,44 @@ impl WordPiece {
         &bytes[..end.unwrap_or(bytes.len())]
     }
 
-    fn take(&self, step: Step, word: &mut Word, tokens: &mut Vec<u32>) {
+    fn take(&self, step: Step, word: &mut Word, tokens: &mut Vec<u32>, places: &mut impl Places) {
         match step {
-            Step::Part(character) => word.push(character, self.max_word_chars),
-            Step::Nothing | Step::Several => {}
-            Step::Break => self.end(word, tokens),
+            Step::Part(character) => places.part(word.push(character, self.max_word_chars)),
+            Step::Nothing => places.nothing(),
+            Step::Several => {}
+            Step::Break => self.end(word, tokens, places),
             Step::Alone(character) => {
-                self.end(word, tokens);
-                word.push(character, self.max_word_chars);
-                self.end(word, tokens);
+                self.end(word, tokens, places);
+                places.part(word.push(character, self.max_word_chars));
+                self.end(word, tokens, places);
             }
         }
     }
 
     /// Takes the longest piece, then the longest continuation of it, and so on. If a part of a word is in no piece,
     /// the whole word is unknown.
-    fn end(&self, word: &mut Word, tokens: &mut Vec<u32>) {
+    fn end(&self, word: &mut Word, tokens: &mut Vec<u32>, places: &mut impl Places) {
         if word.chars == 0 {
             return;
         }
         let first_token = tokens.len();
-        let known = word.chars <= self.max_word_chars && self.cut(&word.bytes, tokens);
+        let known = word.chars <= self.max_word_chars && self.cut(&word.bytes, tokens, places);
         if !known {
             tokens.truncate(first_token);
             tokens.push(self.unknown);
         }
+        places.end(known);
         word.chars = 0;
         word.bytes.clear();
     }
 
-    fn cut(&self, word: &[u8], tokens: &mut Vec<u32>) -> bool {
+    fn cut(&self, word: &[u8], tokens: &mut Vec<u32>, places: &mut impl Places) -> bool {
         let mut pieces = &self.beginnings;
         let mut rest = word;
         while !rest.is_empty() {
             let Some((len, id)) = pieces.longest_prefix(rest) else { return false };
             tokens.push(id);
+            places.piece(len);
             rest = &rest[len..];
             pieces = &self.continuations;
         }
@@ -170,18 +205,21 @@ struct Word {
 }
 
 impl Word {
-    /// Keeps only the length of a word that is too long.
-    fn push(&mut self, character: char, max_chars: usize) {
+    /// Keeps only the length of a word that is too long. Returns how many bytes it keeps.
+    fn push(&mut self, character: char, max_chars: usize) -> usize {
+        let before = self.bytes.len();
         if self.chars < max_chars {
             self.bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
         self.chars += 1;
+        self.bytes.len() - before
     }
 
-    fn push_ascii(&mut self, letters: &[u8], meaning: &[u8; 256], max_chars: usize) {
+    fn push_ascii(&mut self, letters: &[u8], meaning: &[u8; 256], max_chars: usize) -> usize {
         let room = max_chars.saturating_sub(self.chars).min(letters.len());
         self.bytes.extend(letters[..room].iter().map(|byte| meaning[usize::from(*byte)]));
         self.chars += letters.len();
+        room
     }
 }
 

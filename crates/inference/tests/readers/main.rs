@@ -8,7 +8,7 @@ mod chat;
 mod gguf;
 mod gguf_file;
 mod many_texts;
-mod onnx;
 mod safetensors;
 mod text_tokens;
+mod token_ranges;
 mod wordpiece;

@@ -2,6 +2,7 @@
 
 use inference::ModelError;
 use inference::tokenizer::WordPiece;
+use serde_json::Value;
 
 use crate::common::models_dir;
 use crate::many_texts::{digest, many_texts};
@@ -15,8 +16,17 @@ fn tokenizer_json() -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-fn tokenizer() -> WordPiece {
+pub fn tokenizer() -> WordPiece {
     WordPiece::from_json(&tokenizer_json()).unwrap()
+}
+
+/// Returns the pieces of the vocabulary in the order of their ids.
+pub fn pieces() -> Vec<String> {
+    let file: Value = serde_json::from_slice(&tokenizer_json()).unwrap();
+    let vocabulary = file["model"]["vocab"].as_object().unwrap();
+    let mut pieces = vec![String::new(); vocabulary.len()];
+    vocabulary.iter().for_each(|(piece, id)| pieces[id.as_u64().unwrap() as usize] = piece.clone());
+    pieces
 }
 
 #[test]
@@ -59,6 +69,22 @@ fn texts_become_the_tokens_that_the_model_was_trained_with() {
 fn thousands_of_mixed_texts_have_the_reference_tokens() {
     let tokenizer = tokenizer();
     assert_eq!(digest(many_texts().map(|text| tokenizer.encode(&text, usize::MAX))), 0x0451_ac24_370e_6b62);
+}
+
+#[test]
+fn a_plain_vocabulary_gives_the_same_tokens() {
+    let tokenizer = WordPiece::from_vocabulary(pieces().join("\n").as_bytes()).unwrap();
+    assert_eq!(tokenizer.len(), 30522);
+    assert_eq!(digest(many_texts().map(|text| tokenizer.encode(&text, usize::MAX))), 0x0451_ac24_370e_6b62);
+    assert_eq!(tokenizer.encode(&"x".repeat(101), 9), [CLS, 100, SEP]);
+    for (vocabulary, expected) in [
+        (&b"[PAD]\n[UNK]\n[CLS]\n[MASK]"[..], "no piece `[SEP]`"),
+        (b"", "no piece `[CLS]`"),
+        (b"[PAD]\n\xff", "the vocabulary is no text"),
+    ] {
+        let error = WordPiece::from_vocabulary(vocabulary).unwrap_err().to_string();
+        assert!(error.contains(expected), "`{error}` does not say `{expected}`");
+    }
 }
 
 #[test]

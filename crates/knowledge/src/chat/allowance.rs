@@ -4,12 +4,12 @@ use super::ChatFailure;
 use crate::records::Scope;
 use crate::search::Search;
 use crate::tables;
+use inference::reader::Reading;
 use std::fmt;
 use store::{Db, StoreError};
 
-/// What the reranker judges for one question. One with a hundred passages of a search fits; on two cores, this takes some
-/// seconds.
-pub const MAX_JUDGED_TOKENS: usize = 64 * 1024;
+/// What is read for one question. One with a hundred passages of a search fits; on two cores, this takes some seconds.
+pub const MAX_READ_TOKENS: usize = 64 * 1024;
 /// More than the models read of a question.
 const MAX_QUESTION_BYTES: usize = 4 << 10;
 /// Of the conversation before.
@@ -33,7 +33,7 @@ pub struct Unread {
 
 impl Allowance {
     pub fn new(user_id: &str) -> Self {
-        Self { user_id: user_id.to_owned(), tokens: MAX_JUDGED_TOKENS, unread: None, notices: Vec::new() }
+        Self { user_id: user_id.to_owned(), tokens: MAX_READ_TOKENS, unread: None, notices: Vec::new() }
     }
 
     /// Counts the documents that a search could find if they were read already.
@@ -48,25 +48,16 @@ impl Allowance {
         Ok(())
     }
 
-    pub fn tokens(&self) -> usize {
-        self.tokens
-    }
-
-    /// Scores how well texts answer questions, on average: as many of them, from the first, as fit into `most` tokens and
-    /// into what is left. Returns none if there is no reranker.
-    pub async fn score(
+    /// Reads texts with a question: as many of them, from the first, as fit into what is left.
+    pub async fn read(
         &mut self,
         search: &Search,
-        questions: &[&str],
+        question: &str,
         texts: Vec<String>,
-        most: usize,
-    ) -> Result<Option<Vec<f32>>, ChatFailure> {
-        let most = most.min(self.tokens);
-        let Some(scored) = search.score_all(&self.user_id, questions, texts, most).await? else {
-            return Ok(None);
-        };
-        self.tokens = self.tokens.saturating_sub(scored.tokens);
-        Ok(Some(scored.scores))
+    ) -> Result<Vec<Reading>, ChatFailure> {
+        let read = search.read_texts(&self.user_id, question, texts, self.tokens).await?;
+        self.tokens = self.tokens.saturating_sub(read.tokens);
+        Ok(read.readings)
     }
 
     /// Returns the part of a question that is read.

@@ -107,28 +107,9 @@ impl Source {
         }
     }
 
-    /// Returns the name of the file that it was found in.
-    pub fn filename(&self) -> &str {
-        match &self.shown {
-            ShownSource::Found(result) => &result.metadata.filename,
-            ShownSource::Given(_) => "",
-        }
-    }
-
     /// Returns its language; English if its words do not tell.
     pub fn language(&self) -> Language {
         Language::of(&self.text).unwrap_or_default()
-    }
-
-    /// Returns the languages of several sources, each once.
-    pub fn languages(sources: &[Self]) -> Vec<Language> {
-        let mut languages = Vec::new();
-        for language in sources.iter().map(Self::language) {
-            if !languages.contains(&language) {
-                languages.push(language);
-            }
-        }
-        languages
     }
 
     /// Returns its title and its headings, the title once.

@@ -1,36 +1,21 @@
-//! Summarises a document: its first sentences, and what its sections begin with.
+//! Shows what a document is about: the first sentence of each of its sections.
 
 use super::allowance::Unread;
+use super::answer_style::cited;
 use super::quoted::Quoted;
-use super::sentence::Sentence;
 use super::source::Source;
-use super::units::{Form, Unit, units};
 use super::{Ask, ChatFailure, Chats};
 use crate::records::Scope;
+use reading::{Form, Part};
 use words::stem_set;
 
-#[rustfmt::skip]
-const ASKING: [&str; 18] = [
-    "summarise", "summarize", "sum up", "summary of", "give me an overview", "overview of", "tl;dr", "tldr",
-    "what is this document about", "what is the document about", "what is this about", "what does this document say",
-    "what is in this document", "fasse ", "zusammenfassung", "worum geht es", "wovon handelt", "resume of",
-];
 /// How many sections are told of.
-const MOST_POINTS: usize = 7;
-/// In bytes.
-const LONGEST_POINT: usize = 320;
-const LEAST_WORDS: usize = 6;
+const MAX_POINTS: usize = 7;
+const MAX_POINT_BYTES: usize = 320;
 /// How many passages of a search say which document is meant.
 const PASSAGES: usize = 8;
 /// What a title adds for each word that it shares with the question.
 const TITLE: f64 = 0.5;
-
-/// Returns whether a question asks for a summary.
-pub fn is_wanted(question: &str) -> bool {
-    let lower = question.to_lowercase();
-    let is_about = lower.starts_with("what is ") && lower.trim_end_matches(['?', ' ']).ends_with(" about");
-    is_about || ASKING.iter().any(|asking| lower.starts_with(asking) || lower.contains(&format!(" {asking}")))
-}
 
 impl Chats {
     /// Summarises the document that is given by its id, or that the question is about.
@@ -81,16 +66,15 @@ fn along_headings(passages: Vec<Source>) -> Option<Quoted> {
             sections.push(passage);
         }
     }
-    let points: Vec<(&Source, Sentence)> =
+    let points: Vec<(&Source, &str)> =
         sections.into_iter().filter_map(|section| Some((section, first_sentence(section)?))).collect();
-    let step = points.len().div_ceil(MOST_POINTS).max(1);
+    let step = points.len().div_ceil(MAX_POINTS).max(1);
     let mut quoted = Quoted::default();
     for (source, sentence) in points.into_iter().step_by(step) {
-        let heading = source.headings.last().filter(|heading| **heading != source.title);
-        let sentence = Sentence { source: quoted.sources.len(), ..sentence };
         quoted.sources.push(source.clone());
-        let text = sentence.cited(&quoted.sources);
-        quoted.text += &match heading {
+        let text = sentence.split_whitespace().collect::<Vec<&str>>().join(" ");
+        let text = cited(&Part { passage: 0, text, form: Form::Prose }, quoted.sources.len());
+        quoted.text += &match source.headings.last().filter(|heading| **heading != source.title) {
             Some(heading) => format!("- **{heading}**: {text}\n"),
             None => format!("- {text}\n"),
         };
@@ -99,18 +83,8 @@ fn along_headings(passages: Vec<Source>) -> Option<Quoted> {
     Some(Quoted { text, ..quoted })
 }
 
-/// Returns the first sentence that can stand for a section.
-fn first_sentence(section: &Source) -> Option<Sentence> {
-    let is_full = |text: &str| text.split_whitespace().count() >= LEAST_WORDS && text.len() <= LONGEST_POINT;
-    let mut units = units(&section.text);
-    units.retain(|unit| {
-        matches!(unit.form, Form::Sentence | Form::Titled) && is_full(&section.text[unit.range.clone()])
-    });
-    // What has no end may be a heading.
-    let ends =
-        |unit: &Unit| section.text[unit.range.clone()].ends_with(['.', '!', '。', '！', '"', '”', ')']);
-    let unit = units.iter().find(|unit| ends(unit)).or(units.first())?;
-    Some(Sentence::new(0, unit.clone()))
+fn first_sentence(section: &Source) -> Option<&str> {
+    section.text.get(reading::first_sentence(&section.text, MAX_POINT_BYTES)?)
 }
 
 #[cfg(test)]
@@ -118,18 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_request_for_a_summary_is_one() {
-        assert!(is_wanted("Summarise the pump manual."));
-        assert!(is_wanted("Please give me an overview of this."));
-        assert!(is_wanted("What is the pump manual about?"));
-        assert!(!is_wanted("What is a pump?"));
-        assert!(!is_wanted("What does the manual say about seals?"));
-    }
-
-    #[test]
     fn sections_are_told_by_their_first_sentences() {
         let mut sources = Source::of_texts([
-            "This manual is about the pump and its seals. More.",
+            "This manual is about the pump and its seals.\n\nMore.",
             "Seals are replaced every year by a mechanic.",
         ]);
         sources[0].title = "Pump".to_owned();

@@ -113,7 +113,6 @@ fn model_view(app: &App, file: &ModelFile) -> ModelView {
     let engine = app.engine.as_ref();
     let loaded = match file.purpose {
         ModelPurpose::Search => engine.is_some_and(|engine| engine.encoder().is_some()),
-        ModelPurpose::Ranking => engine.is_some_and(|engine| engine.reranker().is_some()),
         ModelPurpose::Chat => engine.is_some_and(|engine| engine.decoder().is_some()),
     };
     let size = file.path.metadata().ok().map(|found| found.len());

@@ -37,7 +37,7 @@ pub struct SearchQuery {
     /// names (graph, also if absent).
     #[param(inline)]
     mode: Option<SearchMode>,
-    /// Whether a second model reads the first passages and the question together and orders them anew: slower, and
+    /// Whether the reader reads the first passages and the question together and orders them anew: slower, and
     /// better for questions in whole sentences. Without that model it changes nothing.
     #[serde(default)]
     rerank: bool,

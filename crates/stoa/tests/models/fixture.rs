@@ -14,13 +14,11 @@ use tempfile::TempDir;
 pub const CONFIG: &str = "all-minilm-l6-v2/config.json";
 pub const TOKENIZER: &str = "all-minilm-l6-v2/tokenizer.json";
 pub const GGUF: &str = "smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf";
-const FILES: [&str; 8] = [
+const FILES: [&str; 6] = [
     CONFIG,
     TOKENIZER,
     "all-minilm-l6-v2/model.safetensors",
     "all-minilm-l6-v2/LICENSE",
-    "ms-marco-minilm-l12-v2/tokenizer.json",
-    "ms-marco-minilm-l12-v2/model.onnx",
     GGUF,
     "smollm2-135m-instruct/LICENSE",
 ];

@@ -1,4 +1,4 @@
-//! Reads a `tokenizer.json` of the one kind that this crate supports.
+//! Reads a `tokenizer.json` of the one kind that this crate supports, or a plain vocabulary.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::ModelError;
+
+/// Tokens that are recognised where a text has them literally.
+const SPECIAL_TOKENS: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
 /// The file's truncation and padding are ignored: the caller decides on both.
 pub struct Config {
@@ -56,9 +59,36 @@ impl Config {
             model: file.model,
         })
     }
+
+    /// Takes the pieces of an uncased BERT, one per line in the order of their ids. All the rest is what such models have.
+    pub fn from_vocabulary(pieces: &[u8]) -> Result<Self, ModelError> {
+        let pieces = str::from_utf8(pieces)
+            .map_err(|error| ModelError::malformed(format!("the vocabulary is no text: {error}")))?;
+        let vocab: HashMap<String, u32> = pieces.lines().map(str::to_owned).zip(0..).collect();
+        let special = |name: &str| {
+            let id = vocab.get(name).copied();
+            id.ok_or_else(|| ModelError::malformed(format!("the vocabulary has no piece `{name}`")))
+        };
+        let template = Template { before: vec![special("[CLS]")?], after: vec![special("[SEP]")?] };
+        let added = SPECIAL_TOKENS
+            .iter()
+            .map(|name| Ok(((*name).to_owned(), special(name)?)))
+            .collect::<Result<_, _>>()?;
+        let model = Model {
+            kind: "WordPiece".to_owned(),
+            vocab,
+            continuing_subword_prefix: None,
+            max_input_chars_per_word: 100,
+            unk_token: None,
+        };
+        Ok(Self { normalizer: NormalizerOptions::UNCASED, added, template, model })
+    }
 }
 
 impl NormalizerOptions {
+    const UNCASED: Self =
+        Self { clean_text: true, handle_chinese_chars: true, strip_accents: None, lowercase: true };
+
     pub fn strips_accents(&self) -> bool {
         self.strip_accents.unwrap_or(self.lowercase)
     }
@@ -74,7 +104,7 @@ impl Model {
     pub fn unknown(&self) -> Result<u32, ModelError> {
         let name = self.unk_token.as_deref().unwrap_or("[UNK]");
         let id = self.vocab.get(name).copied();
-        id.ok_or_else(|| ModelError::malformed(format!("`tokenizer.json` has no token `{name}`")))
+        id.ok_or_else(|| ModelError::malformed(format!("the vocabulary has no token `{name}`")))
     }
 }
 

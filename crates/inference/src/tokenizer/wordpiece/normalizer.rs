@@ -113,7 +113,7 @@ fn is_punctuation(character: char) -> bool {
     }
 }
 
-fn is_accent(character: char) -> bool {
+pub fn is_accent(character: char) -> bool {
     match character {
         ascii if ascii.is_ascii() => false,
         '\u{1734}' | '\u{1171e}' => true,

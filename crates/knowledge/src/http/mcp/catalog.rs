@@ -63,7 +63,7 @@ pub struct SearchArguments {
     /// By meaning (dense), by words (lexical), both (hybrid), or both and over connected names (graph, also if absent)
     #[schema(inline, nullable = false)]
     pub mode: Option<SearchMode>,
-    /// Whether a second model orders the first passages anew; no if absent
+    /// Whether the reader orders the first passages anew; no if absent
     #[schema(nullable = false)]
     pub rerank: Option<bool>,
     /// Only in the document with this id
