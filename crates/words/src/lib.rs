@@ -9,7 +9,6 @@ mod sentences;
 mod split;
 mod stems;
 mod stop_words;
-mod support;
 mod tokens;
 
 pub use edit_distance::{edit_distance, is_within_one_edit};
@@ -18,5 +17,4 @@ pub use language::Language;
 pub use sentences::sentences;
 pub use stems::{Term, for_each_ideograph, for_each_stem, ideographs, stem_set, stems, terms};
 pub use stop_words::is_stop_word;
-pub use support::is_supported;
 pub use tokens::tokens;
