@@ -43,14 +43,12 @@ async fn event_times(client: reqwest::Client) -> Vec<u64> {
 async fn an_event_is_at_the_client_at_once() {
     let times = event_times(reqwest::Client::new()).await;
     assert!(times[12] < 10_000, "median {} µs", times[12]);
-    assert!(times[24] < 50_000, "longest {} µs", times[24]);
 }
 
 #[tokio::test]
 async fn an_event_is_at_the_client_at_once_over_http_2() {
     let times = event_times(reqwest::Client::builder().http2_prior_knowledge().build().unwrap()).await;
     assert!(times[12] < 10_000, "median {} µs", times[12]);
-    assert!(times[24] < 50_000, "longest {} µs", times[24]);
 }
 
 #[tokio::test]
