@@ -50,11 +50,10 @@ def encoded(path, tokens, chance, limit=None):
         if row["answers"] and not spans:
             continue
         is_answered = bool(spans or row.get("answered"))
-        kind = row.get("kind", NONE)
-        has_place = kind == NONE and (spans or not is_answered)
+        has_place = spans or not is_answered
         start, end = chance.choice(spans) if spans else (0, 0)
         examples.append({"ids": ids, "first": first, "marked": marked, "start": start if has_place else NONE,
-                         "end": end if has_place else NONE, "answered": float(is_answered), "kind": kind})
+                         "end": end if has_place else NONE, "answered": float(is_answered)})
     return examples
 
 
@@ -87,7 +86,11 @@ def tensors(batch, device):
         types[row, example["first"]:own] = 1
         marked[row, :own] = example["marked"]
     made = {"tokens": tokens, "types": types, "marked": marked}
-    for name, kind in (("start", np.int64), ("end", np.int64), ("kind", np.int64), ("answered", np.float32),
+    if "said" in batch[0]:
+        made["said"] = np.full((len(batch), length, 2), -1e4, np.float32)
+        for row, example in enumerate(batch):
+            made["said"][row, :len(example["ids"])] = example["said"]
+    for name, kind in (("start", np.int64), ("end", np.int64), ("answered", np.float32),
                        ("relevance", np.float32), ("judged", np.float32)):
         made[name] = np.array([example.get(name, 0) for example in batch], kind)
     return {name: torch.from_numpy(value).to(device, non_blocking=True) for name, value in made.items()}

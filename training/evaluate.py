@@ -43,7 +43,8 @@ def open_reader(path):
             whole[export.SHIPPED] = stored[name]
             stored[name] = whole
     layers = sum(name.endswith("attention.self.query.weight") for name in stored)
-    reader = model.Reader(layers)
+    width = stored["head.weight"].shape[1]
+    reader = model.Reader(model.Shape(layers, width, len(stored.get("distances", ()))))
     model.load(reader, {name: value.astype(np.float32) for name, value in stored.items()})
     return reader.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 import model
 
-SHIPPED = [model.START, model.END, model.RELEVANCE, *range(model.KINDS, model.OUTPUTS)]
+SHIPPED = [model.START, model.END, model.RELEVANCE]
 
 
 def main():
@@ -21,11 +21,13 @@ def main():
 
 
 def exported(stored, pieces):
+    if "kinds.weight" not in stored:
+        raise SystemExit("it has no kinds of requests: run training/kinds.py first")
     tensors = {}
     for name, value in stored.items():
         # What only helped the training is left out.
         value = value[SHIPPED] if name.startswith("head.") else value
-        if value.ndim == 1 or name == "head.weight":
+        if value.ndim == 1 or name in ("head.weight", "kinds.weight"):
             tensors[name] = value.astype(np.float32)
             continue
         scale = np.maximum(np.abs(value).max(axis=1) / 127, 1e-12).astype(np.float32)

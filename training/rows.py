@@ -1,8 +1,7 @@
 """Rows for training: a question, a passage below its title, and where the passage answers the question, if it does.
 
 A row is a dictionary: `question`, `head` (title and headings), `text`, `answers` (pairs of start and end in the text;
-empty: it is not answered there) and, if only that is known, `answered` without a place. Rows of other kinds of request
-have `kind` instead of a passage.
+empty: it is not answered there) and, if only that is known, `answered` without a place.
 """
 
 import json

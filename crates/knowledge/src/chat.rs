@@ -193,7 +193,7 @@ impl Chats {
         let mut allowance = Allowance::new(user_id);
         let request = match is_given || ask.system_prompt.is_some() {
             true => Request::Question,
-            false => self.request(user_id, &ask.query).await?,
+            false => self.request(&ask.query).await?,
         };
         let reply = self.reply(&scope, &ask, request).await?;
         if reply.is_none() && !is_given {

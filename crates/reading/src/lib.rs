@@ -35,15 +35,12 @@ pub struct Part {
     pub form: Form,
 }
 
-/// How much less sure it may be of another entry of the same list. Chosen on `dev` of `bench/answers`.
-const IN_LIST: f32 = 4.0;
-
 /// How much is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// The most parts.
     pub most: usize,
-    /// How much less sure than of the best part it may be of another one.
+    /// How much less sure than of the best part it may be of another one that answers.
     pub margin: f32,
 }
 
@@ -67,35 +64,31 @@ pub fn answer(
     shown: Shown,
 ) -> Option<Vec<Part>> {
     let found = choose::found(passages, readings);
-    let best = found.first().filter(|best| best.score >= choose::LEAST)?.clone();
-    Some(parts(question, passages, &found, shown, (best.score - shown.margin).max(choose::LEAST)))
+    found.first().filter(|best| best.score >= choose::LEAST)?;
+    Some(parts(question, passages, &found, shown))
 }
 
-/// Returns the best parts, whether or not they answer.
+/// Returns the best part, whether or not it answers, and others that do.
 pub fn nearest(question: &str, passages: &[Passage<'_>], readings: &[Reading], shown: Shown) -> Vec<Part> {
-    let found = choose::found(passages, readings);
-    let best = found.first().map_or(f32::MIN, |best| best.score);
-    parts(question, passages, &found, shown, best - shown.margin)
+    parts(question, passages, &choose::found(passages, readings), shown)
 }
 
-fn parts(question: &str, passages: &[Passage<'_>], found: &[Found], shown: Shown, least: f32) -> Vec<Part> {
+fn parts(question: &str, passages: &[Passage<'_>], found: &[Found], shown: Shown) -> Vec<Part> {
+    let best = found.first().map_or(f32::MIN, |best| best.score);
+    let least = (best - shown.margin).max(choose::LEAST).min(best);
     let mut chosen: Vec<(usize, Extent, Vec<Range<usize>>)> = Vec::new();
-    for one in found.iter().take_while(|one| one.score >= least - IN_LIST) {
+    for one in found.iter().take_while(|one| one.score >= least) {
         let text = passages[one.passage].text;
         let own = extent(text, &one.range);
         let touches =
             |(passage, other, _): &(usize, Extent, _)| *passage == one.passage && other.touches(&own);
         match chosen.iter().position(touches) {
-            // An entry brings the others of its list more easily than a part of its own is shown.
             Some(at) => {
                 let (_, other, emphasised) = &mut chosen[at];
                 other.join(text, &own);
                 emphasised.push(one.range.clone());
             }
-            None if one.score >= least
-                && chosen.len() < shown.most
-                && (chosen.is_empty() || !own.is_title(text)) =>
-            {
+            None if chosen.len() < shown.most && (chosen.is_empty() || !own.is_title(text)) => {
                 chosen.push((one.passage, own, vec![one.range.clone()]));
             }
             _ => {}

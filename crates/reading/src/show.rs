@@ -12,7 +12,10 @@ pub fn markdown(question: &str, text: &str, extent: &Extent, places: &[Range<usi
     let lead = extent.lead.clone().map(|lead| one_line(&text[lead])).unwrap_or_default();
     let own = extent.range.clone();
     match extent.form {
-        Form::Prose | Form::Entry => join(&lead, " ", &emphasised(text, &own, places)),
+        // Only in a list are the next best places answers beside the best.
+        Form::Prose | Form::Entry => {
+            join(&lead, " ", &emphasised(text, &own, &places[..places.len().min(1)]))
+        }
         Form::List => {
             let entries = entries(text, &own).into_iter().map(|entry| listed(text, &entry, places));
             join(&lead, "\n", &entries.collect::<Vec<String>>().join("\n"))
@@ -56,10 +59,11 @@ fn table(question: &str, text: &str, extent: &Extent, places: &[Range<usize>]) -
         return own.lines().map(|line| format!("- {}", one_line(line))).collect::<Vec<_>>().join("\n");
     };
     let offset = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
-    let answers = |value: &str| {
+    let answers = |value: &str, places: &[Range<usize>]| {
         let range = offset(value)..offset(value) + value.len();
         places.iter().any(|place| place.start < range.end && range.start < place.end)
     };
+    let best = &places[..places.len().min(1)];
     let asked = words(question);
     let is_asked = |cell: &str| {
         let own = words(cell);
@@ -67,7 +71,7 @@ fn table(question: &str, text: &str, extent: &Extent, places: &[Range<usize>]) -
     };
     let is_shown = |column: usize| {
         let has = |row: &Vec<(&str, &str)>| {
-            answers(row[column].1) || is_asked(row[column].1) || is_asked(row[column].0)
+            answers(row[column].1, places) || is_asked(row[column].1) || is_asked(row[column].0)
         };
         rows[0].len() <= MAX_COLUMNS || column == 0 || rows.iter().any(has)
     };
@@ -75,7 +79,7 @@ fn table(question: &str, text: &str, extent: &Extent, places: &[Range<usize>]) -
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let value = |value: &str| {
         let shown = value.replace('|', "\\|");
-        if answers(value) && !shown.is_empty() { format!("{EMPHASIS}{shown}{EMPHASIS}") } else { shown }
+        if answers(value, best) && !shown.is_empty() { format!("{EMPHASIS}{shown}{EMPHASIS}") } else { shown }
     };
     let header = line(columns.iter().map(|column| rows[0][*column].0.replace('|', "\\|")).collect());
     let rule = format!("|{}", "---|".repeat(columns.len()));
@@ -97,7 +101,10 @@ fn emphasised(text: &str, range: &Range<usize>, places: &[Range<usize>]) -> Stri
     let inside = |place: &Range<usize>| {
         let own =
             &text[place.start.max(range.start)..place.end.min(range.end).max(place.start.max(range.start))];
-        let trimmed = own.trim_start_matches(|c: char| MARKS.contains(&c) || c.is_whitespace());
+        let unmarked = own.trim_start().trim_start_matches(MARKS);
+        // The mark of an entry stands apart; other signs belong to a word.
+        let trimmed =
+            if unmarked.starts_with(char::is_whitespace) { unmarked.trim_start() } else { own.trim_start() };
         let start = place.start.max(range.start) + own.len() - trimmed.len();
         start..start + trimmed.trim_end().len()
     };
@@ -106,14 +113,15 @@ fn emphasised(text: &str, range: &Range<usize>, places: &[Range<usize>]) -> Stri
         // Within code, it would be shown as it is written.
         let in_code = text[range.start..place.start].matches('`').count() % 2 == 1;
         let has_signs = text[place.clone()].contains(['*', '`', '_', '[', ']', '(', ')', '\n']);
-        !place.is_empty() && 3 * place.len() < 2 * all && !in_code && !has_signs
+        let has_words = text[place.clone()].contains(char::is_alphanumeric);
+        has_words && 3 * place.len() < 2 * all && !in_code && !has_signs
     };
     let mut inside: Vec<Range<usize>> = places.iter().map(inside).filter(is_shown).collect();
     inside.sort_by_key(|place| place.start);
     let mut marked = String::new();
     let mut at = range.start;
     for place in inside {
-        if place.start >= at {
+        if place.start > at || marked.is_empty() {
             marked += &format!("{}{EMPHASIS}{}{EMPHASIS}", &text[at..place.start], &text[place.clone()]);
             at = place.end;
         }
@@ -147,6 +155,12 @@ mod tests {
         assert_eq!(shown("The pump\nis blue.", "blue"), "The pump is **blue**.");
         assert_eq!(shown("The pump is blue.", "pump is blue"), "The pump is blue.");
         assert_eq!(shown("Run:\n- set `x` to 1\n", "`x`"), "Run: set `x` to 1");
+        assert_eq!(shown("- -f: the flags of all", "- -f"), "**-f**: the flags of all");
+        let two = |one: Range<usize>, other| {
+            let text = "It is blue, or red.";
+            markdown("", text, &extent(text, &one), &[one, other])
+        };
+        assert_eq!(two(6..10, 15..18), "It is **blue**, or red.");
     }
 
     #[test]

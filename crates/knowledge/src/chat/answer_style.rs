@@ -20,15 +20,14 @@ enum Mark {
     Box,
 }
 
-/// How much less sure than of the best part an answer may be of its second one, and a list of its others. Chosen on `dev` of
-/// `bench/answers`.
-const MARGIN: f32 = 3.0;
-const MARGIN_IN_LISTS: f32 = 8.0;
+/// How much less sure than of the best part an answer may be of its second one. As many questions of `a`, `b` and
+/// `bench/answers` are answered rightly with 1 and 3; with 1, what is asked of two documents is answered from one.
+const MARGIN: f32 = 2.0;
 
 impl AnswerStyle {
     pub fn of(agent: Agent) -> Self {
-        let list =
-            |heading, mark, most| Self { heading, mark, shown: Shown { most, margin: MARGIN_IN_LISTS } };
+        // A list has all that answers.
+        let list = |heading, mark, most| Self { heading, mark, shown: Shown { most, margin: f32::INFINITY } };
         match agent {
             Agent::RagChat => {
                 Self { heading: "", mark: Mark::None, shown: Shown { most: 2, margin: MARGIN } }

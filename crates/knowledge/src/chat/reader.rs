@@ -137,8 +137,9 @@ impl Chats {
         let texts = sources.iter().map(|source| format!("{}\n{}", above(source), source.text)).collect();
         let readings = allowance.read(&self.search, question, texts).await?;
         let relevance = readings.iter().map(|reading| reading.relevance);
-        // Without a reader, they stay as the search has them.
-        let relevance = relevance.chain(std::iter::repeat(0.0));
+        // Without a reader they stay as the search has them; what did not fit is not preferred to what was read.
+        let unread = if readings.is_empty() { 0.0 } else { f32::MIN };
+        let relevance = relevance.chain(std::iter::repeat(unread));
         let mut judged: Vec<(f32, Source)> = relevance.zip(sources).collect();
         judged.sort_by(|one, other| other.0.total_cmp(&one.0));
         Ok(judged)
