@@ -95,9 +95,6 @@ describe('services and models', () => {
       .first()
       .waitFor();
     for (const { file } of models) await page.getByText(file).waitFor();
-    await page.getByText('OpenAI', { exact: true }).waitFor();
-    await page.getByText(words.models.howTo(words.models.variables['vendor-a']!)).waitFor();
-    await page.getByRole('region', { name: words.models.exampleLabel }).waitFor();
     await page.route('**/core/api/models', (route) =>
       route.fulfill({
         json: { models: [{ ...models[0], present: false, size: null }], providers: [], pull },

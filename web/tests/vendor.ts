@@ -19,7 +19,9 @@ export async function startVendor(): Promise<Vendor> {
   const server: Server = createServer((request, response) => {
     let body = '';
     request.on('data', (bytes) => (body += bytes));
-    request.on('end', () => void answer(vendor, body, response));
+    request.on('end', () =>
+      request.method === 'GET' ? list(response) : void answer(vendor, body, response),
+    );
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
@@ -36,6 +38,11 @@ export async function startVendor(): Promise<Vendor> {
       }),
   };
   return vendor;
+}
+
+function list(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify({ object: 'list', data: [{ id: 'writer' }, { id: 'other' }] }));
 }
 
 async function answer(vendor: Vendor, body: string, response: ServerResponse): Promise<void> {

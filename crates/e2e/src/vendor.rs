@@ -77,9 +77,20 @@ async fn respond(
     if request.method() == hyper::Method::GET {
         // The list of models, by which `stoa check` sees that it can be reached.
         let (pieces, stream) = mpsc::unbounded_channel();
-        let list = json!({ "object": "list", "data": [] }).to_string();
-        drop(pieces.send(Ok(Frame::data(Bytes::from(list)))));
-        return Ok(Response::new(StreamBody::new(UnboundedReceiverStream::new(stream))));
+        let key = request.headers().get("authorization").and_then(|value| value.to_str().ok());
+        let is_refused = key == Some("Bearer wrong");
+        let list = match is_refused {
+            true => json!({ "error": { "message": "wrong is no key" } }),
+            false => {
+                json!({ "object": "list", "data": [{ "id": "small", "max_model_len": 8192 }, { "id": "slow" }] })
+            }
+        };
+        drop(pieces.send(Ok(Frame::data(Bytes::from(list.to_string())))));
+        let mut response = Response::new(StreamBody::new(UnboundedReceiverStream::new(stream)));
+        if is_refused {
+            *response.status_mut() = hyper::StatusCode::UNAUTHORIZED;
+        }
+        return Ok(response);
     }
     let key = request.headers().get("authorization").and_then(|value| value.to_str().ok());
     let key = key.unwrap_or_default().to_owned();

@@ -33,7 +33,7 @@ use base::Random;
 use citations::Citations;
 use context::PromptParts;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use llm::{ChatError, DefaultModel, Model, Piece, Providers, UnknownProvider, Usage};
+use llm::{ChatError, DefaultModel, Model, Piece, Providers, Purpose, UnknownProvider, Usage};
 use quoted::Quoted;
 use readers::Readers;
 use request::Request;
@@ -133,7 +133,7 @@ pub struct Answer {
     pub sources: Vec<Source>,
     /// What the user should know about what was not read for it, a sentence each.
     pub notices: Vec<String>,
-    pub provider: &'static str,
+    pub provider: String,
     pub model: String,
     pub parts: AnswerStream,
 }
@@ -141,15 +141,16 @@ pub struct Answer {
 impl Answer {
     fn new(model: &Model, sources: Vec<Source>, allowance: Allowance, parts: AnswerStream) -> Self {
         let notices = allowance.into_notices();
-        Self { sources, notices, provider: model.provider(), model: model.model().to_owned(), parts }
+        let (provider, model) = (model.provider().to_owned(), model.model().to_owned());
+        Self { sources, notices, provider, model, parts }
     }
 }
 
 pub struct Chats {
     db: Db,
     providers: Arc<Providers>,
-    /// Answers if a request names no model, or a vendor that has no key.
-    default: Model,
+    /// Names what answers if a request names no model, or a vendor that has no key, and no administrator has chosen another.
+    default: DefaultModel,
     search: Arc<Search>,
     indexes: Arc<Indexes>,
     random: Random,
@@ -160,12 +161,11 @@ impl Chats {
     pub fn new(
         db: Db,
         providers: Arc<Providers>,
-        default: &DefaultModel,
+        default: DefaultModel,
         search: Arc<Search>,
         indexes: Arc<Indexes>,
         random: Random,
     ) -> Self {
-        let default = providers.default_model(default);
         Self { db, providers, default, search, indexes, random, readers: Readers::default() }
     }
 
@@ -173,8 +173,8 @@ impl Chats {
         &self.providers
     }
 
-    pub fn default_model(&self) -> &Model {
-        &self.default
+    pub fn default_model(&self) -> Model {
+        self.providers.default_model(&self.providers.chosen(Purpose::Chat, &self.default))
     }
 
     /// Fails if the question names a provider that does not exist.
@@ -253,7 +253,7 @@ impl Chats {
             None => None,
             Some(choice) => self.providers.find(&choice.provider, choice.model.as_deref())?,
         };
-        Ok(named.unwrap_or_else(|| self.default.clone()))
+        Ok(named.unwrap_or_else(|| self.default_model()))
     }
 
     async fn find(

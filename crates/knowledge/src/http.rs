@@ -4,6 +4,7 @@ mod auth;
 mod caller;
 mod capabilities;
 mod chat;
+mod connections;
 mod content;
 mod conversations;
 mod document_text;
@@ -111,6 +112,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(conversations::messages::follow))
         .routes(routes!(conversations::messages::stop))
         .routes(routes!(models::models))
+        .routes(routes!(connections::defaults, connections::set_defaults))
+        .routes(routes!(connections::list, connections::create))
+        .routes(routes!(connections::find))
+        .routes(routes!(connections::update, connections::remove))
+        .routes(routes!(connections::test))
         .routes(routes!(models::providers))
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))

@@ -1,11 +1,12 @@
 //! Stoa's knowledge service: accounts, document ingestion, search, the knowledge graph and chat.
 //!
 //! `http` has the routes; each other module owns one thing: `accounts`, `ingest` (from a file to chunks), `removal`,
-//! `listing`, `spaces`, `indexes` (chunks in memory), `search`, `embeddings`, `chat`, `conversations`. `records` is what is kept, SQL is in
-//! `tables`. Other services are reached over HTTP only.
+//! `listing`, `spaces`, `sources`, `indexes` (chunks in memory), `search`, `embeddings`, `chat`, `connections` (to models),
+//! `conversations`. `records` is what is kept, SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
+mod connections;
 mod conversations;
 mod deep_check;
 mod embeddings;
@@ -20,6 +21,7 @@ mod quotas;
 mod records;
 mod removal;
 mod search;
+mod secrets;
 mod sources;
 mod spaces;
 mod spans;
@@ -30,6 +32,7 @@ mod title;
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
 pub use chat::{Answer, AnswerPart, Ask, ChatFailure, ShownSource, cited, uncited};
+pub use connections::Connections;
 pub use connectors::{Environment, Listeners};
 pub use deep_check::{CheckError, check, fault, named_objects};
 pub use extract::Extractor;
@@ -40,7 +43,8 @@ pub use quotas::Quotas;
 pub use records::{Document, Status, User};
 pub use retrieval::Mode;
 pub use search::{Filters, Question, SearchError};
-pub use sources::{SecretKeys, SourceSettings};
+pub use secrets::SecretKeys;
+pub use sources::SourceSettings;
 pub use tables::objects::ObjectCursor;
 
 use base::token::Tokens;
@@ -119,6 +123,7 @@ pub struct Shared {
     pub admins: Admins,
     pub engine: Option<Arc<Engine>>,
     pub providers: Arc<Providers>,
+    pub connections: Connections,
     pub extractor: Extractor,
     pub sources: SourceSettings,
     pub clock: Clock,
@@ -133,6 +138,7 @@ pub(crate) struct Inner {
     pub accounts: Accounts,
     pub spaces: Spaces,
     pub sources: Sources,
+    pub connections: Connections,
     pub ingest: Ingest,
     pub search: Arc<Search>,
     pub chats: Arc<Chats>,
@@ -163,8 +169,8 @@ impl Inner {
 
 impl Knowledge {
     pub async fn open(shared: Shared, settings: KnowledgeSettings) -> Result<Self, store::StoreError> {
-        let Shared { db, blobs, tokens, admins, engine, providers, extractor, sources, clock, random, drain } =
-            shared;
+        let Shared { db, blobs, tokens, admins, engine, providers, connections, extractor, .. } = shared;
+        let Shared { sources, clock, random, drain, .. } = shared;
         let ingest = Ingest::new(
             db.clone(),
             blobs.clone(),
@@ -176,6 +182,7 @@ impl Knowledge {
         );
         let sources = Sources::new(db.clone(), clock.clone(), random.clone(), ingest.clone(), sources);
         let accounts = Accounts::open(db.clone(), admins.clone(), clock.clone(), random.clone()).await?;
+        connections.load().await?;
         let encoder = engine.as_ref().and_then(|engine| engine.encoder());
         let encoder = encoder.map(|encoder| (encoder.fingerprint().to_owned(), encoder.dimension()));
         let snapshots = Snapshots {
@@ -189,7 +196,7 @@ impl Knowledge {
         let chats = Chats::new(
             db.clone(),
             providers,
-            &settings.chat_model,
+            settings.chat_model.clone(),
             search.clone(),
             indexes.clone(),
             random.clone(),
@@ -209,6 +216,7 @@ impl Knowledge {
             search,
             ingest,
             sources,
+            connections,
             accounts,
             spaces: Spaces::new(db.clone(), clock.clone(), random.clone(), settings.users_create_spaces),
             indexes,

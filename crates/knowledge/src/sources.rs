@@ -1,22 +1,21 @@
 //! Sources: places that documents come from by themselves, on a schedule.
 //!
 //! A source has at most one job, which is its next run or the run at work (`sync`). The end of a run and the job of the
-//! next are one transaction. `watch` asks for a run as soon as a folder has changed. `secrets` keeps passwords and keys.
+//! next are one transaction. `watch` asks for a run as soon as a folder has changed. `crate::secrets` keeps passwords and keys.
 
 mod copies;
 mod removal;
-mod secrets;
 mod sink;
 mod slots;
 mod sync;
 mod watch;
 
-pub use secrets::SecretKeys;
 pub use sync::workers;
 
 use crate::ingest::Ingest;
 use crate::jobs::{SOURCE, SOURCE_REMOVAL, SourcePayload, SourceRemovalPayload, retried_job};
 use crate::records::{Run, Source};
+use crate::secrets::SecretKeys;
 use crate::tables::{self, sources as table};
 use base::{Clock, Random};
 use connectors::{ConnectError, Environment, Settings};

@@ -2,6 +2,7 @@
 
 pub mod account_links;
 pub mod chunks;
+pub mod connections;
 pub mod conversations;
 pub mod deep_check;
 pub mod documents;
@@ -38,4 +39,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(15, "account links", include_str!("../migrations/0015_account_links.sql")),
     Migration::portable(16, "source copies", include_str!("../migrations/0016_source_copies.sql")),
     Migration::portable(17, "message notices", include_str!("../migrations/0017_message_notices.sql")),
+    Migration::portable(18, "connections", include_str!("../migrations/0018_connections.sql")),
 ];

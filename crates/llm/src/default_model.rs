@@ -1,21 +1,21 @@
 //! The model that answers if a request names none, as the settings define it.
 
 use crate::vendor::Vendors;
-use crate::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
+use crate::{EDGE_AI, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
 
 /// In bytes. The name is sent, logged and kept in memory.
 const LONGEST_NAME: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultModel {
-    pub provider: &'static str,
+    pub provider: String,
     /// None for the provider's own default.
     pub model: Option<String>,
 }
 
 impl Default for DefaultModel {
     fn default() -> Self {
-        Self { provider: EDGE_AI, model: None }
+        Self { provider: EDGE_AI.to_owned(), model: None }
     }
 }
 
@@ -31,7 +31,10 @@ impl DefaultModel {
     /// Reads the values of two settings; an empty one counts as not set. A vendor must have its key in `vendors`.
     pub fn of_settings(provider: &str, model: &str, vendors: &Vendors) -> Result<Self, DefaultModelFault> {
         let provider = if provider.is_empty() { EDGE_AI } else { provider };
-        let unknown = || DefaultModelFault::Provider(UnknownProvider(provider.to_owned()).to_string());
+        let unknown = || {
+            let known = "one of edge-ai, vendor-a, vendor-b, vendor-c";
+            DefaultModelFault::Provider(format!("unknown provider `{provider}`: {known}"))
+        };
         let provider = canonical(provider).ok_or_else(unknown)?;
         let secret = match provider {
             VENDOR_A if vendors.a.is_none() => Some("VENDOR_A_API_KEY"),
@@ -49,7 +52,10 @@ impl DefaultModel {
             let only = "is for a vendor's model: `edge-ai` has the one of EDGE_AI_MODEL";
             return Err(DefaultModelFault::Model(only.to_owned()));
         }
-        Ok(Self { provider, model: Some(model.to_owned()).filter(|model| !model.is_empty()) })
+        Ok(Self {
+            provider: provider.to_owned(),
+            model: Some(model.to_owned()).filter(|model| !model.is_empty()),
+        })
     }
 }
 
@@ -72,9 +78,9 @@ mod tests {
         let read = |provider: &str, model: &str| DefaultModel::of_settings(provider, model, &vendors);
         assert_eq!(read("", ""), Ok(DefaultModel::default()));
         assert_eq!(read("edge-ai", ""), Ok(DefaultModel::default()));
-        let named = DefaultModel { provider: VENDOR_B, model: Some("large".to_owned()) };
+        let named = DefaultModel { provider: VENDOR_B.to_owned(), model: Some("large".to_owned()) };
         assert_eq!(read("anthropic", "large"), Ok(named));
-        assert_eq!(read("vendor-b", ""), Ok(DefaultModel { provider: VENDOR_B, model: None }));
+        assert_eq!(read("vendor-b", ""), Ok(DefaultModel { provider: VENDOR_B.to_owned(), model: None }));
         for (provider, model, fault) in [
             ("vendor-z", "", "unknown provider `vendor-z`: one of edge-ai, vendor-a, vendor-b, vendor-c"),
             ("vendor-a", "", "`vendor-a` needs its secret: set VENDOR_A_API_KEY"),

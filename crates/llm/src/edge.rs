@@ -1,15 +1,12 @@
 //! `edge-ai`: the language model inside this process.
 
-use crate::{Cause, Chat, ChatError, ChatModel, EDGE_AI, Message, Piece, Reply, Role, Usage};
+use crate::{Cause, Chat, ChatError, ChatModel, EDGE_AI, Message, Piece, Reply, Role, Skill, Usage};
 use futures_util::stream;
 use inference::chat_template;
 use inference::decoder::{Decoder, Sampling};
 use inference::{Engine, EngineError, Event, FinishReason, Finished, Generation, Priority, Request};
 use std::sync::Arc;
 
-/// Smaller models invent more than they read: one of 135 million parameters answered 22 of a hundred questions whose
-/// answer was in its prompt.
-const FEWEST_PARAMETERS: usize = 1_000_000_000;
 const TOP_P: f32 = 0.9;
 /// Longest prompt and answer together. Models can read more, but attention over a long window takes minutes on two
 /// cores.
@@ -49,7 +46,7 @@ impl Edge {
 }
 
 impl ChatModel for Edge {
-    fn provider(&self) -> &'static str {
+    fn provider(&self) -> &str {
         EDGE_AI
     }
 
@@ -65,18 +62,27 @@ impl ChatModel for Edge {
         self.decoder().map_or(text.len() / 3, |decoder| decoder.tokenizer().encode(text, false).len())
     }
 
-    fn can_write(&self) -> bool {
-        self.decoder().is_some_and(|decoder| decoder.parameters() >= FEWEST_PARAMETERS)
+    fn skill(&self) -> Skill {
+        self.decoder().map_or(Skill::Nothing, |decoder| Skill::of_parameters(decoder.parameters() as u64))
+    }
+
+    fn is_blind(&self) -> bool {
+        true
     }
 
     fn check(&self) -> Result<(), ChatError> {
-        let missing = || ChatError { provider: EDGE_AI, model: self.model.clone(), cause: Cause::NoModel };
+        let missing =
+            || ChatError { provider: EDGE_AI.to_owned(), model: self.model.clone(), cause: Cause::NoModel };
         self.decoder().map(|_| ()).ok_or_else(missing)
     }
 
     fn chat(&self, chat: Chat) -> Reply {
         let model = self.model.clone();
-        let failed = move |error| ChatError { provider: EDGE_AI, model: model.clone(), cause: cause(error) };
+        let failed = move |error| ChatError {
+            provider: EDGE_AI.to_owned(),
+            model: model.clone(),
+            cause: cause(error),
+        };
         match self.start(chat) {
             Err(error) => Box::pin(stream::once(std::future::ready(Err(failed(error))))),
             Ok(generation) => Box::pin(stream::unfold(Some((generation, failed)), |state| async {

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[error("provider `{provider}`, model `{model}`: {cause}")]
 pub struct ChatError {
-    pub provider: &'static str,
+    pub provider: String,
     pub model: String,
     pub cause: Cause,
 }

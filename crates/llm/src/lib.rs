@@ -16,9 +16,10 @@ pub use edge::Edge;
 pub use error::{Cause, ChatError};
 pub use metered::Model;
 pub use provider_name::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
-pub use providers::{NoClient, Providers};
-pub use vendor::{ApiKey, BaseUrl, VendorSettings, Vendors};
+pub use providers::{NoClient, Providers, Purpose};
+pub use vendor::{ApiKey, BaseUrl, Connection, Kind, ServedModel, Server, VendorSettings, Vendors};
 
+use bytes::Bytes;
 use futures_util::stream::Stream;
 use std::pin::Pin;
 
@@ -29,23 +30,64 @@ pub enum Role {
     Assistant,
 }
 
+/// A picture beside a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Such as `image/png`.
+    pub media_type: String,
+    pub bytes: Bytes,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub role: Role,
     pub text: String,
+    /// Only the user's messages have some, and not every model takes them.
+    pub pictures: Vec<Picture>,
 }
 
 impl Message {
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), pictures: Vec::new() }
+    }
+
     pub fn system(text: impl Into<String>) -> Self {
-        Self { role: Role::System, text: text.into() }
+        Self::new(Role::System, text)
     }
 
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, text: text.into() }
+        Self::new(Role::User, text)
     }
 
     pub fn assistant(text: impl Into<String>) -> Self {
-        Self { role: Role::Assistant, text: text.into() }
+        Self::new(Role::Assistant, text)
+    }
+}
+
+/// What a model is good for, by its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Skill {
+    /// It invents more than it reads.
+    Nothing,
+    /// It writes what it is told to, but facts are found better by the reader.
+    Writes,
+    /// It answers in its own words from what it reads.
+    Answers,
+}
+
+impl Skill {
+    /// Of 135 million parameters, a model answered 22 of a hundred questions whose answer was in its prompt.
+    const MIN_PARAMETERS_TO_WRITE: u64 = 1_000_000_000;
+    /// Of 1.5 billion parameters, a model answered 27 of 50 questions over documents of strangers from the passages from which
+    /// the reader answered 39, and refused 9 of 25 where the reader refused 24.
+    const MIN_PARAMETERS_TO_ANSWER: u64 = 3_000_000_000;
+
+    pub fn of_parameters(parameters: u64) -> Self {
+        match parameters {
+            0..Self::MIN_PARAMETERS_TO_WRITE => Self::Nothing,
+            Self::MIN_PARAMETERS_TO_WRITE..Self::MIN_PARAMETERS_TO_ANSWER => Self::Writes,
+            _ => Self::Answers,
+        }
     }
 }
 
@@ -92,7 +134,7 @@ pub struct Usage {
 pub type Reply = Pin<Box<dyn Stream<Item = Result<Piece, ChatError>> + Send>>;
 
 pub trait ChatModel: Send + Sync {
-    fn provider(&self) -> &'static str;
+    fn provider(&self) -> &str;
 
     fn model(&self) -> &str;
 
@@ -102,9 +144,13 @@ pub trait ChatModel: Send + Sync {
     /// Returns how many tokens a text has: for a vendor's model an estimate that is rather too high.
     fn tokens(&self, text: &str) -> usize;
 
-    /// Returns whether the model is large enough to answer in its own words without inventing.
-    fn can_write(&self) -> bool {
-        true
+    fn skill(&self) -> Skill {
+        Skill::Answers
+    }
+
+    /// Returns whether the model is known to take no pictures.
+    fn is_blind(&self) -> bool {
+        false
     }
 
     /// Fails if the model is known to be missing. A vendor is not asked.

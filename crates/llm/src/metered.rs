@@ -22,7 +22,7 @@ impl Model {
     pub fn chat(&self, chat: Chat) -> Reply {
         Box::pin(Metered {
             reply: self.0.chat(chat),
-            provider: self.0.provider(),
+            provider: self.0.provider().to_owned(),
             since: Instant::now(),
             state: State::Waiting,
         })
@@ -47,7 +47,7 @@ enum State {
 
 struct Metered {
     reply: Reply,
-    provider: &'static str,
+    provider: String,
     since: Instant,
     state: State,
 }
@@ -66,22 +66,23 @@ impl Stream for Metered {
 
 impl Metered {
     fn record(&mut self, item: Option<&Result<Piece, ChatError>>) {
-        let provider = self.provider;
+        let provider = || self.provider.clone();
         match item {
             Some(Ok(Piece::Text(_))) if self.state == State::Waiting => {
                 self.state = State::Streaming;
-                histogram!("chat_first_token_seconds", "provider" => provider).record(self.since.elapsed());
+                histogram!("chat_first_token_seconds", "provider" => provider()).record(self.since.elapsed());
             }
             Some(Ok(Piece::Text(_))) => {}
             Some(Ok(Piece::End(usage))) => {
                 self.state = State::Ended;
-                counter!("chat_input_tokens_total", "provider" => provider).increment(usage.input_tokens);
-                counter!("chat_output_tokens_total", "provider" => provider).increment(usage.output_tokens);
+                counter!("chat_input_tokens_total", "provider" => provider()).increment(usage.input_tokens);
+                counter!("chat_output_tokens_total", "provider" => provider()).increment(usage.output_tokens);
             }
             Some(Err(error)) => {
                 self.state = State::Ended;
                 let cause = error.cause.name();
-                counter!("chat_provider_errors_total", "provider" => provider, "cause" => cause).increment(1);
+                counter!("chat_provider_errors_total", "provider" => provider(), "cause" => cause)
+                    .increment(1);
             }
             None => self.state = State::Ended,
         }
@@ -91,7 +92,7 @@ impl Metered {
 impl Drop for Metered {
     fn drop(&mut self) {
         if self.state != State::Ended {
-            counter!("chat_cancelled_total", "provider" => self.provider).increment(1);
+            counter!("chat_cancelled_total", "provider" => self.provider.clone()).increment(1);
         }
     }
 }

@@ -7,7 +7,7 @@ pub const VENDOR_B: &str = "vendor-b";
 pub const VENDOR_C: &str = "vendor-c";
 
 #[derive(Debug, thiserror::Error)]
-#[error("unknown provider `{0}`: one of edge-ai, vendor-a, vendor-b, vendor-c")]
+#[error("unknown provider `{0}`: one of edge-ai, vendor-a, vendor-b, vendor-c, or the name of a connection")]
 pub struct UnknownProvider(pub(crate) String);
 
 /// Returns the provider's own name. Requests may also name a vendor by its protocol.

@@ -1,12 +1,15 @@
 //! Models of vendors, over HTTP. What the three protocols have in common is here and in `exchange`; each protocol has
 //! a file.
 //!
-//! A `Vendor` is one model. Several may share an `Endpoint`, which holds the address, the key and the fields that its
-//! models refuse.
+//! A `Vendor` is one model. Several may share a `Server`, which holds the address, the key and the fields that its models
+//! refuse.
 
 mod anthropic;
+mod connection;
 mod exchange;
 mod google;
+mod listing;
+mod ollama;
 mod openai;
 mod question;
 mod reach;
@@ -14,12 +17,14 @@ mod refusal;
 mod settings;
 mod sse;
 
-pub use anthropic::Anthropic;
-pub use google::Google;
-pub use openai::OpenAi;
+use anthropic::Anthropic;
+pub use connection::{Connection, Kind, ServedModel};
+use google::Google;
+use ollama::Ollama;
+use openai::OpenAi;
 pub use settings::{ApiKey, BaseUrl, VendorSettings, Vendors};
 
-use crate::{Cause, Chat, ChatError, ChatModel, Piece, Reply};
+use crate::{Cause, Chat, ChatError, ChatModel, Model, Piece, Reply, Skill};
 use base::Random;
 use exchange::Exchange;
 use futures_util::stream;
@@ -27,6 +32,7 @@ use question::Question;
 use refusal::RefusedFields;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url, redirect};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -39,8 +45,8 @@ const LONGEST_MESSAGE: usize = 300;
 pub trait Protocol: Send + Sync {
     fn url(&self, base: &BaseUrl, model: &str) -> Url;
 
-    /// Returns the headers with the key, which is sent in no other way.
-    fn headers(&self, key: &ApiKey) -> HeaderMap;
+    /// Returns the headers with the key, if there is one, which is sent in no other way.
+    fn headers(&self, key: Option<&ApiKey>) -> HeaderMap;
 
     /// Returns the fields that some models refuse and that a request can leave out.
     fn dispensable(&self) -> &'static [&'static str];
@@ -48,6 +54,12 @@ pub trait Protocol: Send + Sync {
     fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>>;
 
     fn reader(&self) -> Box<dyn Reader>;
+
+    /// Returns where the server lists its models.
+    fn models_url(&self, base: &BaseUrl) -> Url;
+
+    /// Returns the models of such a list; none if it is no such list.
+    fn models(&self, list: &Value) -> Option<Vec<ServedModel>>;
 }
 
 /// Reads one answer.
@@ -76,27 +88,36 @@ pub struct Reported {
     pub cut_off: bool,
 }
 
-pub struct Endpoint {
-    pub provider: &'static str,
-    pub protocol: Box<dyn Protocol>,
-    pub client: Client,
-    pub settings: VendorSettings,
-    pub timeout: Duration,
-    pub random: Random,
+/// A server that answers.
+pub struct Server {
+    connection: Connection,
+    protocol: Box<dyn Protocol>,
+    client: Client,
+    timeout: Duration,
+    random: Random,
     /// Refused fields by model.
     refused: Mutex<HashMap<String, RefusedFields>>,
 }
 
-impl Endpoint {
-    pub fn new(
-        provider: &'static str,
-        protocol: Box<dyn Protocol>,
-        client: Client,
-        settings: VendorSettings,
-        timeout: Duration,
-    ) -> Self {
-        let random = Random::system();
-        Self { provider, protocol, client, settings, timeout, random, refused: Mutex::default() }
+impl Server {
+    pub(crate) fn new(connection: Connection, client: Client, timeout: Duration) -> Arc<Self> {
+        let (protocol, random) = (connection.kind.protocol(), Random::system());
+        Arc::new(Self { connection, protocol, client, timeout, random, refused: Mutex::default() })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// What requests call it by.
+    pub fn name(&self) -> &str {
+        &self.connection.name
+    }
+
+    /// Returns the model of a name, or the one that answers if a request names none.
+    pub fn model(self: &Arc<Self>, name: Option<&str>) -> Model {
+        let model = name.unwrap_or_else(|| self.connection.first_model()).to_owned();
+        Model::new(Arc::new(Vendor { server: self.clone(), model }))
     }
 
     fn refused_by(&self, model: &str) -> RefusedFields {
@@ -112,8 +133,18 @@ impl Endpoint {
 
     /// Removes the key from the error. Every failure passes through here.
     fn error(&self, model: &str, cause: Cause) -> ChatError {
-        let cause = cause.with_text(|text| shortened(&self.settings.api_key.removed_from(&text)));
-        ChatError { provider: self.provider, model: model.to_owned(), cause }
+        let cause = cause.with_text(|text| self.shown(&text));
+        ChatError { provider: self.connection.name.clone(), model: model.to_owned(), cause }
+    }
+
+    /// Returns what may be shown of a text from the server: not its key, and not a whole page.
+    fn shown(&self, text: &str) -> String {
+        let key = self.connection.api_key.as_ref();
+        shortened(&key.map_or_else(|| text.to_owned(), |key| key.removed_from(text)))
+    }
+
+    fn headers(&self) -> HeaderMap {
+        self.protocol.headers(self.connection.api_key.as_ref())
     }
 }
 
@@ -127,22 +158,14 @@ pub fn client() -> reqwest::Result<Client> {
         .build()
 }
 
-pub struct Vendor {
-    endpoint: Arc<Endpoint>,
+struct Vendor {
+    server: Arc<Server>,
     model: String,
 }
 
-impl Vendor {
-    /// Uses the vendor's default model if none is named.
-    pub fn new(endpoint: Arc<Endpoint>, model: Option<&str>) -> Self {
-        let model = model.unwrap_or(&endpoint.settings.model).to_owned();
-        Self { endpoint, model }
-    }
-}
-
 impl ChatModel for Vendor {
-    fn provider(&self) -> &'static str {
-        self.endpoint.provider
+    fn provider(&self) -> &str {
+        self.server.name()
     }
 
     fn model(&self) -> &str {
@@ -150,7 +173,15 @@ impl ChatModel for Vendor {
     }
 
     fn window(&self) -> usize {
-        self.endpoint.settings.window
+        self.server.connection.window_of(&self.model)
+    }
+
+    fn skill(&self) -> Skill {
+        self.server.connection.skill_of(&self.model)
+    }
+
+    fn is_blind(&self) -> bool {
+        self.server.connection.is_blind(&self.model)
     }
 
     fn tokens(&self, text: &str) -> usize {
@@ -159,7 +190,7 @@ impl ChatModel for Vendor {
 
     fn chat(&self, chat: Chat) -> Reply {
         let question = Question::new(self.model.clone(), chat);
-        let exchange = Exchange::new(self.endpoint.clone(), question);
+        let exchange = Exchange::new(self.server.clone(), question);
         Box::pin(stream::unfold(Some(exchange), |exchange| async {
             let mut exchange = exchange?;
             Some(match exchange.next().await {

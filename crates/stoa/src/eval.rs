@@ -14,8 +14,9 @@ use base::token::Tokens;
 use base::{Clock, Random};
 use kit::serve::Drain;
 use knowledge::{
-    CookieSecure, Environment, Filters, GatewayTokenSettings, IndexSettings, Knowledge, KnowledgeSettings,
-    Mode, NewUser, Question, SecretKeys, Shared, SourceSettings, Spool, Status, Upload, User,
+    Connections, CookieSecure, Environment, Filters, GatewayTokenSettings, IndexSettings, Knowledge,
+    KnowledgeSettings, Mode, NewUser, Question, SecretKeys, Shared, SourceSettings, Spool, Status, Upload,
+    User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -84,12 +85,15 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
     loaded.state().map_err(|missing| anyhow!(missing))?;
     let db = Db::open(&database, clock.clone(), random.clone()).await?;
     let blobs = Blobs::open(&objects, S3Settings::default()).await?;
+    let (keys, providers) = (Arc::new(SecretKeys::new(&[])), loaded.providers(config.vendors.clone())?);
+    let connections = Connections::new(db.clone(), clock.clone(), random.clone(), keys, providers.clone());
     let shared = Shared {
         admins: Admins::new(db.clone(), blobs.clone()),
         db,
         blobs,
         tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
-        providers: loaded.providers(config.vendors.clone())?,
+        connections,
+        providers,
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,
         sources: SourceSettings {

@@ -70,14 +70,18 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
         let state = models.state();
         process.health.add_open("models", move || std::future::ready(state.clone()));
         let providers = models.providers(process.config.vendors.clone())?;
+        let connections = services::connections(&process, providers.clone());
         if runs("knowledge") {
-            let (service, knowledge) = services::knowledge(&process, models, providers.clone()).await?;
+            let connections = connections.clone();
+            let (service, knowledge) =
+                services::knowledge(&process, models, providers.clone(), connections).await?;
             process.start(service).await?;
             process.knowledge = Some(knowledge);
         }
         if runs("supervisor") {
             process.start(services::supervisor(&process, workflow, providers).await?).await?;
         }
+        tokio::spawn(connections.keep());
     }
     if runs("leads") {
         process.start(services::leads(&process).await?).await?;

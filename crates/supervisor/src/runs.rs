@@ -32,7 +32,7 @@ pub struct RunRequest<'a> {
     /// The project's current phase if absent.
     pub phase: Option<&'a str>,
     /// The provider for all agents; if absent, the workflow and the settings decide.
-    pub provider: Option<&'static str>,
+    pub provider: Option<&'a str>,
     /// The model for all agents; if absent, the workflow and the settings decide.
     pub model: Option<&'a str>,
     /// The caller's claims, as JSON.

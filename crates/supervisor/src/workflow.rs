@@ -77,7 +77,7 @@ impl Agent {
         (provider, model): (Option<&'a str>, Option<&'a str>),
         default: &'a DefaultModel,
     ) -> (&'a str, Option<&'a str>) {
-        let own_provider = self.provider.unwrap_or(default.provider);
+        let own_provider = self.provider.unwrap_or(&default.provider);
         let provider = provider.unwrap_or(own_provider);
         let own = self.model.as_deref().filter(|_| provider == own_provider);
         let default = default.model.as_deref().filter(|_| provider == default.provider);

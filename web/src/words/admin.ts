@@ -214,29 +214,5 @@ export const words = {
     sizeOf: (size: string, expected: string) => `${size} of ${expected}`,
     pull: 'Some files are missing. Fetch them on the server, then restart it:',
     complete: 'All files are there.',
-    providers: 'Who can answer',
-    contractNames:
-      'vendor-a, vendor-b and vendor-c are the names of the vendors in settings, requests and workflows; edge-ai is the embedded model.',
-    configured: 'Set up',
-    notConfigured: 'No key',
-    howTo: (variable: string) => `Set ${variable} to use it.`,
-    variables: {
-      'vendor-a': 'VENDOR_A_API_KEY',
-      'vendor-b': 'VENDOR_B_API_KEY',
-      'vendor-c': 'VENDOR_C_API_KEY',
-    } as Record<string, string>,
-    otherServer: {
-      'vendor-a': 'VENDOR_A_BASE_URL names another server with this protocol, such as Ollama or vLLM.',
-    } as Record<string, string>,
-    setup: 'Set up a larger model',
-    steps: {
-      key: 'Set the vendor’s key and let it answer by default: agents with AGENT_PROVIDER, questions with CHAT_PROVIDER. As environment variables of the server:',
-      file: 'Or in its stoa.toml, with the same names in lower case.',
-      restart: 'Start the server again.',
-    },
-    example: 'VENDOR_A_API_KEY=the-key\nAGENT_PROVIDER=vendor-a\nCHAT_PROVIDER=vendor-a',
-    exampleLabel: 'Settings for OpenAI',
-    ownModel:
-      'Without a vendor: EDGE_AI_MODEL names a file with a larger model (GGUF, of Llama’s architecture). From a billion parameters on, it writes documents and answers itself.',
   },
 };

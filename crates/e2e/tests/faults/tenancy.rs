@@ -120,6 +120,8 @@ impl Victim {
             (path, "id") if path.starts_with("/api/documents/") => vec![&self.document, &self.space_document],
             ("/api/documents/{id}/versions/{version}/restore", "version") => vec!["1"],
             (path, "id") if path.starts_with("/api/sources/") => vec![&self.source],
+            // Connections are an administrator's.
+            (path, "id") if path.starts_with("/api/connections/") => vec!["vendor-a"],
             (path, "id") if path.starts_with("/api/spaces/") => vec![&self.space],
             ("/api/spaces/{id}/members/{user}", "user") => vec![&self.client.id],
             (path, "id") if path.starts_with("/api/conversations/") => vec![&self.conversation],
@@ -195,6 +197,12 @@ impl Victim {
                     json!({ "name": "Files", "settings": { "kind": "folder", "path": "/etc" } }),
                 ]
             }
+            "/api/connections" => {
+                vec![json!({ "name": "Eve's", "kind": "openai", "baseUrl": "http://127.0.0.1:1/v1" })]
+            }
+            "/api/connections/{id}" => vec![json!({ "baseUrl": "http://127.0.0.1:1/v1" })],
+            "/api/connections/{id}/test" => vec![json!({ "model": "any" })],
+            "/api/models/defaults" => vec![json!({ "chat": { "connection": "edge-ai" }, "agents": null })],
             "/api/sources/{id}" => vec![json!({ "paused": true, "secret": null })],
             "/api/spaces" => vec![json!({ "name": "Mine" })],
             "/api/spaces/{id}" => vec![json!({ "name": "Taken", "everyone": "editor" })],

@@ -7,6 +7,7 @@ mod answers;
 mod archives;
 mod backends;
 mod chat;
+mod connections;
 mod content;
 mod conversations;
 mod crashes;

@@ -12,6 +12,8 @@ async fn make_older(data: &Path) {
     let url = format!("sqlite://{}", data.join("stoa.db").display());
     let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
     let statements = [
+        "DROP TABLE model_defaults",
+        "DROP TABLE connections",
         "DROP TABLE account_links",
         "ALTER TABLE sessions DROP COLUMN grant_id",
         "ALTER TABLE sessions DROP COLUMN created_at",
@@ -41,7 +43,7 @@ async fn make_older(data: &Path) {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
     }
     let forget = "DELETE FROM schema_migrations WHERE scope = 'knowledge' AND version > 9";
-    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 8);
+    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 9);
     connection.close().await.unwrap();
 }
 

@@ -53,7 +53,7 @@ async fn a_run_uses_the_provider_and_model_that_it_names() {
     for (more, message) in [
         (
             json!({ "provider": "nobody" }),
-            "unknown provider `nobody`: one of edge-ai, vendor-a, vendor-b, vendor-c",
+            "unknown provider `nobody`: one of edge-ai, vendor-a, vendor-b, vendor-c, or the name of a connection",
         ),
         (json!({ "provider": 7 }), "`provider` is not a string"),
         (

@@ -95,7 +95,7 @@ impl Writing {
         let history = history::before(db, &self.turn.question).await?;
         let mut answer = chats.answer(&self.user_id, Ask { history, ..self.ask.clone() }).await?;
         let shown = answer.sources.iter().filter_map(|source| serde_json::to_value(&source.shown).ok());
-        let (sources, provider) = (shown.collect(), answer.provider.to_owned());
+        let (sources, provider) = (shown.collect(), answer.provider.clone());
         let (notices, model) = (answer.notices.clone(), answer.model.clone());
         let basis = Arc::new(Basis { sources, notices, provider, model });
         self.live.sender.send_modify(|live| live.basis = Some(basis));

@@ -117,7 +117,7 @@ pub struct AnswerBasis {
     /// What was not read for the answer, a sentence each: documents that are still being read, and what was too long.
     notices: Vec<String>,
     #[schema(example = "edge-ai")]
-    provider: &'static str,
+    provider: String,
     #[schema(example = "SmolLM2-135M-Instruct.Q4_1")]
     model: String,
 }
@@ -291,8 +291,12 @@ fn events(answer: Answer) -> impl Stream<Item = Event> {
 impl AnswerBasis {
     fn of(answer: &Answer) -> Self {
         let sources = answer.sources.iter().map(|source| source.shown.clone()).collect();
-        let (notices, model) = (answer.notices.clone(), answer.model.clone());
-        Self { sources, notices, provider: answer.provider, model }
+        Self {
+            sources,
+            notices: answer.notices.clone(),
+            provider: answer.provider.clone(),
+            model: answer.model.clone(),
+        }
     }
 }
 

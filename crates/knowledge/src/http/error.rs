@@ -2,6 +2,7 @@
 
 use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
+use crate::connections::ConnectionError;
 use crate::conversations::ConversationError;
 use crate::indexes::IndexError;
 use crate::ingest::{IngestError, MoveError, RestoreError, UploadError};
@@ -177,6 +178,19 @@ impl From<RestoreError> for ApiError {
         match error {
             RestoreError::NoSuchVersion(_) | RestoreError::Gone => Self::not_found(message),
             RestoreError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ConnectionError> for ApiError {
+    fn from(error: ConnectionError) -> Self {
+        let message = error.to_string();
+        match error {
+            ConnectionError::NoSuchConnection(_) => Self::not_found(message),
+            ConnectionError::KeyOfAnother => Self::invalid(message),
+            ConnectionError::NameTaken(_) | ConnectionError::TooMany => Self::conflict(message),
+            ConnectionError::NoKey => Self::unavailable(message),
+            ConnectionError::Store(error) => error.into(),
         }
     }
 }

@@ -54,7 +54,7 @@ pub struct ModelView {
 pub struct ProviderList {
     /// The provider that answers if a request names none.
     #[schema(example = "edge-ai")]
-    default: &'static str,
+    default: String,
     providers: Vec<ProviderView>,
     agent_types: Vec<AgentType>,
 }
@@ -64,9 +64,9 @@ pub struct ProviderList {
 pub struct ProviderView {
     /// The value of `llmConfig.provider`.
     #[schema(example = "edge-ai")]
-    name: &'static str,
+    name: String,
     #[schema(example = "Embedded model")]
-    label: &'static str,
+    label: String,
     /// The model that answers if a request names none; null if the provider is not configured.
     #[schema(example = "SmolLM2-135M-Instruct.Q4_1")]
     model: Option<String>,
@@ -103,7 +103,7 @@ pub async fn providers(State(app): State<App>, _: Caller) -> Json<ProviderList> 
         description: agent.description(),
     });
     Json(ProviderList {
-        default: app.chats.default_model().provider(),
+        default: app.chats.default_model().provider().to_owned(),
         providers: providers_of(&app),
         agent_types: agents.collect(),
     })
@@ -134,7 +134,14 @@ fn providers_of(app: &App) -> Vec<ProviderView> {
     let providers = known.into_iter().map(|(name, label)| {
         let model = app.chats.providers().find(name, None).ok().flatten();
         let configured = if name == EDGE_AI { has_decoder } else { model.is_some() };
-        ProviderView { name, label, model: model.map(|model| model.model().to_owned()), configured }
+        let model = model.map(|model| model.model().to_owned());
+        ProviderView { name: name.to_owned(), label: label.to_owned(), model, configured }
     });
-    providers.collect()
+    let connected = app.chats.providers().connected().into_iter().map(|model| ProviderView {
+        name: model.provider().to_owned(),
+        label: model.provider().to_owned(),
+        model: Some(model.model().to_owned()),
+        configured: true,
+    });
+    providers.chain(connected).collect()
 }

@@ -27,7 +27,7 @@ use error::{AnyError, OpenAiError, OpenAiErrorBody};
 use http::request::Parts;
 use kit::error::ApiError;
 use kit::request::{PathId, from_fields, read_json};
-use llm::EDGE_AI;
+use llm::{EDGE_AI, Skill};
 use names::NamedModel;
 use request::{Completion, CompletionBody};
 use serde::Serialize;
@@ -67,7 +67,7 @@ pub struct ModelView {
     #[schema(example = 1794821400)]
     created: i64,
     #[schema(example = "edge-ai")]
-    owned_by: &'static str,
+    owned_by: String,
 }
 
 /// Lists the models, as OpenAI's protocol does.
@@ -93,11 +93,11 @@ pub async fn get_model(
     PathId(id): PathId,
 ) -> Result<Json<ModelView>, OpenAiError> {
     if has_encoder(&app) && names::find_encoder(&id, &app.settings.models).is_some() {
-        return Ok(Json(model(&app, id, EDGE_AI)));
+        return Ok(Json(model(&app, id, EDGE_AI.to_owned())));
     }
     let named = NamedModel::parse(&id, &app.chats).ok_or_else(|| OpenAiError::unknown_model(&id))?;
     // A vendor without a key has no models, although others answer in its place.
-    let owner = named.owner().ok_or_else(|| OpenAiError::unknown_model(&id))?;
+    let owner = named.owner().ok_or_else(|| OpenAiError::unknown_model(&id))?.to_owned();
     Ok(Json(model(&app, id, owner)))
 }
 
@@ -105,7 +105,7 @@ fn has_encoder(app: &App) -> bool {
     app.engine.as_ref().is_some_and(|engine| engine.encoder().is_some())
 }
 
-fn model(app: &App, id: String, owned_by: &'static str) -> ModelView {
+fn model(app: &App, id: String, owned_by: String) -> ModelView {
     ModelView { id, object: "model", created: seconds(app), owned_by }
 }
 
@@ -191,7 +191,7 @@ fn grounded(asked: Completion, named: &NamedModel) -> Result<Ask, OpenAiError> {
     let conversation = asked.conversation()?;
     let mut ask = Ask::new(conversation.question);
     // Most clients send instructions. A model that is too small to follow them quotes the documents instead.
-    ask.system_prompt = conversation.instructions.filter(|_| named.model.can_write());
+    ask.system_prompt = conversation.instructions.filter(|_| named.model.skill() > Skill::Nothing);
     ask.history = conversation.history;
     ask.document_ids = asked.document_ids;
     ask.space_ids = asked.space_ids;
@@ -222,7 +222,7 @@ fn converse(app: &App, caller: &User, asked: Completion, named: NamedModel) -> A
     Answer {
         sources: Vec::new(),
         notices: Vec::new(),
-        provider: model.provider(),
+        provider: model.provider().to_owned(),
         model: model.model().to_owned(),
         parts: app.chats.converse(&model, chat),
     }

@@ -2,11 +2,12 @@
 
 use super::question::{Question, Turn};
 use super::refusal::RefusedFields;
-use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, Step};
+use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, ServedModel, Step};
 use crate::Cause;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 const KEY: HeaderName = HeaderName::from_static("x-api-key");
 const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
@@ -18,9 +19,9 @@ impl Protocol for Anthropic {
         base.join(["v1", "messages"])
     }
 
-    fn headers(&self, key: &ApiKey) -> HeaderMap {
+    fn headers(&self, key: Option<&ApiKey>) -> HeaderMap {
         let version = (VERSION, HeaderValue::from_static("2023-06-01"));
-        key.header("").map(|value| (KEY, value)).into_iter().chain([version]).collect()
+        key.and_then(|key| key.header("")).map(|value| (KEY, value)).into_iter().chain([version]).collect()
     }
 
     fn dispensable(&self) -> &'static [&'static str] {
@@ -44,6 +45,16 @@ impl Protocol for Anthropic {
 
     fn reader(&self) -> Box<dyn Reader> {
         Box::<Answer>::default()
+    }
+
+    fn models_url(&self, base: &BaseUrl) -> Url {
+        let mut url = base.join(["v1", "models"]);
+        url.set_query(Some("limit=1000"));
+        url
+    }
+
+    fn models(&self, list: &Value) -> Option<Vec<ServedModel>> {
+        ServedModel::all(list, "data", "id", &[])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::question::Question;
 use super::refusal::{Refusal, RefusedFields};
-use super::{Endpoint, Reader, Reported, Step, estimate, sse};
+use super::{Reader, Reported, Server, Step, estimate, sse};
 use crate::{Cause, ChatError, Piece, Usage};
 use base::{Backoff, innermost};
 use reqwest::Response;
@@ -16,7 +16,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_PAUSE);
 
 pub struct Exchange {
-    endpoint: Arc<Endpoint>,
+    server: Arc<Server>,
     question: Question,
     refused: RefusedFields,
     answer: Option<Answer>,
@@ -26,13 +26,13 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(endpoint: Arc<Endpoint>, question: Question) -> Self {
-        let refused = endpoint.refused_by(&question.model);
-        Self { endpoint, question, refused, answer: None, tries: 0, written: 0 }
+    pub fn new(server: Arc<Server>, question: Question) -> Self {
+        let refused = server.refused_by(&question.model);
+        Self { server, question, refused, answer: None, tries: 0, written: 0 }
     }
 
     pub fn error(&self, cause: Cause) -> ChatError {
-        self.endpoint.error(&self.question.model, cause)
+        self.server.error(&self.question.model, cause)
     }
 
     // Takes `&mut self` throughout, so that the exchange is `Send` without being `Sync`.
@@ -55,7 +55,7 @@ impl Exchange {
 
     async fn attempt(&mut self) -> Result<Step, Cause> {
         if let Some(answer) = &mut self.answer {
-            return answer.next(self.endpoint.timeout).await;
+            return answer.next(self.server.timeout).await;
         }
         self.tries += 1;
         self.answer = Some(self.ask().await?);
@@ -70,22 +70,22 @@ impl Exchange {
         loop {
             let response = self.send().await?;
             if response.status().is_success() {
-                self.endpoint.remember(&self.question.model, &self.refused);
-                return Answer::begin(response, self.endpoint.protocol.reader());
+                self.server.remember(&self.question.model, &self.refused);
+                return Answer::begin(response, self.server.protocol.reader());
             }
-            let refusal = Refusal::read(response, self.endpoint.timeout).await;
-            if !self.refused.learn(&refusal, self.endpoint.protocol.dispensable()) {
+            let refusal = Refusal::read(response, self.server.timeout).await;
+            if !self.refused.learn(&refusal, self.server.protocol.dispensable()) {
                 return Err(refusal.cause());
             }
         }
     }
 
     async fn send(&mut self) -> Result<Response, Cause> {
-        let Endpoint { protocol, settings, client, timeout: patience, .. } = &*self.endpoint;
+        let Server { protocol, connection, client, timeout: patience, .. } = &*self.server;
         let body = protocol.body(&self.question, &self.refused);
         let body = body.map_err(|error| Cause::Failed(error.to_string()))?;
-        let url = protocol.url(&settings.base_url, &self.question.model);
-        let request = client.post(url).headers(protocol.headers(&settings.api_key));
+        let url = protocol.url(&connection.base_url, &self.question.model);
+        let request = client.post(url).headers(self.server.headers());
         let request = request.header(CONTENT_TYPE, "application/json").body(body);
         match timeout(*patience, request.send()).await {
             Ok(Ok(response)) => Ok(response),
@@ -105,7 +105,7 @@ impl Exchange {
         if self.written > 0 || self.tries >= self.question.tries || is_too_long {
             return Err(cause);
         }
-        let pause = wanted.unwrap_or_else(|| BACKOFF.pause(self.tries.into(), &self.endpoint.random));
+        let pause = wanted.unwrap_or_else(|| BACKOFF.pause(self.tries.into(), &self.server.random));
         sleep(pause).await;
         Ok(())
     }

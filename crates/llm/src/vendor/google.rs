@@ -2,11 +2,12 @@
 
 use super::question::{Question, Turn};
 use super::refusal::RefusedFields;
-use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, Step};
+use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, ServedModel, Step};
 use crate::Cause;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 
@@ -21,8 +22,8 @@ impl Protocol for Google {
     }
 
     /// The vendor would accept the key in the address too, but addresses appear in logs.
-    fn headers(&self, key: &ApiKey) -> HeaderMap {
-        key.header("").map(|value| (KEY, value)).into_iter().collect()
+    fn headers(&self, key: Option<&ApiKey>) -> HeaderMap {
+        key.and_then(|key| key.header("")).map(|value| (KEY, value)).into_iter().collect()
     }
 
     fn dispensable(&self) -> &'static [&'static str] {
@@ -47,6 +48,20 @@ impl Protocol for Google {
 
     fn reader(&self) -> Box<dyn Reader> {
         Box::<Generation>::default()
+    }
+
+    fn models_url(&self, base: &BaseUrl) -> Url {
+        let mut url = base.join(["v1beta", "models"]);
+        url.set_query(Some("pageSize=1000"));
+        url
+    }
+
+    fn models(&self, list: &Value) -> Option<Vec<ServedModel>> {
+        let mut models = ServedModel::all(list, "models", "name", &["/inputTokenLimit"])?;
+        for model in &mut models {
+            model.name = model.name.trim_start_matches("models/").to_owned();
+        }
+        Some(models)
     }
 }
 

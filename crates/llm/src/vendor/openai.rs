@@ -2,7 +2,7 @@
 
 use super::question::{Question, Turn};
 use super::refusal::RefusedFields;
-use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, Step};
+use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, ServedModel, Step};
 use crate::Cause;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
@@ -16,8 +16,8 @@ impl Protocol for OpenAi {
         base.join(["chat", "completions"])
     }
 
-    fn headers(&self, key: &ApiKey) -> HeaderMap {
-        key.header("Bearer ").map(|value| (AUTHORIZATION, value)).into_iter().collect()
+    fn headers(&self, key: Option<&ApiKey>) -> HeaderMap {
+        key.and_then(|key| key.header("Bearer ")).map(|value| (AUTHORIZATION, value)).into_iter().collect()
     }
 
     fn dispensable(&self) -> &'static [&'static str] {
@@ -44,7 +44,25 @@ impl Protocol for OpenAi {
     fn reader(&self) -> Box<dyn Reader> {
         Box::<Completion>::default()
     }
+
+    fn models_url(&self, base: &BaseUrl) -> Url {
+        base.join(["models"])
+    }
+
+    fn models(&self, list: &Value) -> Option<Vec<ServedModel>> {
+        ServedModel::all(list, "data", "id", &WINDOWS)
+    }
 }
+
+/// Where servers say what a model reads at most: vLLM, Groq, Mistral, OpenRouter, LM Studio, llama.cpp.
+const WINDOWS: [&str; 6] = [
+    "/max_model_len",
+    "/context_window",
+    "/max_context_length",
+    "/context_length",
+    "/loaded_context_length",
+    "/meta/n_ctx",
+];
 
 #[derive(Serialize)]
 struct Body<'a> {

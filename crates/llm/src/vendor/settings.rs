@@ -6,6 +6,7 @@ use reqwest::header::HeaderValue;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+use url::Host;
 
 /// The vendors whose keys are set.
 #[derive(Clone, Debug)]
@@ -37,10 +38,15 @@ pub struct VendorSettings {
 }
 
 /// A vendor's key. It is never shown.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
+    /// Returns the key, to be kept encrypted.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Returns a header value: `prefix` and the key.
     pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
@@ -73,10 +79,29 @@ impl fmt::Debug for ApiKey {
 }
 
 /// The address of a vendor's server: `http` or `https`, with the path below which all of the API is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BaseUrl(HttpUrl);
 
 impl BaseUrl {
+    pub fn as_str(&self) -> &str {
+        self.0.as_url().as_str()
+    }
+
+    /// Returns whether another address is on the same server, which may be told the same key.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        self.0.as_url().origin() == other.0.as_url().origin()
+    }
+
+    /// Returns whether it is on this machine or in a private network.
+    pub fn is_local(&self) -> bool {
+        match self.0.as_url().host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".local"),
+            Some(Host::Ipv4(address)) => address.is_loopback() || address.is_private(),
+            Some(Host::Ipv6(address)) => address.is_loopback() || address.is_unique_local(),
+            None => false,
+        }
+    }
+
     pub(super) fn join<'a>(&self, segments: impl IntoIterator<Item = &'a str>) -> Url {
         self.0.join(segments)
     }

@@ -51,13 +51,20 @@ fn without_a_key_the_embedded_model_answers() {
 fn an_unknown_provider_is_an_error() {
     for name in ["", "vendor-d", "OpenAI", "edge"] {
         let fault = providers(every_vendor()).pick(name, None).err().unwrap().to_string();
-        assert_eq!(fault, format!("unknown provider `{name}`: one of edge-ai, vendor-a, vendor-b, vendor-c"));
+        assert_eq!(
+            fault,
+            format!(
+                "unknown provider `{name}`: one of edge-ai, vendor-a, vendor-b, vendor-c, or the name of a connection"
+            )
+        );
     }
 }
 
 #[test]
 fn all_are_listed_in_order() {
-    let listed = |vendors| providers(vendors).all().iter().map(|model| model.provider()).collect::<Vec<_>>();
+    let listed = |vendors| {
+        providers(vendors).all().iter().map(|model| model.provider().to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(listed(every_vendor()), [EDGE_AI, VENDOR_A, VENDOR_B, VENDOR_C]);
     assert_eq!(listed(Vendors { b: None, ..every_vendor() }), [EDGE_AI, VENDOR_A, VENDOR_C]);
     assert_eq!(listed(Vendors::none()), [EDGE_AI]);

@@ -11,7 +11,7 @@ use kit::metrics::Metrics;
 use kit::ops;
 use kit::serve::{Door, Handler, Workers};
 use knowledge::{
-    Environment, GatewayTokenSettings, Knowledge, KnowledgeSettings, SecretKeys, SourceSettings,
+    Connections, Environment, GatewayTokenSettings, Knowledge, KnowledgeSettings, SecretKeys, SourceSettings,
 };
 use leads::{Leads, LeadsSettings};
 use llm::Providers;
@@ -66,6 +66,7 @@ pub async fn knowledge(
     process: &Process,
     loaded: Loaded,
     providers: Arc<Providers>,
+    connections: Connections,
 ) -> Result<(Service<impl Handler>, Knowledge)> {
     let config = &process.config;
     let shared = knowledge::Shared {
@@ -74,6 +75,7 @@ pub async fn knowledge(
         tokens: process.tokens.clone(),
         admins: process.admins.clone(),
         providers,
+        connections,
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,
         sources: sources(process),
@@ -99,6 +101,12 @@ pub async fn knowledge(
     let handler = knowledge.handler(process.health.clone(), door(process));
     let work = Some(Box::pin(knowledge.clone().work()) as BoxFuture<'static, ()>);
     Ok((Service { work, ..Service::new("knowledge", &config.knowledge_listen, handler) }, knowledge))
+}
+
+/// Returns the connections to models. They are kept as long as the process runs.
+pub fn connections(process: &Process, providers: Arc<Providers>) -> Connections {
+    let keys = Arc::new(SecretKeys::new(&process.config.sources.keys));
+    Connections::new(process.db.clone(), process.clock.clone(), process.random.clone(), keys, providers)
 }
 
 fn sources(process: &Process) -> SourceSettings {

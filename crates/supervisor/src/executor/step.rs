@@ -18,7 +18,7 @@ use answer::{Failure, ProgressReporter, read_answer, step_output};
 use base::Backoff;
 use base::token::Claims;
 use kit::page::excerpt;
-use llm::{Chat, DefaultModel, Model, Providers};
+use llm::{Chat, DefaultModel, Model, Providers, Purpose, Skill};
 use prompt::PromptContext;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl StepRunner {
     /// Returns the model of an agent in a run.
     pub fn model(&self, agent: &Agent, run: &Run) -> Model {
         let asked = (run.provider.as_deref(), run.model.as_deref());
-        agent.model(asked, &self.default_model, &self.providers)
+        agent.model(asked, &self.providers.chosen(Purpose::Agents, &self.default_model), &self.providers)
     }
 
     /// Runs the step of the agent with this index in its phase, with as many retries as the agent has. `own_inputs` are
@@ -84,7 +84,7 @@ impl StepRunner {
             let model = self.model(agent, run);
             // The wait for a permit is not part of the attempt. A worksheet needs none: its model is not asked.
             let permit = match model.provider() {
-                llm::EDGE_AI if model.can_write() => self.edge_permits.acquire().await.ok(),
+                llm::EDGE_AI if model.skill() > Skill::Nothing => self.edge_permits.acquire().await.ok(),
                 _ => None,
             };
             let attempt = async {
@@ -185,7 +185,7 @@ impl StepRunner {
         tried: u32,
         progress: &mut ProgressReporter<'_>,
     ) -> Result<StepOutput, Failure> {
-        if !model.can_write() {
+        if model.skill() == Skill::Nothing {
             return worksheet::write(agent, context, model, progress);
         }
         let chat = Chat {

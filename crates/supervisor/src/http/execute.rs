@@ -34,7 +34,8 @@ pub struct ExecuteRequest {
     /// The current phase if absent.
     #[schema(value_type = Option<String>, example = "prd")]
     phase: Option<AnyText>,
-    /// The provider for all agents of the run: `edge-ai`, `vendor-a`, `vendor-b` or `vendor-c`. If absent, the workflow and
+    /// The provider for all agents of the run: `edge-ai`, `vendor-a`, `vendor-b`, `vendor-c`, or the name of
+    /// a connection. If absent, the workflow and
     /// the settings decide. Guests may only name `edge-ai`.
     #[schema(value_type = Option<String>, example = "edge-ai")]
     provider: Option<AnyText>,
@@ -231,7 +232,7 @@ fn chosen_model<'a>(
     caller: &Caller,
     body: &'a ExecuteRequest,
     query: &'a ExecuteQuery,
-) -> Result<(Option<&'static str>, Option<&'a str>), ApiError> {
+) -> Result<(Option<&'a str>, Option<&'a str>), ApiError> {
     let provider = agreed("provider", [body.provider.as_deref(), query.provider.as_deref(), None])?;
     let model = agreed("model", [body.model.as_deref(), query.model.as_deref(), None])?;
     if model.is_some_and(|model| model.chars().count() > LONGEST_MODEL || model.contains(char::is_control)) {
@@ -239,15 +240,16 @@ fn chosen_model<'a>(
             "`model` is not a line of at most {LONGEST_MODEL} characters"
         )));
     }
-    let picked = provider.map(|provider| app.providers.pick(provider, model)).transpose();
-    let picked = picked.map_err(|unknown| ApiError::invalid(unknown.to_string()))?;
+    let unknown = |unknown: llm::UnknownProvider| ApiError::invalid(unknown.to_string());
+    let provider = provider.map(|provider| app.providers.name(provider)).transpose().map_err(unknown)?;
+    let picked = provider.map(|provider| app.providers.pick(provider, model)).transpose().map_err(unknown)?;
     let is_free = picked.as_ref().is_some_and(|picked| picked.provider() == llm::EDGE_AI);
     if caller.guest().is_some() && (provider.is_some() || model.is_some()) && !is_free {
         return Err(ApiError::forbidden(
             "guests may not choose a provider: leave `provider` and `model` out, or name edge-ai",
         ));
     }
-    Ok((provider.and_then(llm::canonical), model))
+    Ok((provider, model))
 }
 
 /// Returns a value that may be given in body, query and header, and must be the same wherever it is given.

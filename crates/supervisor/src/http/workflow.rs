@@ -5,7 +5,7 @@ use super::caller::Caller;
 use crate::workflow::{Agent, Output};
 use axum::Json;
 use axum::extract::State;
-use llm::{DefaultModel, Providers};
+use llm::{DefaultModel, Providers, Purpose};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -58,7 +58,7 @@ impl AgentView {
             output: agent.output,
             provider: provider.to_owned(),
             model: model.map(str::to_owned),
-            writes: agent.model((None, None), default, providers).can_write(),
+            writes: agent.model((None, None), default, providers).skill() > llm::Skill::Nothing,
             approval: agent.approval,
             search: agent.search,
         }
@@ -68,7 +68,8 @@ impl AgentView {
 /// Returns the phases and their agents.
 #[utoipa::path(get, path = "/api/workflow", responses((status = 200, body = WorkflowView)))]
 pub async fn workflow(State(app): State<App>, _: Caller) -> Json<WorkflowView> {
-    let agent = |agent: &Agent| AgentView::new(agent, &app.settings.default_model, &app.providers);
+    let default = app.providers.chosen(Purpose::Agents, &app.settings.default_model);
+    let agent = |agent: &Agent| AgentView::new(agent, &default, &app.providers);
     let phases = app.settings.workflow.phases.iter().map(|phase| PhaseView {
         name: phase.name.clone(),
         agents: phase.agents.iter().map(agent).collect(),

@@ -206,7 +206,7 @@ pub struct ToolAnswer {
     pub sources: Vec<NumberedSource>,
     /// What was not read for the answer, a sentence each
     pub notices: Vec<String>,
-    pub provider: &'static str,
+    pub provider: String,
     pub model: String,
 }
 

@@ -207,7 +207,7 @@ impl Tools {
         ask.top_k = arguments.top_k.map_or(ask.top_k, Whole::size);
         let answer = self.app.chats.answer(&self.user.id, ask).await?;
         let (sources, notices) = (answer.sources.clone(), answer.notices.clone());
-        let (provider, model) = (answer.provider, answer.model.clone());
+        let (provider, model) = (answer.provider.clone(), answer.model.clone());
         let (answer, _) = collect(answer).await?;
         let titles: Vec<String> = sources.iter().enumerate().map(title).collect();
         let mut text = answer.clone();

@@ -136,7 +136,7 @@ impl CompletionHead {
         Self {
             id: format!("chatcmpl-{}", random.hex::<12>()),
             created,
-            model: names::answered(retrieves, answer.provider, &answer.model),
+            model: names::answered(retrieves, &answer.provider, &answer.model),
             sources: answer.sources.clone(),
             notices: answer.notices.clone(),
         }

@@ -2,7 +2,7 @@
 
 use crate::chat::{Agent, Chats};
 use crate::{ModelFile, ModelPurpose};
-use llm::{EDGE_AI, Model, Providers, canonical};
+use llm::{EDGE_AI, Model, Providers};
 
 const GROUNDED: &str = "stoa";
 
@@ -11,7 +11,7 @@ pub struct NamedModel {
     pub agent: Option<Agent>,
     pub model: Model,
     /// The provider that the name asks for.
-    provider: &'static str,
+    provider: String,
 }
 
 impl NamedModel {
@@ -32,40 +32,40 @@ impl NamedModel {
             Some((provider, model)) => (provider, Some(model)),
             None => (rest, None),
         };
-        let provider = canonical(provider)?;
         let picked = chats.providers().find(provider, model).ok()?;
-        let picked = picked.unwrap_or_else(|| chats.default_model().clone());
+        let provider = chats.providers().name(provider).ok()?.to_owned();
+        let picked = picked.unwrap_or_else(|| chats.default_model());
         // The embedded model is the only one of its provider.
         let is_another = provider == EDGE_AI && model.is_some_and(|model| model != picked.model());
         (!is_another).then_some(Self { agent, model: picked, provider })
     }
 
     fn by_default(agent: Agent, chats: &Chats) -> Self {
-        let model = chats.default_model().clone();
-        Self { agent: Some(agent), provider: model.provider(), model }
+        let model = chats.default_model();
+        Self { agent: Some(agent), provider: model.provider().to_owned(), model }
     }
 
     /// Returns the provider that the name asks for, if it is the one that answers.
-    pub fn owner(&self) -> Option<&'static str> {
-        (self.model.provider() == self.provider).then_some(self.provider)
+    pub fn owner(&self) -> Option<&str> {
+        (self.model.provider() == self.provider).then_some(&self.provider)
     }
 }
 
 /// Returns all names with their owners: each provider's models, with and without documents, and the agents.
-pub fn all(providers: &Providers) -> Vec<(String, &'static str)> {
+pub fn all(providers: &Providers) -> Vec<(String, String)> {
     let models = providers.all();
     let of_model = |model: &Model| {
-        let (provider, id) = (model.provider(), of(model.provider(), model.model()));
-        [(format!("{GROUNDED}/{id}"), provider), (id, provider)]
+        let (provider, id) = (model.provider().to_owned(), of(model.provider(), model.model()));
+        [(format!("{GROUNDED}/{id}"), provider.clone()), (id, provider)]
     };
-    let agents = Agent::ALL.map(|agent| (format!("{GROUNDED}/{}", agent.name()), EDGE_AI));
+    let agents = Agent::ALL.map(|agent| (format!("{GROUNDED}/{}", agent.name()), EDGE_AI.to_owned()));
     models.iter().flat_map(of_model).chain(agents).collect()
 }
 
 /// Returns the name of the embedded encoder, with its owner.
-pub fn encoder(files: &[ModelFile]) -> Option<(String, &'static str)> {
+pub fn encoder(files: &[ModelFile]) -> Option<(String, String)> {
     let file = files.iter().find(|file| file.purpose == ModelPurpose::Search)?;
-    Some((of(EDGE_AI, &file.name), EDGE_AI))
+    Some((of(EDGE_AI, &file.name), EDGE_AI.to_owned()))
 }
 
 /// Returns the whole name of the encoder, if that is what a name means: it may leave out the provider.

@@ -245,7 +245,7 @@ impl MessageBody {
                 return Err(OpenAiError::of_field(name, message));
             }
         };
-        Ok(Message { role, text })
+        Ok(Message::new(role, text))
     }
 }
 

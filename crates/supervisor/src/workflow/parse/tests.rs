@@ -51,7 +51,7 @@ fn the_run_chooses_the_model_before_the_workflow_and_the_workflow_before_the_def
         lines.iter().zip(["x", "y", "z"]).map(|(lines, name)| agent(name, lines)).collect();
     let workflow = parse(&format!("{PHASE}{}", agents.concat()), |_| Ok("Do it.".to_owned())).unwrap();
     let [x, y, z] = &workflow.phases[0].agents[..] else { panic!("three agents") };
-    let default = DefaultModel { provider: llm::VENDOR_B, model: Some("m-b".to_owned()) };
+    let default = DefaultModel { provider: llm::VENDOR_B.to_owned(), model: Some("m-b".to_owned()) };
     for (agent, asked, expected) in [
         (x, (None, None), ("vendor-b", Some("m-b"))),
         (y, (None, None), ("vendor-c", Some("m-c"))),

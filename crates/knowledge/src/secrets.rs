@@ -1,4 +1,4 @@
-//! Secrets of sources, encrypted with AES-256-GCM under keys from the settings.
+//! Secrets of sources and connections, encrypted with AES-256-GCM under keys from the settings.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::digest;
@@ -18,21 +18,21 @@ impl SecretKeys {
         Self(texts.iter().filter_map(key).collect())
     }
 
-    /// Encrypts a secret for one source; none if there is no key.
-    pub fn encrypt(&self, source_id: &str, secret: &str) -> Option<String> {
+    /// Encrypts a secret for the source or connection with this id; none if there is no key.
+    pub fn encrypt(&self, id: &str, secret: &str) -> Option<String> {
         let mut text = secret.as_bytes().to_vec();
-        let nonce = self.0.first()?.seal_in_place_append_tag(Aad::from(source_id), &mut text).ok()?;
+        let nonce = self.0.first()?.seal_in_place_append_tag(Aad::from(id), &mut text).ok()?;
         Some(STANDARD.encode([nonce.as_ref().as_slice(), &text].concat()))
     }
 
-    /// Decrypts what [`Self::encrypt`] has returned for the same source; none if no key fits.
-    pub fn decrypt(&self, source_id: &str, encrypted: &str) -> Option<String> {
+    /// Decrypts what [`Self::encrypt`] has returned for the same id; none if no key fits.
+    pub fn decrypt(&self, id: &str, encrypted: &str) -> Option<String> {
         let bytes = STANDARD.decode(encrypted).ok()?;
         let (nonce, text) = bytes.split_at_checked(NONCE_LEN)?;
         self.0.iter().find_map(|key| {
             let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
             let mut text = text.to_vec();
-            let plain = key.open_in_place(nonce, Aad::from(source_id), &mut text).ok()?;
+            let plain = key.open_in_place(nonce, Aad::from(id), &mut text).ok()?;
             String::from_utf8(plain.to_vec()).ok()
         })
     }
