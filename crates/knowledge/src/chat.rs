@@ -1,9 +1,9 @@
 //! From a question to a grounded answer: search, reader, model, citations.
 //!
-//! `request` says whether it is a question at all, and `follow_up` what it continues. A model that can write gets the
-//! passages that go best with it, which `context` fits to its window, and answers in its own words. For a model that is too
-//! small for that, what the reader finds in the passages is the answer (`reader`), laid out by `answer_style`. `citations`
-//! removes citations that name no source. What a request looks like is left to `http`.
+//! `request` says whether it is a question at all, and `follow_up` what it continues. A large model gets the passages that go
+//! best with it, which `context` fits to its window, and answers in its own words (`writer`). Otherwise what the reader finds
+//! in the passages is the answer (`reader`), laid out by `answer_style`. What is to be written goes to any model that can
+//! write. `citations` removes citations that name no source. What a request looks like is left to `http`.
 
 mod agents;
 mod allowance;
@@ -19,6 +19,7 @@ mod request;
 mod source;
 mod summary;
 mod support;
+mod writer;
 
 pub use agents::Agent;
 pub use citations::{cited, uncited};
@@ -31,24 +32,19 @@ use crate::search::{Filters, Question, Search, SearchError};
 use allowance::Allowance;
 use base::Random;
 use citations::Citations;
-use context::PromptParts;
 use futures_util::stream::{self, BoxStream, StreamExt};
-use llm::{ChatError, DefaultModel, Model, Piece, Providers, Purpose, UnknownProvider, Usage};
+use llm::{ChatError, DefaultModel, Model, Piece, Providers, Purpose, Skill, UnknownProvider, Usage};
 use quoted::Quoted;
 use readers::Readers;
 use request::Request;
 use retrieval::Mode;
 use std::sync::Arc;
-use store::{Db, StoreError};
+use store::{BlobError, Blobs, Db, StoreError};
 use support::Support;
+use writer::Order;
 
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
 pub const DEFAULT_SOURCES: usize = 5;
-
-/// Tokens of an answer if the request does not limit them.
-const WRITER_ANSWER: usize = 1024;
-/// A writer gets no passages if the best goes less well with the question than this: it would invent an answer from them.
-const LEAST_FOR_WRITER: f32 = -1.2;
 
 /// The model that is to answer.
 #[derive(Clone, Debug)]
@@ -69,6 +65,10 @@ pub struct Ask {
     pub space_ids: Vec<String>,
     /// The documents to search, all of them in these spaces; empty: all that are.
     pub document_ids: Vec<String>,
+    /// Who owns the files that were put into the conversation. Unless spaces or documents are named, they are searched.
+    pub files_owner: Option<String>,
+    /// Whether the model alone answers.
+    pub without_documents: bool,
     pub choice: Option<ModelChoice>,
     /// In place of the agent's prompt.
     pub system_prompt: Option<String>,
@@ -90,6 +90,8 @@ impl Ask {
             sources: None,
             space_ids: Vec::new(),
             document_ids: Vec::new(),
+            files_owner: None,
+            without_documents: false,
             choice: None,
             system_prompt: None,
             temperature: DEFAULT_TEMPERATURE,
@@ -114,6 +116,8 @@ pub enum ChatFailure {
     Index(#[from] IndexError),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    Files(#[from] BlobError),
     #[error(transparent)]
     Model(#[from] ChatError),
 }
@@ -153,6 +157,7 @@ pub struct Chats {
     default: DefaultModel,
     search: Arc<Search>,
     indexes: Arc<Indexes>,
+    blobs: Blobs,
     random: Random,
     readers: Readers,
 }
@@ -164,9 +169,10 @@ impl Chats {
         default: DefaultModel,
         search: Arc<Search>,
         indexes: Arc<Indexes>,
+        blobs: Blobs,
         random: Random,
     ) -> Self {
-        Self { db, providers, default, search, indexes, random, readers: Readers::default() }
+        Self { db, providers, default, search, indexes, blobs, random, readers: Readers::default() }
     }
 
     pub fn providers(&self) -> &Providers {
@@ -185,36 +191,43 @@ impl Chats {
     pub async fn answer(&self, user_id: &str, mut ask: Ask) -> Result<Answer, ChatFailure> {
         let model = self.model(ask.choice.as_ref())?;
         // A caller who sends a prompt wants the model's own words.
-        let writes = model.can_write() || ask.system_prompt.is_some();
-        let _turn = if writes { None } else { Some(self.readers.turn(user_id).await) };
-        let given = ask.sources.take();
-        let is_given = given.is_some();
-        let scope = self.search.scope(user_id, &ask.space_ids).await?;
+        let skill = if ask.system_prompt.is_some() { Skill::Answers } else { model.skill() };
         let mut allowance = Allowance::new(user_id);
-        let request = match is_given || ask.system_prompt.is_some() {
+        let given = ask.sources.take();
+        let files = self.files(&mut ask, &model, &mut allowance).await?;
+        if ask.without_documents {
+            return self.talk(&model, skill, user_id, &ask, files.pictures, allowance).await;
+        }
+        let scope = match files.owner {
+            Some(owner_id) => Scope::files(user_id, &owner_id),
+            None => self.search.scope(user_id, &ask.space_ids).await?,
+        };
+        let request = match given.is_some() || ask.system_prompt.is_some() {
             true => Request::Question,
             false => self.request(&ask.query).await?,
         };
+        let writes = skill >= request.needs() || !files.pictures.is_empty();
+        let _turn = if writes { None } else { Some(self.readers.turn(user_id).await) };
         let reply = self.reply(&scope, &ask, request).await?;
-        if reply.is_none() && !is_given {
+        if reply.is_none() && given.is_none() {
             allowance.count_unread(&self.db, &scope, &ask.document_ids).await?;
         }
         let quoted = match reply {
             Some(reply) => reply,
             None if writes => {
+                let number = given.as_ref().map_or(0, Vec::len);
                 let sources = match given {
                     Some(given) => given,
-                    None => self.find_relevant(&scope, &ask, &mut allowance).await?,
+                    None => self.find_for_writer(&model, &scope, &ask, request, &mut allowance).await?,
                 };
-                if sources.is_empty() {
-                    Quoted::nothing_found(allowance.unread)
-                } else {
+                if !sources.is_empty() || request == Request::Writing || !files.pictures.is_empty() {
                     let connections = self.connections(&scope, &ask, &sources).await?;
-                    let given = if is_given { sources.len() } else { 0 };
-                    let (sources, parts) = self.write(&model, user_id, &ask, sources, &connections)?;
-                    allowance.note_sources(sources.len(), given);
+                    let order = Order { request, connections, pictures: files.pictures };
+                    let (sources, parts) = self.write(&model, user_id, &ask, sources, order)?;
+                    allowance.note_sources(sources.len(), number);
                     return Ok(Answer::new(&model, sources, allowance, parts));
                 }
+                Quoted::nothing_found(allowance.unread)
             }
             None => self.quote(&scope, ask, request, given, &mut allowance).await?,
         };
@@ -268,66 +281,6 @@ impl Chats {
             Question { text: question.to_owned(), mode: Mode::Graph, limit, filters, rerank: false };
         let found = self.search.ask(scope, question).await?.results;
         Ok(found.into_iter().map(Source::found).collect())
-    }
-
-    /// Returns the passages for a model that writes, the best first; none if none has to do with the question.
-    async fn find_relevant(
-        &self,
-        scope: &Scope,
-        ask: &Ask,
-        allowance: &mut Allowance,
-    ) -> Result<Vec<Source>, ChatFailure> {
-        let (question, found) =
-            self.find_followed(scope, ask, ask.top_k.max(reader::POOL), allowance).await?;
-        let mut judged = self.judge(&question, found, allowance).await?;
-        judged.truncate(ask.top_k);
-        let is_near = judged.first().is_some_and(|(relevance, _)| *relevance >= LEAST_FOR_WRITER);
-        Ok(if is_near { judged.into_iter().map(|(_, source)| source).collect() } else { Vec::new() })
-    }
-
-    /// Lets the model answer from whole sources.
-    fn write(
-        &self,
-        model: &Model,
-        user_id: &str,
-        ask: &Ask,
-        sources: Vec<Source>,
-        connections: &[String],
-    ) -> Result<(Vec<Source>, AnswerStream), TooLong> {
-        let answer = answer_tokens(model, ask, WRITER_ANSWER);
-        let context = context::build(model, &prompt_parts(ask, connections, answer), sources)?;
-        let reply = model.chat(self.chat(user_id, ask, context.messages, answer));
-        let filters = (Citations::new(context.sources.len()), Support::new(&context.sources));
-        Ok((context.sources, format_reply(reply, filters)))
-    }
-
-    fn chat(&self, user_id: &str, ask: &Ask, messages: Vec<llm::Message>, max_tokens: usize) -> llm::Chat {
-        llm::Chat {
-            messages,
-            max_tokens,
-            temperature: ask.temperature,
-            stop: ask.stop.clone(),
-            seed: ask.seed.unwrap_or_else(|| u64::from_le_bytes(self.random.bytes())),
-            urgent: true,
-            user: user_id.to_owned(),
-            tries: llm::USUAL_TRIES,
-        }
-    }
-}
-
-fn answer_tokens(model: &Model, ask: &Ask, default: usize) -> usize {
-    let asked = ask.choice.as_ref().and_then(|choice| choice.max_tokens);
-    asked.unwrap_or(default).min(model.window() / 2)
-}
-
-fn prompt_parts<'a>(ask: &'a Ask, connections: &'a [String], answer: usize) -> PromptParts<'a> {
-    PromptParts {
-        task: ask.system_prompt.as_deref().unwrap_or(ask.agent.prompt()),
-        question: &ask.query,
-        connections,
-        goals: &ask.goals,
-        history: &ask.history,
-        answer,
     }
 }
 

@@ -19,7 +19,7 @@ pub use listing::{Listing, MOST_LISTED};
 use crate::chat::{Ask, Chats};
 use crate::records::{Conversation, Message, MessageRole, MessageStatus, conversation_topic, stop_topic};
 use crate::tables::{conversations, messages, users};
-use crate::title;
+use crate::{removal, title};
 use base::{Clock, Random};
 use live::LiveAnswers;
 use std::ops::Range;
@@ -119,6 +119,7 @@ impl Conversations {
             message_count: 0,
             last_number: 0,
             is_running: false,
+            files_owner: String::new(),
         };
         let mut tx = self.db.begin().await?;
         // With the user locked, two requests cannot both make the last conversation.
@@ -150,15 +151,31 @@ impl Conversations {
         Ok(conversation)
     }
 
-    /// Deletes a conversation. An answer that is being written ends.
+    /// Deletes a conversation with its files. An answer that is being written ends.
     pub async fn delete(&self, user_id: &str, id: &str) -> Result<(), ConversationError> {
         let mut tx = self.db.begin().await?;
-        if !conversations::delete(&mut tx, user_id, id).await? {
-            return Err(ConversationError::NoSuchConversation(id.to_owned()));
+        let conversation = self.lock(&mut tx, user_id, id).await?;
+        conversations::delete(&mut tx, user_id, id).await?;
+        if !conversation.files_owner.is_empty() {
+            removal::remove_user(&mut tx, &conversation.files_owner).await?;
         }
         tx.wake(&stop_topic(id));
         tx.wake(&conversation_topic(id));
         Ok(tx.commit().await?)
+    }
+
+    /// Returns who owns the files of a conversation, for one more file.
+    pub async fn files_owner(&self, user_id: &str, id: &str) -> Result<String, ConversationError> {
+        let mut tx = self.db.begin().await?;
+        let conversation = self.lock(&mut tx, user_id, id).await?;
+        if !conversation.files_owner.is_empty() {
+            return Ok(conversation.files_owner);
+        }
+        let owner_id = self.new_id();
+        users::insert_owner(&mut tx, &owner_id, user_id, self.clock.now_ms()).await?;
+        conversations::set_files_owner(&mut tx, id, &owner_id).await?;
+        tx.commit().await?;
+        Ok(owner_id)
     }
 
     /// Adds a question and starts its answer. The answer goes on, and is stored, if the caller goes away.
@@ -193,7 +210,9 @@ impl Conversations {
             ask.query.clone_from(&question.content);
             ask.document_ids.clone_from(&question.document_ids);
             ask.space_ids.clone_from(&question.space_ids);
+            ask.without_documents = question.without_documents;
         }
+        ask.files_owner = Some(conversation.files_owner.clone()).filter(|owner| !owner.is_empty());
         let added = if asked_before.is_some() { 1 } else { 2 };
         if conversation.message_count + added > MOST_MESSAGES {
             return Err(ConversationError::Full);
@@ -339,6 +358,7 @@ impl Conversations {
             agent_type: is_answer.then(|| ask.agent.name().to_owned()),
             document_ids: if is_answer { Vec::new() } else { ask.document_ids.clone() },
             space_ids: if is_answer { Vec::new() } else { ask.space_ids.clone() },
+            without_documents: !is_answer && ask.without_documents,
             created_at,
         }
     }

@@ -110,6 +110,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(conversations::export))
         .routes(routes!(conversations::messages::ask))
         .routes(routes!(conversations::messages::follow))
+        .routes(routes!(conversations::files::list, conversations::files::attach))
+        .routes(routes!(conversations::files::remove))
         .routes(routes!(conversations::messages::stop))
         .routes(routes!(models::models))
         .routes(routes!(connections::defaults, connections::set_defaults))

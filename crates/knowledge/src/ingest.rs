@@ -247,6 +247,9 @@ impl Ingest {
 
     /// Checks that an owner may have so many more bytes of files.
     async fn check_quota(&self, tx: &mut Tx, owner_id: &str, more: i64) -> Result<(), IngestError> {
+        // The files of conversations count for their user.
+        let user = tables::users::files_of(tx.conn(), owner_id).await?;
+        let owner_id = user.as_deref().unwrap_or(owner_id);
         let Some(quota) = self.quota_of(tx, owner_id).await? else { return Ok(()) };
         let bytes = tables::documents::bytes_of(tx, owner_id).await? + more;
         match bytes <= quota {

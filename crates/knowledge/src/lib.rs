@@ -199,6 +199,7 @@ impl Knowledge {
             settings.chat_model.clone(),
             search.clone(),
             indexes.clone(),
+            blobs.clone(),
             random.clone(),
         );
         let chats = Arc::new(chats);

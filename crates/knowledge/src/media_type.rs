@@ -3,6 +3,8 @@
 //! `extract::detect` decides how a file is read; this decides how it is shown. A file that could run script in a browser
 //! is never named as anything that a browser shows.
 
+use crate::records::Document;
+
 /// The bytes of a file that are enough to tell.
 pub const HEAD: usize = 4096;
 
@@ -77,6 +79,14 @@ pub fn of_name(filename: &str) -> &'static str {
     let extension = extension(filename);
     let known = [&ARCHIVES[..], &TEXTS[..], &PICTURES[..], &[("pdf", "application/pdf")]];
     known.into_iter().find_map(|types| of_extension(types, &extension)).unwrap_or("text/plain")
+}
+
+/// Returns what a document's file is: by its content, or by its name until that is known.
+pub fn of_document(document: &Document) -> &str {
+    match document.media_type.as_str() {
+        "" => of_name(&document.filename),
+        found => essence(found),
+    }
 }
 
 /// Returns a type without its parameters.

@@ -122,6 +122,9 @@ pub async fn purge(db: &Db, job: &Job, user_id: &str) -> Result<(), JobError> {
 
 /// Returns true if nothing is left.
 async fn delete_batch(tx: &mut Tx, user_id: &str) -> Result<bool, StoreError> {
+    for owner in users::owners_of_files(tx, user_id).await? {
+        Box::pin(remove_user(tx, &owner)).await?;
+    }
     if conversations::delete_some(tx, user_id, BATCH).await? > 0 {
         return Ok(false);
     }

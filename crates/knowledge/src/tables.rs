@@ -40,4 +40,5 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(16, "source copies", include_str!("../migrations/0016_source_copies.sql")),
     Migration::portable(17, "message notices", include_str!("../migrations/0017_message_notices.sql")),
     Migration::portable(18, "connections", include_str!("../migrations/0018_connections.sql")),
+    Migration::portable(20, "conversation files", include_str!("../migrations/0020_conversation_files.sql")),
 ];

@@ -125,6 +125,7 @@ impl Victim {
             (path, "id") if path.starts_with("/api/spaces/") => vec![&self.space],
             ("/api/spaces/{id}/members/{user}", "user") => vec![&self.client.id],
             (path, "id") if path.starts_with("/api/conversations/") => vec![&self.conversation],
+            ("/api/conversations/{id}/files/{file}", "file") => vec![&self.document, &self.space_document],
             (path, "id") if path.starts_with("/api/graph/nodes/") => vec![&self.node],
             (path, "id") if path.starts_with("/api/users/") => vec![&self.client.id],
             ("/api/users/{id}/sessions/{session}", "session") => vec![&self.session],

@@ -88,7 +88,10 @@ async fn a_connection_answers_at_once_and_after_a_restart_and_never_shows_its_ke
     assert_eq!(admin.delete(&format!("/api/connections/{id}")).await.status, 200);
     assert_eq!(admin.delete(&format!("/api/connections/{id}")).await.status, 404);
     assert_eq!(ask(&ada, json!({})).await["provider"], "edge-ai");
-    assert_eq!(admin.get("/api/models/defaults").await.json(), json!({ "chat": null, "agents": null, "graph": null }));
+    assert_eq!(
+        admin.get("/api/models/defaults").await.json(),
+        json!({ "chat": null, "agents": null, "graph": null })
+    );
 }
 
 #[tokio::test]
@@ -179,7 +182,10 @@ async fn what_is_wrong_with_a_connection_is_said() {
         assert_eq!(answer.status, status, "{body}: {answer:?}");
     }
     let defaults = admin.get("/api/models/defaults").await.json();
-    assert_eq!(defaults, json!({ "chat": null, "agents": { "connection": id, "model": null }, "graph": null }));
+    assert_eq!(
+        defaults,
+        json!({ "chat": null, "agents": { "connection": id, "model": null }, "graph": null })
+    );
     let listed = admin.get("/api/connections").await.json();
     assert_eq!(
         (&listed["connections"][0]["id"], &listed["connections"][0]["fromSettings"]),

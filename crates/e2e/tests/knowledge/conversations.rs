@@ -2,6 +2,7 @@
 //! `processes` what becomes of them if processes die or share a database.
 
 mod answers;
+mod files;
 mod processes;
 
 use super::answers::PUMP;

@@ -34,6 +34,10 @@ async fn make_older(data: &Path) {
         "ALTER TABLE documents DROP COLUMN version",
         "ALTER TABLE documents DROP COLUMN source_id",
         "ALTER TABLE documents DROP COLUMN expires_at",
+        "ALTER TABLE messages DROP COLUMN without_documents",
+        "ALTER TABLE conversations DROP COLUMN files_owner",
+        "DROP INDEX users_by_files_of",
+        "ALTER TABLE users DROP COLUMN files_of",
         "ALTER TABLE messages DROP COLUMN notices",
         "ALTER TABLE messages DROP COLUMN space_ids",
         "ALTER TABLE users DROP COLUMN is_space",
@@ -43,7 +47,7 @@ async fn make_older(data: &Path) {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
     }
     let forget = "DELETE FROM schema_migrations WHERE scope = 'knowledge' AND version > 9";
-    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 9);
+    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 10);
     connection.close().await.unwrap();
 }
 

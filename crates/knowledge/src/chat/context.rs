@@ -4,17 +4,20 @@
 use super::source::Source;
 use llm::{Message, Model};
 
-const GROUNDING: &str = include_str!("../../prompts/grounding.md");
 /// Tokens that templates and our own words around the parts take.
 const AROUND: usize = 64;
+/// Tokens that templates put around a turn.
+const TURN: usize = 8;
 /// In bytes; hardly any text has longer tokens on average.
 const LONGEST_TOKEN: usize = 12;
 /// A source of which fewer tokens than this fit is left out.
 const SHORTEST_SOURCE: usize = 24;
 
 pub struct PromptParts<'a> {
-    /// The agent's prompt, or the caller's own.
-    pub task: &'a str,
+    /// What the model is told to do.
+    pub system: &'a str,
+    /// What the last line calls what is asked.
+    pub asked: &'a str,
     pub question: &'a str,
     /// Connections of what the question names.
     pub connections: &'a [String],
@@ -41,9 +44,9 @@ pub struct TooLong {
 
 /// Builds the prompt.
 pub fn build(model: &Model, parts: &PromptParts<'_>, sources: Vec<Source>) -> Result<Context, TooLong> {
-    let system = format!("{}\n{}", parts.task.trim(), GROUNDING.trim());
+    let system = parts.system.trim();
     let most = model.window().saturating_sub(parts.answer);
-    let fixed = tokens(model, &system, most) + tokens(model, parts.question, most) + AROUND;
+    let fixed = tokens(model, system, most) + tokens(model, parts.question, most) + AROUND;
     let room = most.checked_sub(fixed).filter(|room| *room >= SHORTEST_SOURCE);
     let mut room = room.ok_or(TooLong { tokens: fixed, most })?;
 
@@ -61,7 +64,7 @@ pub fn build(model: &Model, parts: &PromptParts<'_>, sources: Vec<Source>) -> Re
         quoted.push_str(&format!("{head}{kept}\n"));
         shown.push(source);
     }
-    let mut user = format!("Sources:\n{quoted}");
+    let mut user = if shown.is_empty() { String::new() } else { format!("Sources:\n{quoted}") };
     let connections = harmless(&parts.connections.join("; "));
     for (title, text) in [("Connections", connections.as_str()), ("My goals", parts.goals.trim())] {
         let text = cut(model, text, room, 1);
@@ -69,8 +72,49 @@ pub fn build(model: &Model, parts: &PromptParts<'_>, sources: Vec<Source>) -> Re
     }
     let history = last(model, parts.history.trim(), room);
     add(model, &mut user, &mut room, "Earlier conversation", history);
-    user.push_str(&format!("\nQuestion: {}", parts.question));
+    user.push_str(&format!("\n{}: {}", parts.asked, parts.question));
     Ok(Context { messages: vec![Message::system(system), Message::user(user)], sources: shown })
+}
+
+/// Builds the prompt of a conversation without sources, with as many of its last turns as fit.
+pub fn conversation(
+    model: &Model,
+    system: &str,
+    history: &str,
+    question: &str,
+    answer: usize,
+) -> Result<Vec<Message>, TooLong> {
+    let most = model.window().saturating_sub(answer);
+    let fixed = tokens(model, system, most) + tokens(model, question, most) + AROUND;
+    let mut room = most.checked_sub(fixed).ok_or(TooLong { tokens: fixed, most })?;
+    let mut messages = vec![Message::user(question)];
+    for turn in turns(history).into_iter().rev() {
+        let Some(left) = room.checked_sub(tokens(model, &turn.text, room) + TURN) else { break };
+        room = left;
+        messages.push(turn);
+    }
+    messages.push(Message::system(system.trim()));
+    messages.reverse();
+    Ok(messages)
+}
+
+/// Splits a conversation, whose lines say who speaks. What comes before the first of them is the user's.
+fn turns(history: &str) -> Vec<Message> {
+    let mut turns: Vec<Message> = Vec::new();
+    for line in history.lines() {
+        let new = match (line.strip_prefix("User: "), line.strip_prefix("Assistant: ")) {
+            (Some(text), _) => Some(Message::user(text)),
+            (_, Some(text)) => Some(Message::assistant(text)),
+            _ if turns.is_empty() => Some(Message::user(line)),
+            _ => None,
+        };
+        match (new, turns.last_mut()) {
+            (Some(turn), _) => turns.push(turn),
+            (None, Some(last)) => last.text.push_str(&format!("\n{line}")),
+            (None, None) => {}
+        }
+    }
+    turns
 }
 
 fn add(model: &Model, user: &mut String, room: &mut usize, title: &str, text: Option<String>) {
@@ -191,7 +235,8 @@ mod tests {
         let sentence = "One two three four five six seven eight nine ten. ";
         let texts = (1..=sources).map(|n| format!("Source{n}. {}", sentence.repeat(6)));
         let parts = PromptParts {
-            task: "Answer.",
+            system: "Answer.\nUse only the sources.",
+            asked: "Question",
             question: "Which is it?",
             connections: &[],
             goals: "Goal one is this. Goal two is that.",
@@ -236,6 +281,22 @@ mod tests {
         assert_eq!(sources_before, 3);
         let error = built(smallest - 1, 3).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("tokens"), "{error}");
+    }
+
+    #[test]
+    fn a_conversation_has_its_last_turns_as_they_were_said() {
+        let model = Model::new(Arc::new(Words(200)));
+        let history = "Before all.\nUser: Write a poem.\nAssistant: Roses\nare red.\nUser: Longer.";
+        let said = |window_history: &str| {
+            let messages = conversation(&model, "Be kind.", window_history, "In German", 100).unwrap();
+            messages.into_iter().map(|message| message.text).collect::<Vec<String>>()
+        };
+        let all = ["Be kind.", "Before all.", "Write a poem.", "Roses\nare red.", "Longer.", "In German"];
+        assert_eq!(said(history), all);
+        let long = format!("User: {}\nAssistant: Yes.", "word ".repeat(60));
+        assert_eq!(said(&long), ["Be kind.", "Yes.", "In German"]);
+        assert_eq!(said(""), ["Be kind.", "In German"]);
+        assert!(conversation(&model, "Be kind.", "", &"word ".repeat(90), 100).is_err());
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Chats {
         Ok((completed, sources))
     }
 
-    fn completed(&self, ask: &Ask, allowance: &Allowance) -> String {
+    pub(super) fn completed(&self, ask: &Ask, allowance: &Allowance) -> String {
         allowance
             .completed(follow_up::complete(&ask.query, &ask.history).unwrap_or_else(|| ask.query.clone()))
     }

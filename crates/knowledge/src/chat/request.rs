@@ -9,7 +9,7 @@ use inference::reader::KINDS;
 const ABOUT: &str = "I am Stoa's assistant. I answer questions from your documents and cite the passages that I used; \
                      what they do not say, I do not know. I can also show what a document is about, and list the documents.";
 const NEEDS_WRITER: &str = "This needs a model that writes, and I can only quote your documents. An administrator can \
-                            connect one: docs/models.md says how. Or ask what the documents say about it.";
+                            connect one on the Models screen, without a restart. Or ask what the documents say about it.";
 /// How many documents are listed.
 const MAX_LISTED: usize = 50;
 /// How likely it must be that a text is no question. Of 160 questions by someone else 152 are taken for what they are, and

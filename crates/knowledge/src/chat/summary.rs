@@ -26,14 +26,24 @@ impl Chats {
         question: &str,
         unread: Option<Unread>,
     ) -> Result<Quoted, ChatFailure> {
+        let quoted = along_headings(self.passages_meant(scope, ask, question).await?);
+        Ok(quoted.unwrap_or_else(|| Quoted::nothing_found(unread)))
+    }
+
+    /// Returns all passages of the document that is given by its id, or that the question is about.
+    pub(super) async fn passages_meant(
+        &self,
+        scope: &Scope,
+        ask: &Ask,
+        question: &str,
+    ) -> Result<Vec<Source>, ChatFailure> {
         let document = match ask.document_ids.as_slice() {
             [one] => Some(one.clone()),
             _ => self.meant(scope, ask, question).await?,
         };
-        let Some(document) = document else { return Ok(Quoted::nothing_found(unread)) };
+        let Some(document) = document else { return Ok(Vec::new()) };
         let passages = self.search.passages(scope, &document).await?;
-        let quoted = along_headings(passages.into_iter().map(Source::found).collect());
-        Ok(quoted.unwrap_or_else(|| Quoted::nothing_found(unread)))
+        Ok(passages.into_iter().map(Source::found).collect())
     }
 
     /// Finds the document that a question is about.

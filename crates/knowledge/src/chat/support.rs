@@ -1,15 +1,15 @@
 //! Marks the sentences of a written answer that no source bears out: those with a number or a name that no source has,
-//! or of which most words are in none.
+//! or of which most words are in none. In what was written to order, only invented numbers and names are marked.
 
 use super::source::Source;
 use std::collections::HashSet;
 use words::{Language, stem_set, stems};
 
 const MARK: &str = " (no source says this)";
-/// A shorter sentence says too little to be judged.
-const LEAST_WORDS: usize = 4;
+/// A shorter sentence says too little to be judged by its words.
+const MIN_WORDS: usize = 4;
 /// The share of a sentence's words that one source must have. A model may use its own words for the rest.
-const LEAST_SHARE: f32 = 0.4;
+const MIN_SHARE: f32 = 0.4;
 /// A sentence about the sources themselves is not in them.
 #[rustfmt::skip]
 const ABOUT_SOURCES: [&str; 8] = [
@@ -23,6 +23,7 @@ pub struct Support {
     sources: Vec<HashSet<String>>,
     /// The language of the first source.
     language: Option<Language>,
+    min_share: f32,
     /// What was passed on of the sentence, and of the line.
     sentence: String,
     line: String,
@@ -41,12 +42,22 @@ impl Support {
         Self {
             sources: sources.iter().map(words).collect(),
             language,
+            min_share: MIN_SHARE,
             sentence: String::new(),
             line: String::new(),
             held: None,
             in_brackets: false,
             in_code: false,
         }
+    }
+
+    /// For a text that a user has ordered with these words. Without sources, it may say what it wants.
+    pub fn of_order(sources: &[Source], said: &str) -> Self {
+        let mut support = Self::new(sources);
+        if !sources.is_empty() {
+            support.sources.push(stem_set(said, support.language.unwrap_or_default()));
+        }
+        Self { min_share: 0.0, ..support }
     }
 
     pub fn push(&mut self, piece: &str) -> String {
@@ -116,7 +127,8 @@ impl Support {
         let lower = text.to_lowercase();
         let is_about_sources =
             lower.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT_SOURCES.contains(&word));
-        if words.len() < LEAST_WORDS || !is_statement || is_about_sources || self.sources.is_empty() {
+        let is_judged = words.len() >= MIN_WORDS || self.min_share == 0.0;
+        if !is_judged || !is_statement || is_about_sources || self.sources.is_empty() {
             return true;
         }
         let is_known = |word: &String| self.sources.iter().any(|source| source.contains(word));
@@ -130,7 +142,7 @@ impl Support {
         let best = self.sources.iter().map(share).fold(0.0, f32::max);
         // In German all nouns have a capital.
         let names = if language == Language::English { names(text) } else { Vec::new() };
-        best >= LEAST_SHARE && numbers(text, language).iter().chain(&names).all(is_known)
+        best >= self.min_share && numbers(text, language).iter().chain(&names).all(is_known)
     }
 }
 
@@ -180,6 +192,21 @@ mod tests {
         ] {
             check(answer, answer);
         }
+    }
+
+    #[test]
+    fn of_what_was_ordered_only_invented_numbers_and_names_are_marked() {
+        let sources = Source::of_texts(["The shaft seal of the pump is replaced every 4000 hours."]);
+        let said = "Write to Mr. Vik in Oslo about the seal.";
+        let mut support = Support::of_order(&sources, said);
+        let letter = "Dear Mr. Vik, we hope that all goes well in Oslo. The seal is replaced every 4000 hours [1]. \
+                      It has cost 700 euros so far. With warm regards from all of us at Nordwind";
+        let shown = support.push(letter) + &support.finish();
+        let marked = shown.matches(MARK).count();
+        assert_eq!(marked, 2, "{shown}");
+        assert!(shown.contains("so far. (no source says this)"), "{shown}");
+        let mut free = Support::of_order(&[], said);
+        assert_eq!(free.push(letter) + &free.finish(), letter);
     }
 
     #[test]

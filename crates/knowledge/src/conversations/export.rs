@@ -84,6 +84,7 @@ mod tests {
             agent_type: None,
             document_ids: Vec::new(),
             space_ids: Vec::new(),
+            without_documents: false,
             created_at: 0,
         }
     }

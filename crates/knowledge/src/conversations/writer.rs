@@ -124,7 +124,10 @@ impl Writing {
                 tracing::warn!(%error, "a provider failed");
                 message
             }
-            ChatFailure::Search(_) | ChatFailure::Index(_) | ChatFailure::Store(_) => {
+            ChatFailure::Search(_)
+            | ChatFailure::Index(_)
+            | ChatFailure::Store(_)
+            | ChatFailure::Files(_) => {
                 tracing::error!(error = message, message = self.turn.answer.id, "an answer failed");
                 "something went wrong inside: try again, or ask an administrator to look at the log"
                     .to_owned()

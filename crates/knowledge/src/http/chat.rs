@@ -54,7 +54,9 @@ pub struct ChatBody {
     /// Search only these spaces.
     #[schema(inline)]
     space_ids: Option<Ids>,
-    /// The model to use; the one that CHAT_PROVIDER and CHAT_MODEL name if absent.
+    /// Whether the model alone answers, without searching documents.
+    without_documents: Option<bool>,
+    /// The model to use; the one that an administrator or CHAT_PROVIDER and CHAT_MODEL name if absent.
     llm_config: Option<LlmConfig>,
     /// Replaces the prompt of the agent.
     #[schema(value_type = Option<String>)]
@@ -185,6 +187,15 @@ pub async fn chat(State(app): State<App>, caller: Caller, request: Request) -> R
     Ok(counted.mark(answered))
 }
 
+/// Fails if a question names documents, and is to be answered without them.
+pub fn check_scope(ask: &Ask) -> Result<(), ApiError> {
+    let names = ask.sources.is_some() || !ask.document_ids.is_empty() || !ask.space_ids.is_empty();
+    match ask.without_documents && names {
+        true => Err(ApiError::invalid("`withoutDocuments` excludes sources, documents and spaces")),
+        false => Ok(()),
+    }
+}
+
 /// Reads the body, and finds the user who asks.
 async fn read(app: &App, caller: Caller, request: Request) -> Result<(User, Value), ApiError> {
     let fields: Map<String, Value> = read_json(request, MAX_BODY).await?;
@@ -211,6 +222,8 @@ fn ask(app: &App, body: ChatBody) -> Result<Ask, ApiError> {
     ask.sources = body.sources.map(Source::given).transpose().map_err(ApiError::invalid)?;
     ask.document_ids = named_documents(body.document_id, body.document_ids)?;
     ask.space_ids = named_spaces(body.space_id, body.space_ids)?;
+    ask.without_documents = body.without_documents.unwrap_or_default();
+    check_scope(&ask)?;
     let excluded = [("documentIds", &ask.document_ids), ("spaceIds", &ask.space_ids)];
     if let Some((name, _)) = excluded.iter().find(|(_, ids)| ask.sources.is_some() && !ids.is_empty()) {
         return Err(ApiError::invalid(format!(

@@ -14,7 +14,9 @@ use http::StatusCode;
 use kit::error::ApiError;
 use kit::fields::{AnyText, given};
 use kit::request::{JsonBody, PathId};
-use llm::{ApiKey, BaseUrl, Chat, Connection, EDGE_AI, Kind, Message, Model, Piece, Purpose, ServedModel, canonical};
+use llm::{
+    ApiKey, BaseUrl, Chat, Connection, EDGE_AI, Kind, Message, Model, Piece, Purpose, ServedModel, canonical,
+};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 use utoipa::ToSchema;

@@ -1,6 +1,7 @@
 //! A user's conversations: listing, making, reading, renaming, deleting and exporting them. `messages` has the questions and
-//! the answers that are being written.
+//! the answers that are being written, `files` what was put into a conversation.
 
+pub mod files;
 pub mod messages;
 mod views;
 

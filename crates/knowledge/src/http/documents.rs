@@ -103,7 +103,7 @@ pub struct DocumentView {
 
 impl From<Document> for DocumentView {
     fn from(document: Document) -> Self {
-        let (stage, media_type) = (document.stage(), media_type_of(&document).to_owned());
+        let (stage, media_type) = (document.stage(), media_type::of_document(&document).to_owned());
         let mut metadata = document.metadata;
         let (user_id, space_id) = match document.added_by.is_empty() {
             true => (document.user_id, None),
@@ -255,13 +255,16 @@ pub async fn remove(
     Caller(user): Caller,
     PathId(id): PathId,
 ) -> Result<Json<RemovedDocument>, ApiError> {
-    let document = find(&app, &user, &id, Access::Change).await?;
+    remove_found(&app, find(&app, &user, &id, Access::Change).await?).await
+}
+
+pub async fn remove_found(app: &App, document: Document) -> Result<Json<RemovedDocument>, ApiError> {
     let mut tx = app.db.begin().await?;
-    if !removal::remove_document(&mut tx, &document.user_id, &id, &Status::ALL).await? {
-        return Err(no_such(&id));
+    if !removal::remove_document(&mut tx, &document.user_id, &document.id, &Status::ALL).await? {
+        return Err(no_such(&document.id));
     }
     tx.commit().await?;
-    Ok(Json(RemovedDocument { success: true, document_id: id }))
+    Ok(Json(RemovedDocument { success: true, document_id: document.id }))
 }
 
 /// Removes the documents that could not be indexed.
@@ -291,17 +294,13 @@ pub async fn find(app: &App, user: &User, id: &str, access: Access) -> Result<Do
         Some(Role::Editor) => Ok(document),
         Some(Role::Reader) if access == Access::Read => Ok(document),
         Some(Role::Reader) => Err(SpaceError::NotAnEditor.into()),
-        None => Err(no_such(id)),
+        None => match tables::users::files_of(app.db.read(), &document.user_id).await? {
+            Some(owner) if owner == user.id => Ok(document),
+            _ => Err(no_such(id)),
+        },
     }
 }
 
 fn no_such(id: &str) -> ApiError {
     ApiError::not_found(format!("no document `{id}`"))
-}
-
-fn media_type_of(document: &Document) -> &str {
-    match document.media_type.as_str() {
-        "" => media_type::of_name(&document.filename),
-        found => media_type::essence(found),
-    }
 }

@@ -135,6 +135,7 @@ impl From<ChatFailure> for ApiError {
             ChatFailure::Search(error) => error.into(),
             ChatFailure::Index(error) => error.into(),
             ChatFailure::Store(error) => error.into(),
+            ChatFailure::Files(error) => error.into(),
             ChatFailure::Model(error) => model_error(error),
         }
     }

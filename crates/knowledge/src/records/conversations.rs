@@ -23,6 +23,8 @@ pub struct Conversation {
     pub last_number: i64,
     /// Whether an answer is being written.
     pub is_running: bool,
+    /// Who owns the files that were put into it; empty until there is one.
+    pub files_owner: String,
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct Message {
     pub document_ids: Vec<String>,
     /// The spaces that a question is about; empty for all.
     pub space_ids: Vec<String>,
+    /// Whether a question is for the model alone.
+    pub without_documents: bool,
     pub created_at: i64,
 }
 

@@ -81,6 +81,12 @@ impl Scope {
         scope
     }
 
+    /// The files in a conversation of the user.
+    pub fn files(user_id: &str, owner_id: &str) -> Self {
+        let owner = ScopedOwner { id: owner_id.to_owned(), space: None };
+        Self { user_id: user_id.to_owned(), owners: vec![owner] }
+    }
+
     /// Returns the part of the scope that these ids name; none if one of them is not in it.
     pub fn only(mut self, ids: &[String]) -> Option<Self> {
         if !ids.iter().all(|id| self.contains(id)) {

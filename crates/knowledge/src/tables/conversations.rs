@@ -6,7 +6,7 @@ use sqlx::any::AnyRow;
 use sqlx::{AssertSqlSafe, Row};
 use store::{Db, StoreError, Tx};
 
-const COLUMNS: &str = "id, title, is_named, created_at, updated_at, message_count, last_number, \
+const COLUMNS: &str = "id, title, is_named, created_at, updated_at, message_count, last_number, files_owner, \
     (SELECT COUNT(*) FROM messages WHERE conversation_id = conversations.id AND status = 'running') AS running";
 
 pub async fn insert(tx: &mut Tx, user_id: &str, conversation: &Conversation) -> Result<(), StoreError> {
@@ -61,6 +61,13 @@ pub async fn touch(tx: &mut Tx, id: &str, now: i64) -> Result<bool, StoreError> 
 pub async fn rename(tx: &mut Tx, user_id: &str, id: &str, title: &str) -> Result<(), StoreError> {
     let update = "UPDATE conversations SET title = $3, is_named = 1 WHERE id = $1 AND user_id = $2";
     sqlx::query(update).bind(id).bind(user_id).bind(title).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Notes who owns the files of a conversation.
+pub async fn set_files_owner(tx: &mut Tx, id: &str, owner_id: &str) -> Result<(), StoreError> {
+    let update = "UPDATE conversations SET files_owner = $2 WHERE id = $1";
+    sqlx::query(update).bind(id).bind(owner_id).execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -142,5 +149,6 @@ fn conversation_of(row: &AnyRow) -> Result<Conversation, StoreError> {
         message_count: row.try_get("message_count")?,
         last_number: row.try_get("last_number")?,
         is_running: row.try_get::<i64, _>("running")? != 0,
+        files_owner: row.try_get("files_owner")?,
     })
 }

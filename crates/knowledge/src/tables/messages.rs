@@ -8,21 +8,22 @@ use std::ops::Range;
 use store::{Db, StoreError, Tx, parse_stored};
 
 const COLUMNS: &str = "id, conversation_id, number, role, content, status, error, sources, notices, provider, model, \
-                       agent_type, document_ids, space_ids, created_at";
+                       agent_type, document_ids, space_ids, without_documents, created_at";
 
 /// Inserts a message. `lease_until` counts for a running answer.
 pub async fn insert(tx: &mut Tx, message: &Message, lease_until: i64) -> Result<(), StoreError> {
     let insert =
         "INSERT INTO messages (id, conversation_id, number, role, content, search_text, status, agent_type,
-            document_ids, space_ids, created_at, lease_until)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+            document_ids, space_ids, created_at, lease_until, without_documents)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
     let (role, status): (&str, &str) = (message.role.into(), message.status.into());
     let query = sqlx::query(insert).bind(&message.id).bind(&message.conversation_id).bind(message.number);
     let query = query.bind(role).bind(&message.content).bind(message.content.to_lowercase()).bind(status);
     let documents = serde_json::to_string(&message.document_ids).unwrap_or_default();
     let spaces = serde_json::to_string(&message.space_ids).unwrap_or_default();
     let query = query.bind(&message.agent_type).bind(documents).bind(spaces).bind(message.created_at);
-    query.bind(lease_until).execute(tx.conn()).await?;
+    let query = query.bind(lease_until).bind(i64::from(message.without_documents));
+    query.execute(tx.conn()).await?;
     Ok(())
 }
 
@@ -191,6 +192,7 @@ fn message_of(row: &AnyRow) -> Result<Message, StoreError> {
         agent_type: row.try_get("agent_type")?,
         document_ids,
         space_ids,
+        without_documents: row.try_get::<i64, _>("without_documents")? != 0,
         created_at: row.try_get("created_at")?,
     })
 }

@@ -10,10 +10,7 @@ const COLUMNS: &str =
 
 /// Inserts a space and the owner of its documents.
 pub async fn insert(tx: &mut Tx, space: &Space) -> Result<(), StoreError> {
-    let owner = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,
-            is_space)
-        VALUES ($1, '', '', '', 0, '', '', $2, 0, 1)";
-    sqlx::query(owner).bind(&space.id).bind(space.created_at).execute(tx.conn()).await?;
+    super::users::insert_owner(tx, &space.id, "", space.created_at).await?;
     let insert = "INSERT INTO spaces (id, name, description, everyone, created_by, created_at)
         VALUES ($1, $2, $3, $4, $5, $6)";
     let query = sqlx::query(insert).bind(&space.id).bind(&space.name).bind(&space.description);

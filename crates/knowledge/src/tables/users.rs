@@ -192,6 +192,32 @@ pub async fn set_removed(tx: &mut Tx, id: &str) -> Result<bool, StoreError> {
     Ok(true)
 }
 
+/// Inserts an owner that is no user: a space, or what owns the files in a conversation of the user `files_of`.
+pub async fn insert_owner(tx: &mut Tx, id: &str, files_of: &str, created_at: i64) -> Result<(), StoreError> {
+    let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,
+            is_space, files_of)
+        VALUES ($1, '', '', '', 0, '', '', $2, 0, 1, $3)";
+    sqlx::query(insert).bind(id).bind(created_at).bind(files_of).execute(tx.conn()).await?;
+    Ok(())
+}
+
+/// Returns the user in whose conversation the files of an owner are; none if it is a user or a space.
+pub async fn files_of<'c>(
+    connection: impl sqlx::AnyExecutor<'c>,
+    owner_id: &str,
+) -> Result<Option<String>, StoreError> {
+    let select = "SELECT files_of FROM users WHERE id = $1 AND files_of <> '' AND removed = 0";
+    let row = sqlx::query(select).bind(owner_id).fetch_optional(connection).await?;
+    row.map(|row| Ok(row.try_get(0)?)).transpose()
+}
+
+/// Returns the owners of the files in a user's conversations.
+pub async fn owners_of_files(tx: &mut Tx, user_id: &str) -> Result<Vec<String>, StoreError> {
+    let select = "SELECT id FROM users WHERE files_of = $1 AND removed = 0";
+    let rows = sqlx::query(select).bind(user_id).fetch_all(tx.conn()).await?;
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
 /// Inserts a removed user, to own a document that is being deleted.
 pub async fn insert_removed(tx: &mut Tx, id: &str) -> Result<(), StoreError> {
     let insert = "INSERT INTO users (id, username, email, name, is_admin, goals, goals_summary, created_at, last_login,

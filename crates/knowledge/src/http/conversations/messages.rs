@@ -5,7 +5,7 @@ use crate::chat::{Agent, Ask};
 use crate::conversations::{EventId, Follower, Replaces};
 use crate::http::App;
 use crate::http::caller::Caller;
-use crate::http::chat::{LlmConfig, choice, wants_events};
+use crate::http::chat::{LlmConfig, check_scope, choice, wants_events};
 use crate::http::events::EventsQuery;
 use crate::http::fields::{Number, check_question};
 use crate::http::limit::{CountedQuestion, LimitDetails};
@@ -55,6 +55,8 @@ pub struct AskBody {
     /// Ask only about these spaces.
     #[schema(inline)]
     space_ids: Option<Ids>,
+    /// Whether the model alone answers, without searching documents. With `retryOf`, what the old question said counts.
+    without_documents: Option<bool>,
     /// The question that this one replaces. All messages after it are deleted.
     #[schema(value_type = Option<String>)]
     edit_of: Option<Text>,
@@ -143,6 +145,8 @@ fn read(app: &App, body: AskBody) -> Result<(Ask, Replaces), ApiError> {
     ask.top_k = body.top_k.map_or(ask.top_k, Whole::size);
     ask.document_ids = named_documents(body.document_id, body.document_ids)?;
     ask.space_ids = named_spaces(body.space_id, body.space_ids)?;
+    ask.without_documents = body.without_documents.unwrap_or_default();
+    check_scope(&ask)?;
     app.chats.check_model(&ask).map_err(|error| ApiError::invalid(error.to_string()))?;
     Ok((ask, replaces))
 }

@@ -77,6 +77,8 @@ pub struct MessageView {
     document_ids: Vec<String>,
     /// The spaces that a question is about; empty for all, and for an answer.
     space_ids: Vec<String>,
+    /// Whether a question is for the model alone, without documents.
+    without_documents: bool,
     /// In milliseconds since 1970.
     #[schema(example = 1794821400000i64)]
     created_at: i64,
@@ -97,6 +99,7 @@ impl From<Message> for MessageView {
             agent_type: message.agent_type,
             document_ids: message.document_ids,
             space_ids: message.space_ids,
+            without_documents: message.without_documents,
             created_at: message.created_at,
         }
     }

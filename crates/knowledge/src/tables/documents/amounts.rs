@@ -9,8 +9,9 @@ use store::{Db, StoreError, Tx, placeholders};
 /// How much an owner has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
+    /// Without the files of conversations.
     pub documents: i64,
-    /// Of their files, former ones included, and of copies of repositories.
+    /// Of all files, former ones included, and of copies of repositories.
     pub bytes: i64,
 }
 
@@ -18,11 +19,13 @@ pub struct Amount {
 pub(super) const OTHER_FILES: &str =
     "COALESCE((SELECT SUM(f.size) FROM document_files f WHERE f.document_id = documents.id), 0)";
 
-/// Returns the size of what an owner has, in a transaction that has locked the owner.
+/// Returns the size of what an owner has, the files of a user's conversations included, in a transaction that has locked the
+/// owner.
 pub async fn bytes_of(tx: &mut Tx, owner_id: &str) -> Result<i64, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT CAST(
-             (SELECT COALESCE(SUM(size + {OTHER_FILES}), 0) FROM documents WHERE user_id = $1)
+             (SELECT COALESCE(SUM(size + {OTHER_FILES}), 0) FROM documents
+              WHERE user_id IN (SELECT id FROM users WHERE id = $1 OR files_of = $1))
              + (SELECT COALESCE(SUM(copy_bytes), 0) FROM sources WHERE owner_id = $1) AS BIGINT)"
     ));
     Ok(sqlx::query(select).bind(owner_id).fetch_one(tx.conn()).await?.try_get(0)?)
@@ -36,8 +39,10 @@ pub async fn amounts(db: &Db, owners: &[&str]) -> Result<HashMap<String, Amount>
     let ids = placeholders(1, owners.len());
     let select = AssertSqlSafe(format!(
         "SELECT owner, CAST(SUM(is_document) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM (
-             SELECT user_id AS owner, 1 AS is_document, size + {OTHER_FILES} AS bytes FROM documents
-             WHERE user_id IN ({ids})
+             SELECT CASE files_of WHEN '' THEN user_id ELSE files_of END AS owner,
+                 CASE files_of WHEN '' THEN 1 ELSE 0 END AS is_document, size + {OTHER_FILES} AS bytes
+             FROM documents JOIN users ON users.id = documents.user_id
+             WHERE user_id IN ({ids}) OR files_of IN ({ids})
              UNION ALL SELECT owner_id, 0, copy_bytes FROM sources WHERE owner_id IN ({ids})
          ) AS owned GROUP BY owner"
     ));
