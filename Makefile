@@ -8,7 +8,7 @@
 # make bench                  the benchmarks against other programs
 # make train-check            the training of the reader in miniature, on a CPU, some minutes
 
-.PHONY: run page page-types lint test test-unit test-e2e test-page faults train-check bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+.PHONY: run page page-types lint test test-unit test-e2e test-page faults train-check bench bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-requests bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # Integration tests that need no server, no model and no network.
 PURE_TESTS = extractor file files memory golden graph mentions readers exact search storing
@@ -78,7 +78,7 @@ faults:
 	STOA_FUZZ=50 cargo test --workspace --lib --test readers broken
 	scripts/schemathesis
 
-bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
+bench: bench-gateway bench-embed bench-llm bench-ingest bench-search bench-scale bench-answers bench-requests bench-graph bench-chat bench-vendor bench-supervisor bench-portal bench-crm
 
 # wrk, nginx and haproxy are Debian packages; Envoy and Caddy come from PyPI where they install.
 bench-gateway:
@@ -133,6 +133,10 @@ bench-answers:
 	bench/answers/fetch
 	cargo run --quiet --release -- eval target/bench/answers/documents --questions bench/answers/questions.jsonl
 
+# What kind of request a text is; the first half was read.
+bench-requests:
+	for half in read unseen; do cargo run --quiet --release -p reading --example requests -- bench/requests/$$half.tsv; done
+
 # The graph's names, in documents from packages, against lists of what a reader would name.
 bench-graph:
 	bench/answers/fetch --graph
@@ -145,12 +149,14 @@ bench-chat:
 	cargo run --quiet --release -- models pull
 	python3 bench/chat/run.py
 
-# llama.cpp's server comes from PyPI: a real peer for the protocol of vendor-a.
+# llama.cpp's server and a model that writes come from PyPI (1.1 GB); PARTS=tasks runs only a part.
 bench-vendor:
-	cargo build --release -p llm --example ask
+	cargo build --release -p stoa
 	cargo run --quiet --release -- models pull
 	scripts/fetch-bench-engines server
-	python3 bench/vendor/run.py
+	bench/vendor/fetch
+	bench/answers/fetch
+	python3 bench/vendor/run.py $(PARTS)
 
 # Restate comes from npm, and PostgreSQL as for the tests.
 bench-supervisor:

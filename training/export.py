@@ -21,13 +21,11 @@ def main():
 
 
 def exported(stored, pieces):
-    if "kinds.weight" not in stored:
-        raise SystemExit("it has no kinds of requests: run training/kinds.py first")
     tensors = {}
     for name, value in stored.items():
         # What only helped the training is left out.
         value = value[SHIPPED] if name.startswith("head.") else value
-        if value.ndim == 1 or name in ("head.weight", "kinds.weight"):
+        if value.ndim == 1 or name == "head.weight":
             tensors[name] = value.astype(np.float32)
             continue
         scale = np.maximum(np.abs(value).max(axis=1) / 127, 1e-12).astype(np.float32)

@@ -130,11 +130,6 @@ impl Bert {
 
     /// Reads a batch. Returns the rows of each input, whose vectors are in `scratch` then.
     pub fn run(&self, inputs: &[Input<'_>], scratch: &mut Scratch) -> Vec<Range<usize>> {
-        self.run_first(self.layers.len(), inputs, scratch)
-    }
-
-    /// Reads a batch with so many of the layers.
-    pub fn run_first(&self, layers: usize, inputs: &[Input<'_>], scratch: &mut Scratch) -> Vec<Range<usize>> {
         let session = self.kernel.session();
         let batch = Batch::new(inputs);
         if batch.rows == 0 {
@@ -142,7 +137,7 @@ impl Bert {
         }
         scratch.fit(&self.config, batch.rows);
         self.embed_tokens(inputs, scratch);
-        for layer in self.layers.iter().take(layers) {
+        for layer in &self.layers {
             self.attend(&session, layer, &batch, scratch);
             self.feed_forward(&session, layer, scratch);
         }

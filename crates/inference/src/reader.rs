@@ -12,11 +12,6 @@ pub const MAX_PAIR_TOKENS: usize = 384;
 /// Most tokens of the question alone.
 const MAX_QUESTION_TOKENS: usize = 96;
 
-/// How many kinds of requests the model tells apart.
-pub const KINDS: usize = 7;
-/// After how many layers that is read off: the last ones tell places in texts apart, and little else. Of 320 requests by
-/// others, 92 in a hundred are told right after two, 87 after none and 89 after six.
-const KIND_LAYERS: usize = 2;
 /// Outputs of the head: `start` and `end`, which each token has, then `relevance`, which only the first token has.
 const RELEVANCE: usize = 2;
 const OUTPUTS: usize = RELEVANCE + 1;
@@ -25,8 +20,6 @@ pub struct Reader {
     bert: Bert,
     /// A row for each output.
     head: Linear,
-    /// A row for each kind of request.
-    kinds: Linear,
     tokenizer: WordPiece,
 }
 
@@ -72,8 +65,7 @@ impl Reader {
             return Err(ModelError::malformed("the vocabulary has more pieces than the model"));
         }
         let head = file.linear("head", OUTPUTS, config.hidden_size)?;
-        let kinds = file.linear("kinds", KINDS, config.hidden_size)?;
-        Ok(Self { bert: Bert::new(kernel, &file, config)?, head, kinds, tokenizer })
+        Ok(Self { bert: Bert::new(kernel, &file, config)?, head, tokenizer })
     }
 
     pub fn kernel(&self) -> Kernel {
@@ -104,24 +96,9 @@ impl Reader {
         rows.into_iter().zip(pairs).map(|(rows, pair)| self.reading(rows.start, pair, scratch)).collect()
     }
 
-    /// Returns how likely each kind of request is, as logits.
-    pub fn kinds(&self, request: &str) -> [f32; KINDS] {
-        let tokens = self.tokenizer.encode(request, MAX_QUESTION_TOKENS.min(self.bert.max_tokens()));
-        let input = Input { tokens: &tokens, first: tokens.len() };
-        let mut scratch = Scratch::default();
-        let rows = self.bert.run_first(KIND_LAYERS, &[input], &mut scratch).remove(0);
-        let (dimension, count) = (self.bert.dimension(), rows.len() as f32);
-        let mut mean = vec![0.0; dimension];
-        for row in rows {
-            let vector = scratch.row(row, dimension);
-            mean.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value / count);
-        }
-        std::array::from_fn(|kind| self.output(&self.kinds, kind, &mean))
-    }
-
     /// Applies the head to the vectors of a pair, which begin at a row.
     fn reading(&self, row: usize, pair: &Pair, scratch: &Scratch) -> Reading {
-        let output = |row, output| self.output(&self.head, output, scratch.row(row, self.bert.dimension()));
+        let output = |row, output| self.output(output, scratch.row(row, self.bert.dimension()));
         let text = row + pair.first..row + pair.first + pair.ranges.len();
         let of_text = |of| text.clone().map(|token| output(token, of)).collect();
         Reading {
@@ -133,8 +110,8 @@ impl Reader {
         }
     }
 
-    fn output(&self, of: &Linear, output: usize, vector: &[f32]) -> f32 {
-        let weights = &of.weight[output * vector.len()..][..vector.len()];
-        product(self.kernel(), weights, vector) + of.bias[output]
+    fn output(&self, output: usize, vector: &[f32]) -> f32 {
+        let weights = &self.head.weight[output * vector.len()..][..vector.len()];
+        product(self.kernel(), weights, vector) + self.head.bias[output]
     }
 }

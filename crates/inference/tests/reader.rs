@@ -83,18 +83,6 @@ fn readings_agree_with_the_weights_in_floats_on_every_kernel() {
     }
 }
 
-#[test]
-fn so_do_kinds_of_requests() {
-    let reference = Reference::from_bytes(&trained());
-    let requests = ["Hello!", "Summarise the lease", "Übersetze den Brief ins Englische", PAIRS[0].0, ""];
-    let expected: Vec<f32> = requests.iter().flat_map(|request| reference.kinds(request)).collect();
-    for kernel in Kernel::available() {
-        let reader = load(*kernel);
-        let found: Vec<f32> = requests.iter().flat_map(|request| reader.kinds(request)).collect();
-        assert!(apart(&found, &expected) < 0.05, "{kernel}: {found:?}");
-    }
-}
-
 /// Its weights are spread evenly, which is hardest for the bytes of AVX2.
 #[test]
 fn so_do_readings_of_a_model_of_another_size() {

@@ -36,7 +36,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use llm::{ChatError, DefaultModel, Model, Piece, Providers, Purpose, Skill, UnknownProvider, Usage};
 use quoted::Quoted;
 use readers::Readers;
-use request::Request;
+use reading::Request;
 use retrieval::Mode;
 use std::sync::Arc;
 use store::{BlobError, Blobs, Db, StoreError};
@@ -204,9 +204,9 @@ impl Chats {
         };
         let request = match given.is_some() || ask.system_prompt.is_some() {
             true => Request::Question,
-            false => self.request(&ask.query).await?,
+            false => Request::of(&ask.query),
         };
-        let writes = skill >= request.needs() || !files.pictures.is_empty();
+        let writes = skill >= writer::needed(request) || !files.pictures.is_empty();
         let _turn = if writes { None } else { Some(self.readers.turn(user_id).await) };
         let reply = self.reply(&scope, &ask, request).await?;
         if reply.is_none() && given.is_none() {

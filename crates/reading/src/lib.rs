@@ -2,13 +2,15 @@
 //!
 //! The model decides: where a passage answers, how sure that is, and what else belongs to the answer (`choose`). What is left
 //! to rules is only how a place is shown: with the whole sentence, row, list or command that it is in (`extent`), as
-//! Markdown (`show`).
+//! Markdown (`show`). `request` says what a text asks for at all.
 
 mod choose;
 mod extent;
+mod request;
 mod show;
 
 pub use extent::{Form, first_sentence};
+pub use request::Request;
 
 use choose::Found;
 use extent::{Extent, extent};

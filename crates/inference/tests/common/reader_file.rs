@@ -55,10 +55,8 @@ impl ReaderFile {
             file.norm(&name("attention.output.LayerNorm"), &mut seed);
             file.norm(&name("output.LayerNorm"), &mut seed);
         }
-        for (head, rows) in [("head", 3), ("kinds", 7)] {
-            file.floats(&format!("{head}.weight"), vec![rows, HIDDEN], || random(&mut seed));
-            file.floats(&format!("{head}.bias"), vec![rows], || random(&mut seed));
-        }
+        file.floats("head.weight", vec![3, HIDDEN], || random(&mut seed));
+        file.floats("head.bias", vec![3], || random(&mut seed));
         file.add("vocabulary", "U8", vec![pieces.join("\n").len()], pieces.join("\n").into_bytes());
         file
     }

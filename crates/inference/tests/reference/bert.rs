@@ -77,14 +77,9 @@ impl Bert {
 
     /// Returns a vector for each token. The tokens from `first` on are those of a second text.
     pub fn vectors(&self, tokens: &[u32], first: usize) -> Vec<Vec<f32>> {
-        self.vectors_after(self.layers.len(), tokens, first)
-    }
-
-    /// Returns those after so many layers.
-    pub fn vectors_after(&self, layers: usize, tokens: &[u32], first: usize) -> Vec<Vec<f32>> {
         let embedding = |(at, token): (usize, &u32)| self.embedding(at, *token, usize::from(at >= first));
         let mut hidden: Vec<Vec<f32>> = tokens.iter().enumerate().map(embedding).collect();
-        for layer in &self.layers[..layers] {
+        for layer in &self.layers {
             let queries = layer.query.all(&hidden);
             let keys = layer.key.all(&hidden);
             let values = layer.value.all(&hidden);

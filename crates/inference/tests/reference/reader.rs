@@ -4,18 +4,16 @@
 mod bert;
 
 use bert::{Bert, Linear};
-use inference::reader::{KINDS, MAX_PAIR_TOKENS, Reading};
+use inference::reader::{MAX_PAIR_TOKENS, Reading};
 use inference::safetensors::Safetensors;
 use inference::tokenizer::WordPiece;
 
 const WIDTH_OF_HEADS: usize = 32;
 const MAX_QUESTION_TOKENS: usize = 96;
-const KIND_LAYERS: usize = 2;
 
 pub struct Reference {
     bert: Bert,
     head: Linear,
-    kinds: Linear,
     tokenizer: WordPiece,
 }
 
@@ -26,7 +24,6 @@ impl Reference {
         Self {
             bert: Bert::read(&file, width / WIDTH_OF_HEADS),
             head: Linear::read(&file, "head"),
-            kinds: Linear::read(&file, "kinds"),
             tokenizer: WordPiece::from_vocabulary(file.bytes("vocabulary", "U8").unwrap().1).unwrap(),
         }
     }
@@ -46,13 +43,5 @@ impl Reference {
             relevance: outputs[0][2],
             tokens: ranges,
         }
-    }
-
-    pub fn kinds(&self, request: &str) -> [f32; KINDS] {
-        let tokens = self.tokenizer.encode(request, MAX_QUESTION_TOKENS);
-        let vectors = self.bert.vectors_after(KIND_LAYERS, &tokens, tokens.len());
-        let mean = |at: usize| vectors.iter().map(|vector| vector[at]).sum::<f32>() / vectors.len() as f32;
-        let mean: Vec<f32> = (0..vectors[0].len()).map(mean).collect();
-        self.kinds.all(&[mean]).remove(0).try_into().unwrap()
     }
 }

@@ -4,12 +4,11 @@
 use super::allowance::Allowance;
 use super::answer_style::AnswerStyle;
 use super::quoted::Quoted;
-use super::request::Request;
 use super::source::Source;
 use super::{Ask, ChatFailure, Chats, follow_up};
 use crate::records::Scope;
 use inference::reader::Reading;
-use reading::{Part, Passage};
+use reading::{Part, Passage, Request};
 use words::Language;
 
 /// How many passages of the search are read: of 56 questions of strangers, 46 have their fact in the first five.

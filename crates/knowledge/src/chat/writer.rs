@@ -5,13 +5,13 @@ use super::allowance::Allowance;
 use super::citations::Citations;
 use super::context::{self, PromptParts, TooLong};
 use super::reader;
-use super::request::Request;
 use super::source::Source;
 use super::support::Support;
 use super::{Agent, Answer, AnswerStream, Ask, ChatFailure, Chats, fixed_answer, format_reply};
 use crate::records::{Document, Scope};
 use crate::{media_type, tables};
 use llm::{Message, Model, Picture, Skill};
+use reading::Request;
 
 const GROUNDING: &str = include_str!("../../prompts/grounding.md");
 const WRITING: &str = include_str!("../../prompts/writing.md");
@@ -41,13 +41,11 @@ pub struct Order {
     pub pictures: Vec<Picture>,
 }
 
-impl Request {
-    /// Returns what a model must be good for so that it is better at this than the reader.
-    pub fn needs(self) -> Skill {
-        match self {
-            Self::Writing => Skill::Writes,
-            _ => Skill::Answers,
-        }
+/// Returns what a model must be good for so that it is better at this than the reader.
+pub fn needed(request: Request) -> Skill {
+    match request {
+        Request::Writing => Skill::Writes,
+        _ => Skill::Answers,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Search, SearchError};
 use crate::tables::{self, chunks::FoundChunk};
-use inference::reader::{KINDS, Pair, Reading};
+use inference::reader::{Pair, Reading};
 use inference::{Engine, EngineError};
 use retrieval::Hit;
 use std::collections::HashMap;
@@ -46,14 +46,6 @@ impl Search {
         rest.iter_mut().for_each(|hit| hit.score *= 1.0 - JUDGEMENT);
         hits.sort_by(|one, other| other.score.total_cmp(&one.score));
         Ok(hits)
-    }
-
-    /// Returns how likely each kind of request is that a text may be. Without a reader, nothing. It is less work than
-    /// reading the text's tokens, and does not wait for others.
-    pub async fn kinds(&self, text: &str) -> Result<Option<[f32; KINDS]>, SearchError> {
-        let (engine, text) = (self.engine.clone(), text.to_owned());
-        let kinds = move || Some(engine?.reader()?.kinds(&text));
-        Ok(tokio::task::spawn_blocking(kinds).await.map_err(|_| StoreError::Stopping)?)
     }
 
     /// Reads texts of a user with a question: the first of them, as many as fit into so many tokens. Without a reader, none.
