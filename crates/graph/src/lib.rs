@@ -22,6 +22,7 @@ mod units;
 
 pub use edge::Edge;
 pub use graph::{Evidence, Graph, Node, View};
+pub use key::id;
 pub use kind::Kind;
 pub use mentions::mentions;
 pub use question::names_in;

@@ -6,6 +6,8 @@ use store::jobs::{Job, JobError, NewJob};
 
 /// Indexes a document.
 pub const INGEST: &str = "ingest";
+/// Asks a model how the things in a document are connected.
+pub const RELATE: &str = "relate";
 /// Removes an object that no document has. Enqueued in the transaction that leaves it without one.
 pub const DISCARD: &str = "discard";
 /// Deletes what a removed user owns, and then the user.

@@ -6,6 +6,7 @@ use super::error::LoadProgress;
 use super::fields::NodeType;
 use crate::indexes::ShownGraph;
 use crate::search::chunk_id;
+use crate::tables;
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
@@ -80,8 +81,9 @@ pub struct EdgeView {
     #[schema(example = "rotterdam")]
     target: String,
     #[serde(rename = "type")]
+    /// `relates_to`, or the verb by which a model connects them, from the source to the target.
     #[schema(example = "relates_to")]
-    kind: &'static str,
+    kind: String,
     #[schema(example = 0.4, minimum = 0, maximum = 1)]
     strength: f64,
 }
@@ -144,6 +146,7 @@ pub async fn graph(
     if let Some(node) = query.around.as_ref().filter(|node| graph.find(node).is_none()) {
         return Err(ApiError::not_found(format!("no node `{node}`")));
     }
+    let verbs = tables::relations::verbs(&app.db, &scope).await?;
     // The passages of a large graph take too long for a thread that runs async tasks.
     let viewing = tokio::task::spawn_blocking(move || {
         let view = match (query.around, query.document_id) {
@@ -155,7 +158,7 @@ pub async fn graph(
         let documents = MOST_DOCUMENT_IDS / view.nodes.len().max(1);
         GraphView {
             nodes: view.nodes.iter().map(|node| node_view(node, documents)).collect(),
-            edges: view.edges.iter().filter_map(|edge| edge_view(&graph, edge)).collect(),
+            edges: view.edges.iter().filter_map(|edge| edge_view(&graph, edge, &verbs)).collect(),
             totals: GraphTotals { nodes: view.total_nodes, edges: view.total_edges },
             outdated: is_outdated.then_some(true),
             notice: is_outdated.then_some(OUTDATED),
@@ -193,12 +196,15 @@ pub fn node_view(node: &Node, most_documents: usize) -> NodeView {
     }
 }
 
-fn edge_view(graph: &Graph, edge: &Edge) -> Option<EdgeView> {
+/// A verb goes from one node to the other, in either direction.
+fn edge_view(graph: &Graph, edge: &Edge, verbs: &HashMap<(String, String), String>) -> Option<EdgeView> {
     let id_of = |index: u32| graph.nodes().get(index as usize).map(|node| node.id.clone());
-    Some(EdgeView {
-        source: id_of(edge.source)?,
-        target: id_of(edge.target)?,
-        kind: "relates_to",
-        strength: edge.strength.into(),
-    })
+    let ends = (id_of(edge.source)?, id_of(edge.target)?);
+    let turned = (ends.1.clone(), ends.0.clone());
+    let (ends, verb) = match (verbs.get(&ends), verbs.get(&turned)) {
+        (None, Some(verb)) => (turned, Some(verb)),
+        (verb, _) => (ends, verb),
+    };
+    let kind = verb.cloned().unwrap_or_else(|| "relates_to".to_owned());
+    Some(EdgeView { source: ends.0, target: ends.1, kind, strength: edge.strength.into() })
 }

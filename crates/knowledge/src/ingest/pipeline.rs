@@ -7,14 +7,15 @@ use super::reading::{MOST_TEXT, error_of, extracted_with_progress};
 use super::versions;
 use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
-use crate::jobs::{IngestPayload, payload};
+use crate::jobs::{IngestPayload, RELATE, new_job, payload};
 use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
 use crate::tables::{self, documents::Indexed};
 use crate::title;
 use extract::{ExtractError, Outline, Passage};
 use inference::encoder::MAX_TOKENS;
 use inference::{Engine, EngineError, Priority};
-use std::collections::BTreeSet;
+use llm::Purpose;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::jobs::{self, Job};
@@ -258,6 +259,12 @@ async fn publish(
     tables::chunks::replace(&mut tx, &document.id, chunks).await?;
     tables::texts::put(&mut tx, &document.id, outline).await?;
     indexes::note_change(&mut tx, &document.user_id, chunks.len() as i64).await?;
+    tables::relations::replace(&mut tx, &document.id, &HashMap::new()).await?;
+    if tables::connections::has_default(&mut tx, Purpose::Graph.name()).await? {
+        let (document_id, user_id) = (document.id.clone(), document.user_id.clone());
+        let payload = IngestPayload { document_id, user_id, copied_from: String::new() };
+        jobs::enqueue(&mut tx, new_job(RELATE, payload)).await?;
+    }
     jobs::complete(&mut tx, job).await?;
     tx.wake(&documents_topic(&document.user_id));
     tx.commit().await?;
