@@ -1,6 +1,7 @@
 //! A vendor: a server that speaks the chat-completions protocol, stores its requests, and answers as the test wants. Its
 //! model `hang` stops after one word, `break` breaks off after it, `fail` refuses, `down` fails, `slow` pauses before each
-//! word, `flood` never ends.
+//! word, `flood` never ends. `tools` calls a function of the request with [`REPORT`], and answers once it has the result;
+//! `schema` answers [`REPORT`].
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, StreamBody};
@@ -18,6 +19,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::UnboundedReceiverStream;
+
+/// What the models `tools` and `schema` write.
+pub const REPORT: &str = r#"{"city": "Bern", "degrees": 21}"#;
 
 const SLOW_WORD: Duration = Duration::from_millis(25);
 
@@ -97,6 +101,7 @@ async fn respond(
     let body: Value =
         serde_json::from_slice(&request.into_body().collect().await?.to_bytes()).expect("a JSON body");
     let model = body["model"].as_str().unwrap_or_default().to_owned();
+    let called = called(&body);
     asked.lock().expect("no test panicked with it").push(body);
     let (pieces, stream) = mpsc::unbounded_channel();
     let send = |text: String| drop(pieces.send(Ok(Frame::data(Bytes::from(text)))));
@@ -134,6 +139,17 @@ async fn respond(
         });
         return Ok(response);
     }
+    let answer = match (model.as_str(), called) {
+        ("tools", Some(name)) => {
+            for delta in call(&name) {
+                send(chunk(json!({ "tool_calls": [delta] }), Value::Null));
+            }
+            send(end_with("tool_calls"));
+            return Ok(response);
+        }
+        ("schema", _) => REPORT,
+        _ => answer,
+    };
     for word in answer.split_inclusive(' ') {
         send(chunk(json!({ "content": word }), Value::Null));
         if model == "hang" {
@@ -154,8 +170,30 @@ fn chunk(delta: Value, finish: Value) -> String {
     format!("data: {}\n\n", json!({ "id": "x", "object": "chat.completion.chunk", "choices": choice }))
 }
 
+/// Returns the function that a request has called: the one that it names, or its first; none if it has the result.
+fn called(body: &Value) -> Option<String> {
+    let is_done = body["messages"].as_array()?.last()?["role"] == "tool";
+    let named = body["tool_choice"]["function"]["name"].as_str();
+    let name = named.or_else(|| body["tools"][0]["function"]["name"].as_str())?;
+    (!is_done).then(|| name.to_owned())
+}
+
+/// Returns a call in pieces.
+fn call(name: &str) -> [Value; 3] {
+    let (one, other) = REPORT.split_at(REPORT.len() / 2);
+    [
+        json!({ "index": 0, "id": "call_1", "type": "function", "function": { "name": name, "arguments": "" } }),
+        json!({ "index": 0, "function": { "arguments": one } }),
+        json!({ "index": 0, "function": { "arguments": other } }),
+    ]
+}
+
 fn end() -> String {
+    end_with("stop")
+}
+
+fn end_with(reason: &str) -> String {
     let usage = json!({ "prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18 });
     let usage = json!({ "id": "x", "choices": [], "usage": usage });
-    format!("{}data: {usage}\n\ndata: [DONE]\n\n", chunk(json!({}), json!("stop")))
+    format!("{}data: {usage}\n\ndata: [DONE]\n\n", chunk(json!({}), json!(reason)))
 }

@@ -46,6 +46,15 @@ pub async fn read_json<T: DeserializeOwned>(request: Request, limit: usize) -> R
     parsed(T::deserialize(value).map_err(JsonFault::from))
 }
 
+/// Reads a body that is a JSON object, and returns its text for [`from_text`].
+pub async fn read_object(request: Request, limit: usize) -> Result<Bytes, ApiError> {
+    let (parts, body) = request.into_parts();
+    let text = read_whole(body, limit).await?;
+    let fields: Map<String, Value> = parsed(json::parse(&text))?;
+    UnknownFields::of_body(&parts.extensions, &fields);
+    Ok(text)
+}
+
 fn parsed<T>(result: Result<T, JsonFault>) -> Result<T, ApiError> {
     result.map_err(|fault| ApiError::invalid(fault.to_string()))
 }
@@ -138,6 +147,20 @@ pub fn values_of(query: &str, name: &str) -> Vec<String> {
 pub fn from_fields<'a, T: DeserializeOwned, D: Deserializer<'a>>(fields: D) -> Result<T, FieldFault> {
     let read = serde_path_to_error::deserialize(fields);
     read.map_err(|error| FieldFault::of(&error.path().to_string(), &error.into_inner().to_string(), |_| None))
+}
+
+/// Reads the fields of a JSON object from its text, which a type may keep parts of as they are (`RawValue`). Errors name the
+/// field.
+pub fn from_text<T: DeserializeOwned>(text: &[u8]) -> Result<T, FieldFault> {
+    let read = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(text));
+    read.map_err(|error| {
+        let path = error.path().to_string();
+        let cause = error.into_inner();
+        // The field is named, so that its place in the text says nothing more.
+        let place = format!(" at line {} column {}", cause.line(), cause.column());
+        let cause = cause.to_string();
+        FieldFault::of(&path, cause.strip_suffix(&place).unwrap_or(&cause), |_| None)
+    })
 }
 
 /// The one parameter of a path such as `/api/documents/{id}`.

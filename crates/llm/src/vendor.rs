@@ -24,7 +24,7 @@ use ollama::Ollama;
 use openai::OpenAi;
 pub use settings::{ApiKey, BaseUrl, VendorSettings, Vendors};
 
-use crate::{Cause, Chat, ChatError, ChatModel, Model, Piece, Reply, Skill};
+use crate::{CallPiece, Cause, Chat, ChatError, ChatModel, Ledger, Model, Piece, Reply, Skill};
 use base::Random;
 use exchange::Exchange;
 use futures_util::stream;
@@ -51,6 +51,11 @@ pub trait Protocol: Send + Sync {
     /// Returns the fields that some models refuse and that a request can leave out.
     fn dispensable(&self) -> &'static [&'static str];
 
+    /// Returns what the protocol has no place for in a chat, as the rest of a sentence.
+    fn lacks(&self, _: &Chat) -> Option<String> {
+        None
+    }
+
     fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>>;
 
     fn reader(&self) -> Box<dyn Reader>;
@@ -64,8 +69,8 @@ pub trait Protocol: Send + Sync {
 
 /// Reads one answer.
 pub trait Reader: Send {
-    /// Reads the data of one event.
-    fn read(&mut self, data: &str) -> Result<Step, Cause>;
+    /// Reads the data of one event, which may be several steps or none.
+    fn read(&mut self, data: &str) -> Result<Vec<Step>, Cause>;
 
     /// Called at the end of a stream without a final event. Returns none if the answer is incomplete.
     fn close(&mut self) -> Option<Reported> {
@@ -75,8 +80,9 @@ pub trait Reader: Send {
 
 #[derive(Debug)]
 pub enum Step {
-    Quiet,
     Text(String),
+    /// A call that begins has no name of its own in its id if the vendor gives none.
+    Call(CallPiece),
     End(Reported),
 }
 
@@ -95,14 +101,20 @@ pub struct Server {
     client: Client,
     timeout: Duration,
     random: Random,
+    ledger: Option<Arc<dyn Ledger>>,
     /// Refused fields by model.
     refused: Mutex<HashMap<String, RefusedFields>>,
 }
 
 impl Server {
-    pub(crate) fn new(connection: Connection, client: Client, timeout: Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        connection: Connection,
+        client: Client,
+        timeout: Duration,
+        ledger: Option<Arc<dyn Ledger>>,
+    ) -> Arc<Self> {
         let (protocol, random) = (connection.kind.protocol(), Random::system());
-        Arc::new(Self { connection, protocol, client, timeout, random, refused: Mutex::default() })
+        Arc::new(Self { connection, protocol, client, timeout, random, ledger, refused: Mutex::default() })
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -117,7 +129,7 @@ impl Server {
     /// Returns the model of a name, or the one that answers if a request names none.
     pub fn model(self: &Arc<Self>, name: Option<&str>) -> Model {
         let model = name.unwrap_or_else(|| self.connection.first_model()).to_owned();
-        Model::new(Arc::new(Vendor { server: self.clone(), model }))
+        Model::new(Arc::new(Vendor { server: self.clone(), model })).with_ledger(self.ledger.clone())
     }
 
     fn refused_by(&self, model: &str) -> RefusedFields {
@@ -188,14 +200,25 @@ impl ChatModel for Vendor {
         estimate(text.len())
     }
 
+    fn accepts(&self, chat: &Chat) -> Result<(), ChatError> {
+        let lack = match chat.has_pictures() && self.is_blind() {
+            true => Some("it takes no pictures".to_owned()),
+            false => self.server.protocol.lacks(chat),
+        };
+        lack.map_or(Ok(()), |lack| Err(self.server.error(&self.model, Cause::Lacks(lack))))
+    }
+
     fn chat(&self, chat: Chat) -> Reply {
+        if let Err(error) = self.accepts(&chat) {
+            return Box::pin(stream::once(std::future::ready(Err(error))));
+        }
         let question = Question::new(self.model.clone(), chat);
         let exchange = Exchange::new(self.server.clone(), question);
         Box::pin(stream::unfold(Some(exchange), |exchange| async {
             let mut exchange = exchange?;
             Some(match exchange.next().await {
-                Ok(piece @ Piece::Text(_)) => (Ok(piece), Some(exchange)),
-                Ok(end) => (Ok(end), None),
+                Ok(end @ Piece::End(_)) => (Ok(end), None),
+                Ok(piece) => (Ok(piece), Some(exchange)),
                 Err(cause) => (Err(exchange.error(cause)), None),
             })
         }))
@@ -203,7 +226,7 @@ impl ChatModel for Vendor {
 }
 
 /// Estimates the tokens of a text: at least four bytes each in English, three in other languages.
-fn estimate(bytes: usize) -> usize {
+pub(crate) fn estimate(bytes: usize) -> usize {
     bytes.div_ceil(3)
 }
 

@@ -1,14 +1,21 @@
-//! OpenAI's chat completions over the same chat: `POST /v1/chat/completions`, `GET /v1/models`.
+//! OpenAI's protocols over the same chat: `POST /v1/chat/completions`, `POST /v1/responses`, `GET /v1/models`.
 //!
-//! `names` says what a model's name means, `request` reads the body, `answer` writes the answer, `error` the errors.
-//! `embeddings` is `POST /v1/embeddings`.
+//! `request` reads the body of a completion with its `messages`, `answer` writes the answer; `responses` does both for
+//! responses. What they ask is an `asked::Asked`, whatever the protocol: with `content`, `pictures` and `tools`. `names`
+//! says what a model's name means, `error` writes the errors. `embeddings` is `POST /v1/embeddings`.
 //! Models below `stoa/` answer from the caller's documents, all others without documents.
 
 mod answer;
+mod asked;
+mod content;
 pub mod embeddings;
 mod error;
+mod messages;
 mod names;
+mod pictures;
 mod request;
+pub mod responses;
+mod tools;
 
 pub use error::{unknown_path, wrong_method};
 
@@ -16,26 +23,21 @@ use super::App;
 use super::caller::Caller;
 use super::chat::MAX_BODY;
 use super::limit::{CountedQuestion, Excess};
-use super::scope::require_visible;
-use crate::chat::{Answer, Ask, ModelChoice};
 use crate::records::User;
 use answer::{CompletionChunk, CompletionHead, CompletionView};
 use axum::Json;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
+use bytes::Bytes;
 use error::{AnyError, OpenAiError, OpenAiErrorBody};
 use http::request::Parts;
 use kit::error::ApiError;
-use kit::request::{PathId, from_fields, read_json};
-use llm::{EDGE_AI, Skill};
+use kit::request::{PathId, from_text, read_object};
+use llm::EDGE_AI;
 use names::NamedModel;
 use request::{Completion, CompletionBody};
 use serde::Serialize;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
-
-/// Tokens of an answer without retrieval, if the request sets none.
-const DEFAULT_ANSWER: usize = 1024;
 
 /// A [`Caller`] who reads errors in OpenAI's shape.
 pub struct OpenAiCaller(User);
@@ -119,7 +121,8 @@ fn model(app: &App, id: String, owned_by: String) -> ModelView {
         )),
     (status = 404, description = "`model_not_found` or `not_found`: there is no such model, or no such document.",
         body = OpenAiErrorBody),
-    (status = 429, description = "`rate_limit_exceeded`: too many questions in this minute.", body = OpenAiErrorBody),
+    (status = 429, description = "`rate_limit_exceeded`: too many questions in this minute. `insufficient_quota`: what \
+        the user may use of models today is used up.", body = OpenAiErrorBody),
     (status = 502, description = "`provider_failed`: the provider of the model failed.", body = OpenAiErrorBody),
     AnyError,
 ))]
@@ -128,103 +131,41 @@ pub async fn complete(
     OpenAiCaller(caller): OpenAiCaller,
     request: Request,
 ) -> Result<Response, OpenAiError> {
-    let (counted, fields) = read_counted(&app, &caller, request).await?;
-    let answered = match fields {
-        Ok(fields) => respond(&app, &caller, fields).await,
+    let (counted, body) = read_counted(&app, &caller, request).await?;
+    let answered = match body {
+        Ok(body) => respond(&app, &caller, &body).await,
         Err(error) => Err(error),
     };
     Ok(counted.mark(answered))
 }
 
-/// Reads the body and counts the request, whatever the body says, as for `/api/chat`. Returns the body's fields unless the
+/// Reads the body and counts the request, whatever the body says, as for `/api/chat`. Returns the body's text unless the
 /// request is one too many.
 async fn read_counted(
     app: &App,
     caller: &User,
     request: Request,
-) -> Result<(CountedQuestion, Result<Map<String, Value>, OpenAiError>), OpenAiError> {
-    let body = read_json::<Map<String, Value>>(request, MAX_BODY).await;
+) -> Result<(CountedQuestion, Result<Bytes, OpenAiError>), OpenAiError> {
+    let body = read_object(request, MAX_BODY).await;
     let counted = CountedQuestion::count(app, &caller.id).await?;
-    let fields = match counted.excess(app) {
+    let body = match counted.excess(app) {
         Some(excess) => Err(too_many(excess)),
         None => body.map_err(OpenAiError::from),
     };
-    Ok((counted, fields))
+    Ok((counted, body))
 }
 
 fn too_many(Excess { message, wait }: Excess) -> OpenAiError {
     ApiError::too_many_requests(message, wait).into()
 }
 
-async fn respond(app: &App, caller: &User, fields: Map<String, Value>) -> Result<Response, OpenAiError> {
-    let asked = Completion::check(from_fields::<CompletionBody, _>(Value::Object(fields))?)?;
-    let named = NamedModel::parse(&asked.model, &app.chats);
-    let named = named.ok_or_else(|| OpenAiError::unknown_model(&asked.model))?;
-    let (streams, with_usage, retrieves) = (asked.streams, asked.with_usage, named.agent.is_some());
-    let answer = match named.agent {
-        Some(agent) => {
-            let mut ask = grounded(asked, &named)?;
-            ask.agent = agent;
-            require_visible(app, &caller.id, &ask).await?;
-            app.chats.answer(&caller.id, ask).await?
-        }
-        None if !asked.document_ids.is_empty() => {
-            return Err(reads_no_documents("documentIds", &asked.model));
-        }
-        None if !asked.space_ids.is_empty() => return Err(reads_no_documents("spaceIds", &asked.model)),
-        None => converse(app, caller, asked, named),
-    };
-    let head = CompletionHead::new(&answer, retrieves, &app.random, seconds(app));
+async fn respond(app: &App, caller: &User, body: &[u8]) -> Result<Response, OpenAiError> {
+    let Completion { asked, streams, with_usage } = Completion::check(from_text::<CompletionBody>(body)?)?;
+    let answer = asked.answer(app, caller).await?;
+    let head = CompletionHead::new(&answer, &app.random, seconds(app));
     match streams {
         true => Ok(head.stream(answer, with_usage)),
         false => head.whole(answer).await,
-    }
-}
-
-fn reads_no_documents(field: &'static str, model: &str) -> OpenAiError {
-    let message = format!("`{field}` needs a model that reads documents: `stoa/{model}`");
-    OpenAiError::of_field(field, message)
-}
-
-/// Makes a question of the last message of the user, with the messages before it as its history.
-fn grounded(asked: Completion, named: &NamedModel) -> Result<Ask, OpenAiError> {
-    let conversation = asked.conversation()?;
-    let mut ask = Ask::new(conversation.question);
-    // Most clients send instructions. A model that is too small to follow them quotes the documents instead.
-    ask.system_prompt = conversation.instructions.filter(|_| named.model.skill() > Skill::Nothing);
-    ask.history = conversation.history;
-    ask.document_ids = asked.document_ids;
-    ask.space_ids = asked.space_ids;
-    ask.choice = Some(ModelChoice {
-        provider: named.model.provider().to_owned(),
-        model: Some(named.model.model().to_owned()),
-        max_tokens: asked.max_tokens,
-    });
-    ask.temperature = asked.temperature.unwrap_or(ask.temperature);
-    ask.stop = asked.stop;
-    ask.seed = asked.seed;
-    Ok(ask)
-}
-
-/// Lets the model answer the messages as they are, without documents.
-fn converse(app: &App, caller: &User, asked: Completion, named: NamedModel) -> Answer {
-    let model = named.model;
-    let chat = llm::Chat {
-        messages: asked.messages,
-        max_tokens: asked.max_tokens.unwrap_or(DEFAULT_ANSWER).min(model.window() / 2),
-        temperature: asked.temperature.unwrap_or(crate::chat::DEFAULT_TEMPERATURE),
-        stop: asked.stop,
-        seed: asked.seed.unwrap_or_else(|| u64::from_le_bytes(app.random.bytes())),
-        urgent: true,
-        user: caller.id.clone(),
-        tries: llm::USUAL_TRIES,
-    };
-    Answer {
-        sources: Vec::new(),
-        notices: Vec::new(),
-        provider: model.provider().to_owned(),
-        model: model.model().to_owned(),
-        parts: app.chats.converse(&model, chat),
     }
 }
 

@@ -1,13 +1,17 @@
-//! Anthropic's Messages API, the protocol of vendor-b.
+//! Anthropic's Messages API, the protocol of vendor-b. Answers are read in `answer`.
 
-use super::question::{Question, Turn};
+mod answer;
+
+use super::question::{Question, Turn, base64, unreadable_call};
 use super::refusal::RefusedFields;
-use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, ServedModel, Step};
-use crate::Cause;
+use super::{ApiKey, BaseUrl, Protocol, Reader, ServedModel};
+use crate::{Chat, Format, Function, Picture, ToolChoice, Tools};
+use answer::Answer;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 const KEY: HeaderName = HeaderName::from_static("x-api-key");
 const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
@@ -28,6 +32,13 @@ impl Protocol for Anthropic {
         &["temperature", "stop_sequences", "thinking"]
     }
 
+    fn lacks(&self, chat: &Chat) -> Option<String> {
+        match &chat.format {
+            Format::Json => Some("it writes no JSON without a schema: give a `json_schema`".to_owned()),
+            _ => unreadable_call(chat),
+        }
+    }
+
     fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Body {
             model: &question.model,
@@ -39,6 +50,14 @@ impl Protocol for Anthropic {
                 .unless("stop_sequences", stops(question))
                 .filter(|stops| !stops.is_empty()),
             thinking: refused.unless("thinking", Thinking { kind: "disabled" }),
+            tools: question.tools.iter().flat_map(|tools| &tools.functions).map(Tool::from).collect(),
+            tool_choice: question.tools.as_ref().map(Choice::from),
+            output_config: match &question.format {
+                Format::Schema(schema) => {
+                    Some(OutputConfig { format: OutputFormat::JsonSchema { schema: &schema.schema } })
+                }
+                Format::Text | Format::Json => None,
+            },
             stream: true,
         })
     }
@@ -78,18 +97,137 @@ struct Body<'a> {
     /// Newer models think by default, and their thoughts count towards `max_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
     stream: bool,
 }
 
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,
-    content: &'a str,
+    content: Content<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Blocks(Vec<Block<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    ToolResult { tool_use_id: &'a str, content: &'a str },
+    Image { source: Source<'a> },
+    Text { text: &'a str },
+    ToolUse { id: &'a str, name: &'a str, input: Map<String, Value> },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: String },
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: InputSchema<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum InputSchema<'a> {
+    Given(&'a RawValue),
+    /// The vendor wants one also of a function that takes nothing.
+    Nothing {
+        #[serde(rename = "type")]
+        kind: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disable_parallel_tool_use: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    format: OutputFormat<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputFormat<'a> {
+    JsonSchema { schema: &'a RawValue },
 }
 
 impl<'a> From<&'a Turn> for Message<'a> {
     fn from(turn: &'a Turn) -> Self {
-        Self { role: if turn.assistant { "assistant" } else { "user" }, content: &turn.text }
+        let role = if turn.assistant { "assistant" } else { "user" };
+        let text = Some(turn.text.as_str()).filter(|text| !text.is_empty());
+        if turn.results.is_empty() && turn.pictures.is_empty() && turn.calls.is_empty() {
+            return Self { role, content: Content::Text(&turn.text) };
+        }
+        // The vendor wants results first, and reads pictures best before the text.
+        let results = turn
+            .results
+            .iter()
+            .map(|result| Block::ToolResult { tool_use_id: &result.call_id, content: &result.text });
+        let calls = turn.calls.iter().map(|call| Block::ToolUse {
+            id: &call.id,
+            name: &call.name,
+            input: call.input().unwrap_or_default(),
+        });
+        let blocks = results
+            .chain(turn.pictures.iter().map(Block::from))
+            .chain(text.map(|text| Block::Text { text }))
+            .chain(calls);
+        Self { role, content: Content::Blocks(blocks.collect()) }
+    }
+}
+
+impl<'a> From<&'a Picture> for Block<'a> {
+    fn from(picture: &'a Picture) -> Self {
+        let source = Source::Base64 { media_type: &picture.media_type, data: base64(picture) };
+        Self::Image { source }
+    }
+}
+
+impl<'a> From<&'a Function> for Tool<'a> {
+    fn from(function: &'a Function) -> Self {
+        let input_schema = match &function.parameters {
+            Some(schema) => InputSchema::Given(schema),
+            None => InputSchema::Nothing { kind: "object" },
+        };
+        let description = function.description.as_deref();
+        Self { name: &function.name, description, input_schema, strict: function.strict }
+    }
+}
+
+impl<'a> From<&'a Tools> for Choice<'a> {
+    fn from(tools: &'a Tools) -> Self {
+        let (kind, name) = match &tools.choice {
+            ToolChoice::Auto => ("auto", None),
+            ToolChoice::None => return Self { kind: "none", name: None, disable_parallel_tool_use: None },
+            ToolChoice::Required => ("any", None),
+            ToolChoice::Named(name) => ("tool", Some(name.as_str())),
+        };
+        Self { kind, name, disable_parallel_tool_use: tools.parallel.map(|parallel| !parallel) }
     }
 }
 
@@ -97,122 +235,4 @@ impl<'a> From<&'a Turn> for Message<'a> {
 struct Thinking {
     #[serde(rename = "type")]
     kind: &'static str,
-}
-
-#[derive(Default)]
-struct Answer {
-    reported: Reported,
-    declined: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
-    MessageStart {
-        message: Started,
-    },
-    ContentBlockDelta {
-        delta: BlockDelta,
-    },
-    MessageDelta {
-        delta: MessageDelta,
-        usage: Option<TokenCounts>,
-    },
-    MessageStop,
-    Error {
-        error: Failure,
-    },
-    /// `ping`, the borders of blocks, and events that may be added: the vendor asks clients to ignore unknown ones.
-    #[serde(other)]
-    Unknown,
-}
-
-#[derive(Deserialize)]
-struct Started {
-    usage: Option<TokenCounts>,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum BlockDelta {
-    TextDelta {
-        text: String,
-    },
-    /// Thoughts and their signatures.
-    #[serde(other)]
-    Unknown,
-}
-
-#[derive(Deserialize)]
-struct MessageDelta {
-    stop_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct TokenCounts {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    #[serde(rename = "type")]
-    kind: String,
-    message: String,
-}
-
-impl Reader for Answer {
-    fn read(&mut self, data: &str) -> Result<Step, Cause> {
-        match serde_json::from_str(data).map_err(|error| Cause::Broken(error.to_string()))? {
-            Event::MessageStart { message } => self.count(message.usage),
-            Event::ContentBlockDelta { delta: BlockDelta::TextDelta { text } } => {
-                return Ok(Step::Text(text));
-            }
-            Event::MessageDelta { delta, usage } => {
-                self.count(usage);
-                match delta.stop_reason.as_deref() {
-                    Some("max_tokens" | "model_context_window_exceeded") => self.reported.cut_off = true,
-                    Some("refusal") => self.declined = true,
-                    _ => {}
-                }
-            }
-            Event::MessageStop if self.declined => {
-                return Err(Cause::Declined("its rules against misuse stopped it".to_owned()));
-            }
-            Event::MessageStop => return Ok(Step::End(self.reported)),
-            Event::Error { error } => return Err(refused(error)),
-            Event::ContentBlockDelta { .. } | Event::Unknown => {}
-        }
-        Ok(Step::Quiet)
-    }
-}
-
-impl Answer {
-    /// Takes the latest counts, which are totals. Servers other than Anthropic's own begin with zeros.
-    fn count(&mut self, usage: Option<TokenCounts>) {
-        let Some(usage) = usage else { return };
-        let cached =
-            usage.cache_creation_input_tokens.unwrap_or(0) + usage.cache_read_input_tokens.unwrap_or(0);
-        let input = usage.input_tokens.map(|tokens| tokens + cached).filter(|tokens| *tokens > 0);
-        self.reported.input_tokens = input.or(self.reported.input_tokens);
-        self.reported.output_tokens = usage.output_tokens.or(self.reported.output_tokens);
-    }
-}
-
-/// Returns the cause for an error inside a stream, where the kind stands for the missing HTTP status.
-fn refused(error: Failure) -> Cause {
-    let status = match error.kind.as_str() {
-        "invalid_request_error" => 400,
-        "authentication_error" => 401,
-        "permission_error" => 403,
-        "not_found_error" => 404,
-        "request_too_large" => 413,
-        "rate_limit_error" => 429,
-        "timeout_error" => 504,
-        "overloaded_error" => 529,
-        _ => 500,
-    };
-    Cause::Refused { status, message: error.message, retry_after: None }
 }

@@ -1,12 +1,13 @@
 //! One question and its answer: sends it, retries with backoff while no text has arrived, and reads the answer.
 
-use super::question::Question;
+use super::question::{self, Question};
 use super::refusal::{Refusal, RefusedFields};
 use super::{Reader, Reported, Server, Step, estimate, sse};
-use crate::{Cause, ChatError, Piece, Usage};
+use crate::{CallPiece, Cause, ChatError, Piece, Usage};
 use base::{Backoff, innermost};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -21,7 +22,7 @@ pub struct Exchange {
     refused: RefusedFields,
     answer: Option<Answer>,
     tries: u32,
-    /// Bytes of text that were returned.
+    /// Bytes of text and of calls that were returned.
     written: usize,
 }
 
@@ -39,12 +40,15 @@ impl Exchange {
     pub async fn next(&mut self) -> Result<Piece, Cause> {
         loop {
             match self.attempt().await {
-                Ok(Step::Text(text)) => {
+                Ok(Some(Step::Text(text))) => {
                     self.written += text.len();
                     return Ok(Piece::Text(text));
                 }
-                Ok(Step::End(reported)) => return Ok(Piece::End(self.usage(reported))),
-                Ok(Step::Quiet) => {}
+                // A model that calls what it was not given has nothing to call.
+                Ok(Some(Step::Call(_))) if self.question.tools.is_none() => {}
+                Ok(Some(Step::Call(piece))) => return Ok(Piece::Call(self.called(piece))),
+                Ok(Some(Step::End(reported))) => return Ok(Piece::End(self.usage(reported))),
+                Ok(None) => {}
                 Err(cause) => {
                     self.answer = None;
                     self.pause_after(cause).await?;
@@ -53,13 +57,26 @@ impl Exchange {
         }
     }
 
-    async fn attempt(&mut self) -> Result<Step, Cause> {
+    /// Returns the next step; none if the answer has only begun.
+    async fn attempt(&mut self) -> Result<Option<Step>, Cause> {
         if let Some(answer) = &mut self.answer {
-            return answer.next(self.server.timeout).await;
+            return answer.next(self.server.timeout).await.map(Some);
         }
         self.tries += 1;
         self.answer = Some(self.ask().await?);
-        Ok(Step::Quiet)
+        Ok(None)
+    }
+
+    /// Counts a piece of a call, and names the call if the vendor did not.
+    fn called(&mut self, mut piece: CallPiece) -> CallPiece {
+        self.written += piece.arguments.len();
+        if let Some(start) = &mut piece.start {
+            self.written += start.name.len();
+            if question::is_unnamed(&start.id) {
+                start.id.insert_str(0, &format!("call_{}", self.server.random.hex::<12>()));
+            }
+        }
+        piece
     }
 
     /// Sends the question until an answer begins. Leaving out a refused field does not count as a retry.
@@ -112,7 +129,7 @@ impl Exchange {
 
     fn usage(&self, reported: Reported) -> Usage {
         Usage {
-            input_tokens: reported.input_tokens.unwrap_or_else(|| estimate(self.question.bytes()) as u64),
+            input_tokens: reported.input_tokens.unwrap_or(self.question.tokens as u64),
             output_tokens: reported.output_tokens.unwrap_or_else(|| estimate(self.written) as u64),
             cut_off: reported.cut_off,
         }
@@ -123,6 +140,8 @@ struct Answer {
     response: Response,
     events: sse::Events,
     reader: Box<dyn Reader>,
+    /// What was read and not returned yet.
+    steps: VecDeque<Step>,
     closed: bool,
 }
 
@@ -136,17 +155,20 @@ impl Answer {
                 return Err(Cause::Broken(format!("expected `text/event-stream`, got `{kind}`")));
             }
         }
-        Ok(Self { response, events: sse::Events::default(), reader, closed: false })
+        Ok(Self { response, events: sse::Events::default(), reader, steps: VecDeque::new(), closed: false })
     }
 
     /// Returns the next step; a text is never empty.
     async fn next(&mut self, patience: Duration) -> Result<Step, Cause> {
         loop {
-            while let Some(data) = self.events.next() {
-                match self.reader.read(&data)? {
-                    Step::Quiet => {}
-                    Step::Text(text) if text.is_empty() => {}
-                    step => return Ok(step),
+            loop {
+                match self.steps.pop_front() {
+                    Some(Step::Text(text)) if text.is_empty() => {}
+                    Some(step) => return Ok(step),
+                    None => match self.events.next() {
+                        Some(data) => self.steps.extend(self.reader.read(&data)?),
+                        None => break,
+                    },
                 }
             }
             if self.closed {

@@ -1,13 +1,17 @@
-//! Google's generateContent, the protocol of vendor-c.
+//! Google's generateContent, the protocol of vendor-c. Answers are read in `answer`.
 
-use super::question::{Question, Turn};
+mod answer;
+
+use super::question::{CallResult, Question, SentCall, Turn, base64, unreadable_call};
 use super::refusal::RefusedFields;
-use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, ServedModel, Step};
-use crate::Cause;
+use super::{ApiKey, BaseUrl, Protocol, Reader, ServedModel};
+use crate::{Chat, Format, Function, Picture, ToolChoice, Tools};
+use answer::Generation;
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 const KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
 
@@ -30,19 +34,44 @@ impl Protocol for Google {
         &["temperature", "seed"]
     }
 
+    fn lacks(&self, chat: &Chat) -> Option<String> {
+        if chat.tools.as_ref().is_some_and(|tools| tools.parallel == Some(false)) {
+            return Some(
+                "it cannot be kept from several calls at once: leave `parallel_tool_calls` out".to_owned(),
+            );
+        }
+        let results = chat.messages.iter().filter_map(|message| message.result_of.as_ref());
+        let calls = || chat.messages.iter().flat_map(|message| &message.calls);
+        let orphan = results.into_iter().find(|id| calls().all(|call| call.id != **id));
+        match orphan {
+            Some(id) => Some(format!("there is no call `{id}`, whose result a message is")),
+            None => unreadable_call(chat),
+        }
+    }
+
     fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Body {
             system_instruction: question
                 .system
                 .as_deref()
-                .map(|text| Content { role: None, parts: [Part { text }] }),
+                .map(|text| Content { role: None, parts: vec![Part::text(text)] }),
             contents: question.turns.iter().map(Content::from).collect(),
             generation_config: GenerationConfig {
                 max_output_tokens: question.max_tokens,
                 temperature: refused.unless("temperature", question.temperature),
                 stop_sequences: question.stop.as_deref(),
                 seed: refused.unless("seed", question.seed),
+                response_mime_type: match question.format {
+                    Format::Text => None,
+                    Format::Json | Format::Schema(_) => Some("application/json"),
+                },
+                response_json_schema: match &question.format {
+                    Format::Schema(schema) => Some(&schema.schema),
+                    Format::Text | Format::Json => None,
+                },
             },
+            tools: question.tools.iter().map(ToolList::from).collect(),
+            tool_config: question.tools.as_ref().map(ToolConfig::from),
         })
     }
 
@@ -72,24 +101,156 @@ struct Body<'a> {
     system_instruction: Option<Content<'a>>,
     contents: Vec<Content<'a>>,
     generation_config: GenerationConfig<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolList<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig<'a>>,
 }
 
 #[derive(Serialize)]
 struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    parts: [Part<'a>; 1],
+    parts: Vec<Part<'a>>,
+}
+
+/// One of these, and the signature with a call.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inline_data: Option<InlineData<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_call: Option<FunctionCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_response: Option<FunctionResponse<'a>>,
+    /// Newer models refuse calls that come back without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData<'a> {
+    mime_type: &'a str,
+    data: String,
+}
+
+#[derive(Serialize)]
+struct FunctionCall<'a> {
+    id: &'a str,
+    name: &'a str,
+    args: Map<String, Value>,
+}
+
+#[derive(Serialize)]
+struct FunctionResponse<'a> {
+    id: &'a str,
+    name: &'a str,
+    response: Output<'a>,
+}
+
+#[derive(Serialize)]
+struct Output<'a> {
+    output: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolList<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    /// Beside it there is `parameters`, which knows a part of JSON Schema only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters_json_schema: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig<'a> {
+    function_calling_config: CallingConfig<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CallingConfig<'a> {
+    mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_function_names: Option<[&'a str; 1]>,
 }
 
 impl<'a> From<&'a Turn> for Content<'a> {
     fn from(turn: &'a Turn) -> Self {
-        Self { role: Some(if turn.assistant { "model" } else { "user" }), parts: [Part { text: &turn.text }] }
+        let text = Some(turn.text.as_str()).filter(|text| !text.is_empty());
+        let parts = turn.results.iter().map(Part::from);
+        let parts = parts.chain(turn.pictures.iter().map(Part::from));
+        let parts = parts.chain(text.map(Part::text)).chain(turn.calls.iter().map(Part::from));
+        Self { role: Some(if turn.assistant { "model" } else { "user" }), parts: parts.collect() }
     }
 }
 
-#[derive(Serialize)]
-struct Part<'a> {
-    text: &'a str,
+impl<'a> Part<'a> {
+    fn text(text: &'a str) -> Self {
+        Self { text: Some(text), ..Self::default() }
+    }
+}
+
+impl<'a> From<&'a Picture> for Part<'a> {
+    fn from(picture: &'a Picture) -> Self {
+        let inline_data = InlineData { mime_type: &picture.media_type, data: base64(picture) };
+        Self { inline_data: Some(inline_data), ..Self::default() }
+    }
+}
+
+impl<'a> From<&'a CallResult> for Part<'a> {
+    fn from(result: &'a CallResult) -> Self {
+        let CallResult { call_id, name, text } = result;
+        let response = FunctionResponse { id: call_id, name, response: Output { output: text } };
+        Self { function_response: Some(response), ..Self::default() }
+    }
+}
+
+impl<'a> From<&'a SentCall> for Part<'a> {
+    fn from(call: &'a SentCall) -> Self {
+        let args = call.input().unwrap_or_default();
+        let function_call = Some(FunctionCall { id: &call.id, name: &call.name, args });
+        Self { function_call, thought_signature: call.signature.as_deref(), ..Self::default() }
+    }
+}
+
+impl<'a> From<&'a Tools> for ToolList<'a> {
+    fn from(tools: &'a Tools) -> Self {
+        let declaration = |function: &'a Function| Declaration {
+            name: &function.name,
+            description: function.description.as_deref(),
+            parameters_json_schema: function.parameters.as_deref(),
+        };
+        Self { function_declarations: tools.functions.iter().map(declaration).collect() }
+    }
+}
+
+impl<'a> From<&'a Tools> for ToolConfig<'a> {
+    fn from(tools: &'a Tools) -> Self {
+        let is_strict = tools.functions.iter().any(|function| function.strict == Some(true));
+        let (mode, named) = match &tools.choice {
+            // Of its modes without an obligation to call, only this one keeps to the schemas.
+            ToolChoice::Auto if is_strict => ("VALIDATED", None),
+            ToolChoice::Auto => ("AUTO", None),
+            ToolChoice::None => ("NONE", None),
+            ToolChoice::Required => ("ANY", None),
+            ToolChoice::Named(name) => ("ANY", Some([name.as_str()])),
+        };
+        Self { function_calling_config: CallingConfig { mode, allowed_function_names: named } }
+    }
 }
 
 #[derive(Serialize)]
@@ -102,99 +263,8 @@ struct GenerationConfig<'a> {
     stop_sequences: Option<&'a [String]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u32>,
-}
-
-#[derive(Default)]
-struct Generation {
-    reported: Reported,
-    finished: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Chunk {
-    #[serde(default)]
-    candidates: Vec<Candidate>,
-    prompt_feedback: Option<PromptFeedback>,
-    usage_metadata: Option<TokenCounts>,
-    error: Option<Failure>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Candidate {
-    content: Option<Written>,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Written {
-    #[serde(default)]
-    parts: Vec<WrittenPart>,
-}
-
-#[derive(Deserialize)]
-struct WrittenPart {
-    text: Option<String>,
-    #[serde(default)]
-    thought: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PromptFeedback {
-    block_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TokenCounts {
-    prompt_token_count: Option<u64>,
-    candidates_token_count: Option<u64>,
-    thoughts_token_count: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    code: u16,
-    message: String,
-}
-
-impl Reader for Generation {
-    fn read(&mut self, data: &str) -> Result<Step, Cause> {
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| Cause::Broken(error.to_string()))?;
-        if let Some(Failure { code, message }) = chunk.error {
-            return Err(Cause::Refused { status: code, message, retry_after: None });
-        }
-        if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
-            return Err(Cause::Declined(format!("the question is blocked: {reason}")));
-        }
-        if let Some(usage) = chunk.usage_metadata {
-            self.count(&usage);
-        }
-        let Some(candidate) = chunk.candidates.into_iter().next() else { return Ok(Step::Quiet) };
-        match candidate.finish_reason.as_deref() {
-            None | Some("FINISH_REASON_UNSPECIFIED") => {}
-            Some("STOP") => self.finished = true,
-            Some("MAX_TOKENS") => (self.finished, self.reported.cut_off) = (true, true),
-            Some(reason) => return Err(Cause::Declined(format!("the answer was stopped: {reason}"))),
-        }
-        let parts = candidate.content.map(|content| content.parts).unwrap_or_default();
-        let said = parts.into_iter().filter(|part| !part.thought).filter_map(|part| part.text);
-        Ok(Step::Text(said.collect()))
-    }
-
-    /// There is no final event: counts and even text may follow the finish reason.
-    fn close(&mut self) -> Option<Reported> {
-        self.finished.then_some(self.reported)
-    }
-}
-
-impl Generation {
-    fn count(&mut self, usage: &TokenCounts) {
-        let written =
-            usage.candidates_token_count.map(|tokens| tokens + usage.thoughts_token_count.unwrap_or(0));
-        self.reported.input_tokens = usage.prompt_token_count.or(self.reported.input_tokens);
-        self.reported.output_tokens = written.or(self.reported.output_tokens);
-    }
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<&'a RawValue>,
 }

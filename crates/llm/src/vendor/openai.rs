@@ -1,13 +1,17 @@
-//! OpenAI's chat completions, the protocol of vendor-a and of many compatible servers.
+//! OpenAI's chat completions, the protocol of vendor-a and of many compatible servers. Answers are read in `answer`.
 
-use super::question::{Question, Turn};
+mod answer;
+
+use super::question::{CallResult, Question, SentCall, Turn, base64};
 use super::refusal::RefusedFields;
-use super::{ApiKey, BaseUrl, Protocol, Reader, Reported, ServedModel, Step};
-use crate::Cause;
+use super::{ApiKey, BaseUrl, Protocol, Reader, ServedModel};
+use crate::{Format, Function, Picture, Schema, ToolChoice};
+use answer::Completion;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 pub struct OpenAi;
 
@@ -26,16 +30,21 @@ impl Protocol for OpenAi {
 
     fn body(&self, question: &Question, refused: &RefusedFields) -> serde_json::Result<Vec<u8>> {
         let max_tokens = refused.unless("max_tokens", question.max_tokens);
-        let system = question.system.as_deref().map(|content| Message { role: "system", content });
+        let system = question.system.as_deref().map(|text| Message::new("system", Content::Text(text)));
+        let tools = question.tools.as_ref();
         serde_json::to_vec(&Body {
             model: &question.model,
-            messages: system.into_iter().chain(question.turns.iter().map(Message::from)).collect(),
+            messages: system.into_iter().chain(question.turns.iter().flat_map(messages)).collect(),
             max_tokens,
             max_completion_tokens: max_tokens.is_none().then_some(question.max_tokens),
             temperature: refused.unless("temperature", question.temperature),
             stop: question.stop.as_deref().and_then(|stop| refused.unless("stop", stop)),
             seed: refused.unless("seed", question.seed),
             reasoning_effort: refused.unless("reasoning_effort", "none"),
+            tools: tools.map(|tools| tools.functions.iter().map(Tool::from).collect()),
+            tool_choice: tools.map(|tools| Choice::from(&tools.choice)),
+            parallel_tool_calls: tools.and_then(|tools| tools.parallel),
+            response_format: response_format(&question.format),
             stream: true,
             stream_options: refused.unless("stream_options", StreamOptions { include_usage: true }),
         })
@@ -83,6 +92,14 @@ struct Body<'a> {
     /// Newer models think by default, and their thoughts count towards the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<Vec<Tool<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -91,101 +108,174 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct Message<'a> {
     role: &'static str,
-    content: &'a str,
+    /// Null if the assistant only calls.
+    content: Option<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
 }
 
-impl<'a> From<&'a Turn> for Message<'a> {
-    fn from(turn: &'a Turn) -> Self {
-        Self { role: if turn.assistant { "assistant" } else { "user" }, content: &turn.text }
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    ImageUrl { image_url: ImageUrl },
+    Text { text: &'a str },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Called<'a>,
+}
+
+#[derive(Serialize)]
+struct Called<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Described<'a>,
+}
+
+#[derive(Serialize)]
+struct Described<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Word(&'static str),
+    Named {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        function: Name<'a>,
+    },
+}
+
+#[derive(Serialize)]
+struct Name<'a> {
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat<'a> {
+    JsonObject,
+    JsonSchema { json_schema: JsonSchema<'a> },
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    schema: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+/// Returns a turn as messages: each result of a call is one of its own, before what else the user says.
+fn messages(turn: &Turn) -> Vec<Message<'_>> {
+    let mut messages: Vec<_> = turn.results.iter().map(Message::from).collect();
+    let text = Some(turn.text.as_str()).filter(|text| !text.is_empty());
+    if turn.pictures.is_empty() {
+        if text.is_some() || !turn.calls.is_empty() {
+            let role = if turn.assistant { "assistant" } else { "user" };
+            let tool_calls = turn.calls.iter().map(Call::from).collect();
+            let content = text.map(Content::Text);
+            messages.push(Message { role, content, tool_calls, tool_call_id: None });
+        }
+        return messages;
+    }
+    let parts = turn.pictures.iter().map(Part::from).chain(text.map(|text| Part::Text { text }));
+    messages.push(Message::new("user", Content::Parts(parts.collect())));
+    messages
+}
+
+impl<'a> Message<'a> {
+    fn new(role: &'static str, content: Content<'a>) -> Self {
+        Self { role, content: Some(content), tool_calls: Vec::new(), tool_call_id: None }
+    }
+}
+
+impl<'a> From<&'a CallResult> for Message<'a> {
+    fn from(result: &'a CallResult) -> Self {
+        Self { tool_call_id: Some(&result.call_id), ..Self::new("tool", Content::Text(&result.text)) }
+    }
+}
+
+impl From<&Picture> for Part<'_> {
+    fn from(picture: &Picture) -> Self {
+        let url = format!("data:{};base64,{}", picture.media_type, base64(picture));
+        Self::ImageUrl { image_url: ImageUrl { url } }
+    }
+}
+
+impl<'a> From<&'a SentCall> for Call<'a> {
+    fn from(call: &'a SentCall) -> Self {
+        let function = Called { name: &call.name, arguments: &call.arguments };
+        Self { id: &call.id, kind: "function", function }
+    }
+}
+
+impl<'a> From<&'a Function> for Tool<'a> {
+    fn from(function: &'a Function) -> Self {
+        let Function { name, description, parameters, strict } = function;
+        let (description, parameters) = (description.as_deref(), parameters.as_deref());
+        Self { kind: "function", function: Described { name, description, parameters, strict: *strict } }
+    }
+}
+
+impl<'a> From<&'a ToolChoice> for Choice<'a> {
+    fn from(choice: &'a ToolChoice) -> Self {
+        match choice {
+            ToolChoice::Auto => Self::Word("auto"),
+            ToolChoice::None => Self::Word("none"),
+            ToolChoice::Required => Self::Word("required"),
+            ToolChoice::Named(name) => Self::Named { kind: "function", function: Name { name } },
+        }
+    }
+}
+
+fn response_format(format: &Format) -> Option<ResponseFormat<'_>> {
+    match format {
+        Format::Text => None,
+        Format::Json => Some(ResponseFormat::JsonObject),
+        Format::Schema(Schema { name, description, schema, strict }) => {
+            let description = description.as_deref();
+            let json_schema = JsonSchema { name, description, schema, strict: *strict };
+            Some(ResponseFormat::JsonSchema { json_schema })
+        }
     }
 }
 
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
-}
-
-#[derive(Default)]
-struct Completion {
-    reported: Reported,
-    refusal: String,
-    filtered: bool,
-}
-
-#[derive(Deserialize)]
-struct Chunk {
-    #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<TokenCounts>,
-    error: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    delta: Option<Delta>,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Delta {
-    content: Option<String>,
-    refusal: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct TokenCounts {
-    prompt_tokens: u64,
-    completion_tokens: u64,
-}
-
-impl Reader for Completion {
-    fn read(&mut self, data: &str) -> Result<Step, Cause> {
-        if data == "[DONE]" {
-            return self.end();
-        }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| Cause::Broken(error.to_string()))?;
-        if let Some(error) = &chunk.error {
-            return Err(refused(error));
-        }
-        if let Some(usage) = chunk.usage {
-            self.reported.input_tokens = Some(usage.prompt_tokens);
-            self.reported.output_tokens = Some(usage.completion_tokens);
-        }
-        let Some(choice) = chunk.choices.into_iter().next() else { return Ok(Step::Quiet) };
-        match choice.finish_reason.as_deref() {
-            Some("length") => self.reported.cut_off = true,
-            Some("content_filter") => self.filtered = true,
-            _ => {}
-        }
-        let Some(delta) = choice.delta else { return Ok(Step::Quiet) };
-        self.refusal.push_str(delta.refusal.as_deref().unwrap_or_default());
-        Ok(delta.content.map_or(Step::Quiet, Step::Text))
-    }
-}
-
-impl Completion {
-    fn end(&mut self) -> Result<Step, Cause> {
-        if !self.refusal.is_empty() {
-            return Err(Cause::Declined(std::mem::take(&mut self.refusal)));
-        }
-        if self.filtered {
-            return Err(Cause::Declined("its content filter stopped it".to_owned()));
-        }
-        Ok(Step::End(self.reported))
-    }
-}
-
-/// Returns the cause for an error inside a stream. Some servers put the missing HTTP status into the code.
-fn refused(error: &Value) -> Cause {
-    let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
-    let code = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-    let status = match (code, text("type")) {
-        (Some(status @ 400..=599), _) => status,
-        (_, "invalid_request_error") => 400,
-        (_, "rate_limit_error" | "rate_limit_exceeded") => 429,
-        _ => 500,
-    };
-    let message =
-        error.get("message").and_then(Value::as_str).map_or_else(|| error.to_string(), str::to_owned);
-    Cause::Refused { status, message, retry_after: None }
 }

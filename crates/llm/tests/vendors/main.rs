@@ -7,9 +7,13 @@ mod google;
 mod openai;
 mod peer;
 mod providers;
+mod tools;
 
 use futures_util::StreamExt;
-use llm::{Cause, Chat, ChatError, Edge, Message, Model, Piece, Providers, Usage, VendorSettings, Vendors};
+use llm::{
+    Caller, Cause, Chat, ChatError, Edge, Format, Message, Model, Piece, Providers, Purpose, Usage,
+    VendorSettings, Vendors, Who,
+};
 use peer::Peer;
 use serde_json::Value;
 use std::time::Duration;
@@ -29,7 +33,7 @@ fn providers_at(provider: &str, url: &str, timeout: Duration) -> Providers {
         llm::VENDOR_B => vendors.b = Some(settings(url)),
         _ => vendors.c = Some(settings(url)),
     }
-    Providers::new(Edge::new(None, "edge"), vendors).unwrap()
+    Providers::new(Edge::new(None, "edge"), vendors, None).unwrap()
 }
 
 fn model(provider: &str, peer: &Peer) -> Model {
@@ -53,8 +57,10 @@ fn chat() -> Chat {
         stop: vec!["\nUser:".to_owned(), "\n\n".to_owned()],
         seed: u64::MAX,
         urgent: true,
-        user: String::new(),
+        caller: Caller::new(Who::Local, Purpose::Test),
         tries: llm::USUAL_TRIES,
+        tools: None,
+        format: Format::Text,
     }
 }
 
@@ -68,6 +74,7 @@ async fn ask(model: &Model) -> (String, Result<Usage, ChatError>) {
                 assert!(!piece.is_empty(), "an empty piece");
                 text.push_str(&piece);
             }
+            Ok(Piece::Call(piece)) => panic!("a call of what there is not: {piece:?}"),
             Ok(Piece::End(usage)) => {
                 assert!(reply.next().await.is_none(), "something after the end");
                 return (text, Ok(usage));

@@ -15,6 +15,8 @@ pub struct Request {
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Value,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
 }
 
 impl Request {
@@ -188,6 +190,7 @@ async fn read(socket: &mut TcpStream) -> Option<Request> {
             method: head.method.unwrap().to_owned(),
             path: head.path.unwrap().to_owned(),
             body: serde_json::from_slice(&bytes[end..]).unwrap_or(Value::Null),
+            bytes: bytes[end..].to_vec(),
             headers,
         });
     }

@@ -14,7 +14,7 @@ const NAMES: [(&str, &str); 6] = [
 ];
 
 fn providers(vendors: Vendors) -> Providers {
-    Providers::new(Edge::new(None, "edge"), vendors).unwrap()
+    Providers::new(Edge::new(None, "edge"), vendors, None).unwrap()
 }
 
 fn every_vendor() -> Vendors {

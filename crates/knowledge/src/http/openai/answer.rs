@@ -1,15 +1,14 @@
 //! A completion, whole or in chunks, with the sources of the answer as `citations`.
 
+use super::asked::{Answered, Whole};
 use super::error::OpenAiError;
-use super::names;
-use crate::chat::{Answer, AnswerPart, NumberedSource, Source};
-use crate::http::chat::collect;
+use crate::chat::NumberedSource;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use base::Random;
 use futures_util::stream::{self, StreamExt};
 use kit::sse;
-use llm::{ChatError, Usage};
+use llm::{CallPiece, ChatError, Piece, ToolCall, Usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -18,8 +17,10 @@ pub struct CompletionHead {
     id: String,
     created: i64,
     model: String,
-    sources: Vec<Source>,
+    citations: Vec<NumberedSource>,
     notices: Vec<String>,
+    /// Whether a tool was called.
+    calls: bool,
 }
 
 /// A whole completion.
@@ -61,16 +62,43 @@ struct AssistantMessage {
     #[schema(example = "assistant")]
     role: &'static str,
     #[schema(example = "The seal must be replaced every year [1].")]
-    content: String,
+    /// Null if the model only calls.
+    content: Option<String>,
     /// Always null.
     #[schema(value_type = Option<Object>)]
     refusal: Option<()>,
+    /// If the model calls functions of the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    tool_calls: Vec<CallView>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolCall)]
+struct CallView {
+    #[schema(example = "call_9f86d081884c7d659a2feaa0")]
+    id: String,
+    #[serde(rename = "type")]
+    #[schema(example = "function")]
+    kind: &'static str,
+    function: CalledView,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolCallFunction)]
+struct CalledView {
+    #[schema(example = "weather")]
+    name: String,
+    /// JSON, as the model wrote it.
+    arguments: String,
 }
 
 #[derive(Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 enum FinishReason {
     Stop,
+    /// The model waits for what its calls return.
+    ToolCalls,
     /// The limit of tokens ended the answer.
     Length,
 }
@@ -129,23 +157,49 @@ struct Delta {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "The seal")]
     content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_calls: Option<[CallDelta; 1]>,
+}
+
+/// A piece of a call: id and name are in its first.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolCallDelta)]
+struct CallDelta {
+    index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schema(example = "function")]
+    kind: Option<&'static str>,
+    function: CalledDelta,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ToolCallFunctionDelta)]
+struct CalledDelta {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    arguments: String,
 }
 
 impl CompletionHead {
-    pub fn new(answer: &Answer, retrieves: bool, random: &Random, created: i64) -> Self {
+    pub fn new(answer: &Answered, random: &Random, created: i64) -> Self {
         Self {
             id: format!("chatcmpl-{}", random.hex::<12>()),
             created,
-            model: names::answered(retrieves, &answer.provider, &answer.model),
-            sources: answer.sources.clone(),
+            model: answer.model.clone(),
+            citations: answer.citations.clone(),
             notices: answer.notices.clone(),
+            calls: false,
         }
     }
 
-    pub async fn whole(self, answer: Answer) -> Result<Response, OpenAiError> {
-        let (content, usage) = collect(answer).await?;
-        let message = AssistantMessage { role: "assistant", content, refusal: None };
-        let finish_reason = finish_reason(usage);
+    pub async fn whole(self, answer: Answered) -> Result<Response, OpenAiError> {
+        let Whole { text, calls, usage } = answer.whole().await?;
+        let finish_reason = finish_reason(usage, !calls.is_empty());
+        let content = Some(text).filter(|text| calls.is_empty() || !text.is_empty());
+        let tool_calls = calls.into_iter().map(CallView::from).collect();
+        let message = AssistantMessage { role: "assistant", content, refusal: None, tool_calls };
         let body = CompletionView {
             id: self.id,
             object: "chat.completion",
@@ -153,28 +207,34 @@ impl CompletionHead {
             model: self.model,
             choices: vec![CompletionChoice { index: 0, message, finish_reason, logprobs: None }],
             usage: usage.into(),
-            citations: Source::numbered(&self.sources),
+            citations: self.citations,
             notices: self.notices,
         };
         Ok(Json(body).into_response())
     }
 
-    pub fn stream(self, answer: Answer, with_usage: bool) -> Response {
-        let role = Delta { role: Some("assistant"), content: Some(String::new()) };
+    pub fn stream(mut self, answer: Answered, with_usage: bool) -> Response {
+        let role = Delta { role: Some("assistant"), content: Some(String::new()), tool_calls: None };
         let first = to_line(self.chunk(role, None, with_usage));
-        let rest = answer.parts.flat_map(move |part| stream::iter(self.lines(part, with_usage)));
+        let rest = answer.pieces.flat_map(move |piece| stream::iter(self.lines(piece, with_usage)));
         sse::respond_data(stream::once(async move { first }).chain(rest))
     }
 
-    fn lines(&self, part: Result<AnswerPart, ChatError>, with_usage: bool) -> Vec<String> {
-        match part {
-            Ok(AnswerPart::Text(text)) => {
-                let delta = Delta { role: None, content: Some(text) };
+    fn lines(&mut self, piece: Result<Piece, ChatError>, with_usage: bool) -> Vec<String> {
+        match piece {
+            Ok(Piece::Text(text)) => {
+                let delta = Delta { content: Some(text), ..Delta::default() };
                 vec![to_line(self.chunk(delta, None, with_usage))]
             }
-            Ok(AnswerPart::End(usage)) => {
-                let last = self.chunk(Delta::default(), Some(finish_reason(usage)), with_usage);
-                let citations = Some(Source::numbered(&self.sources));
+            Ok(Piece::Call(piece)) => {
+                self.calls = true;
+                let delta = Delta { tool_calls: Some([piece.into()]), ..Delta::default() };
+                vec![to_line(self.chunk(delta, None, with_usage))]
+            }
+            Ok(Piece::End(usage)) => {
+                let reason = finish_reason(usage, self.calls);
+                let last = self.chunk(Delta::default(), Some(reason), with_usage);
+                let citations = Some(self.citations.clone());
                 let notices = Some(self.notices.clone());
                 let mut lines = vec![to_line(CompletionChunk { citations, notices, ..last })];
                 if with_usage {
@@ -214,8 +274,28 @@ fn to_line(data: impl Serialize) -> String {
     serde_json::to_string(&data).unwrap_or_default()
 }
 
-fn finish_reason(usage: Usage) -> FinishReason {
-    if usage.cut_off { FinishReason::Length } else { FinishReason::Stop }
+fn finish_reason(usage: Usage, calls: bool) -> FinishReason {
+    match usage.cut_off {
+        true => FinishReason::Length,
+        false if calls => FinishReason::ToolCalls,
+        false => FinishReason::Stop,
+    }
+}
+
+impl From<ToolCall> for CallView {
+    fn from(call: ToolCall) -> Self {
+        let ToolCall { id, name, arguments } = call;
+        Self { id, kind: "function", function: CalledView { name, arguments } }
+    }
+}
+
+impl From<CallPiece> for CallDelta {
+    fn from(piece: CallPiece) -> Self {
+        let CallPiece { index, start, arguments } = piece;
+        let kind = start.as_ref().map(|_| "function");
+        let (id, name) = start.map(|start| (start.id, start.name)).unzip();
+        Self { index, id, kind, function: CalledDelta { name, arguments } }
+    }
 }
 
 impl From<Usage> for CompletionUsage {

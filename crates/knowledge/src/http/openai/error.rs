@@ -3,6 +3,7 @@
 use super::names;
 use crate::ModelFile;
 use crate::chat::ChatFailure;
+use crate::http::error::BUDGET_USED_UP;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use kit::error::ApiError;
@@ -92,11 +93,16 @@ impl OpenAiError {
         Self { error, param: Some("model".into()), code: Some("model_not_found") }
     }
 
+    pub fn message(&self) -> String {
+        self.error.message().to_owned()
+    }
+
     pub fn body(&self) -> OpenAiErrorBody {
         let (kind, code) = match self.error.status() {
             StatusCode::UNAUTHORIZED => ("invalid_request_error", Some("invalid_api_key")),
             StatusCode::FORBIDDEN => ("permission_error", None),
             StatusCode::NOT_FOUND => ("invalid_request_error", Some("not_found")),
+            _ if self.error.code() == BUDGET_USED_UP => ("insufficient_quota", Some("insufficient_quota")),
             StatusCode::TOO_MANY_REQUESTS => ("rate_limit_error", Some("rate_limit_exceeded")),
             StatusCode::BAD_GATEWAY => ("server_error", Some("provider_failed")),
             status if status.is_server_error() => ("server_error", None),
@@ -150,7 +156,7 @@ impl From<ChatError> for OpenAiError {
 }
 
 pub async fn unknown_path() -> OpenAiError {
-    let message = "no such path below /v1: /v1/chat/completions, /v1/embeddings and /v1/models are there";
+    let message = "no such path below /v1: /v1/chat/completions, /v1/responses, /v1/embeddings and /v1/models are there";
     ApiError::not_found(message).into()
 }
 
