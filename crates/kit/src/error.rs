@@ -77,6 +77,10 @@ impl ApiError {
         self.status
     }
 
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
     pub fn message(&self) -> &str {
         &self.message
     }

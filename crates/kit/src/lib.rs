@@ -1,5 +1,6 @@
 //! What every service of Stoa shares: serving, errors, requests, answers. Knows no service.
 
+pub mod csv;
 pub mod error;
 pub mod etag;
 pub mod fields;

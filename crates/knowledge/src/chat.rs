@@ -58,6 +58,8 @@ pub struct ModelChoice {
 #[derive(Clone, Debug)]
 pub struct Ask {
     pub query: String,
+    /// What it counts as in the usage.
+    pub purpose: Purpose,
     pub agent: Agent,
     /// The sources to answer from; none: a search finds them.
     pub sources: Option<Vec<Source>>,
@@ -86,6 +88,7 @@ impl Ask {
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
+            purpose: Purpose::Chat,
             agent: Agent::default(),
             sources: None,
             space_ids: Vec::new(),
@@ -175,7 +178,7 @@ impl Chats {
         Self { db, providers, default, search, indexes, blobs, random, readers: Readers::default() }
     }
 
-    pub fn providers(&self) -> &Providers {
+    pub fn providers(&self) -> &Arc<Providers> {
         &self.providers
     }
 
@@ -223,7 +226,7 @@ impl Chats {
                 if !sources.is_empty() || request == Request::Writing || !files.pictures.is_empty() {
                     let connections = self.connections(&scope, &ask, &sources).await?;
                     let order = Order { request, connections, pictures: files.pictures };
-                    let (sources, parts) = self.write(&model, user_id, &ask, sources, order)?;
+                    let (sources, parts) = self.write(&model, user_id, &ask, sources, order).await?;
                     allowance.note_sources(sources.len(), number);
                     return Ok(Answer::new(&model, sources, allowance, parts));
                 }
@@ -248,17 +251,6 @@ impl Chats {
         let (named, documents) = (sources.to_vec(), ask.document_ids.clone());
         let following = move || connections::among(&graph, &query, &named, &documents);
         Ok(tokio::task::spawn_blocking(following).await.map_err(|_| StoreError::Stopping)?)
-    }
-
-    /// Lets a model answer without sources.
-    pub fn converse(&self, model: &Model, chat: llm::Chat) -> AnswerStream {
-        let pieces = model.chat(chat).map(|piece| {
-            piece.map(|piece| match piece {
-                Piece::Text(text) => AnswerPart::Text(text),
-                Piece::End(usage) => AnswerPart::End(usage),
-            })
-        });
-        pieces.boxed()
     }
 
     fn model(&self, choice: Option<&ModelChoice>) -> Result<Model, UnknownProvider> {
@@ -299,6 +291,8 @@ fn format_reply(reply: llm::Reply, filters: (Citations, Support)) -> AnswerStrea
                 let text = support.push(&citations.push(&text));
                 (vec![Ok(AnswerPart::Text(text))], Some((reply, (citations, support))))
             }
+            // The model was given no tools.
+            Ok(Piece::Call(_)) => (Vec::new(), Some((reply, (citations, support)))),
             Ok(Piece::End(usage)) => {
                 let rest = support.push(&citations.finish()) + &support.finish();
                 (vec![Ok(AnswerPart::Text(rest)), Ok(AnswerPart::End(usage))], None)

@@ -106,7 +106,8 @@ impl Connections {
             let named = records.iter().find(|record| record.id == default.connection);
             let provider = named.map_or(&default.connection, |record| &record.name).clone();
             let model = Some(default.model).filter(|model| !model.is_empty());
-            if let Some(purpose) = Purpose::ALL.into_iter().find(|purpose| purpose.name() == default.purpose)
+            if let Some(purpose) =
+                Purpose::WITH_DEFAULT.into_iter().find(|purpose| purpose.name() == default.purpose)
             {
                 defaults.insert(purpose, DefaultModel { provider, model });
             }

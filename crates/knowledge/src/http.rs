@@ -32,6 +32,7 @@ mod sources;
 mod spaces;
 mod storage;
 mod streams;
+mod usage;
 mod users;
 mod versions;
 
@@ -114,15 +115,21 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(conversations::files::remove))
         .routes(routes!(conversations::messages::stop))
         .routes(routes!(models::models))
-        .routes(routes!(connections::defaults, connections::set_defaults))
+        .routes(routes!(connections::defaults::get, connections::defaults::set))
         .routes(routes!(connections::list, connections::create))
-        .routes(routes!(connections::find))
+        .routes(routes!(connections::trial::find))
         .routes(routes!(connections::update, connections::remove))
-        .routes(routes!(connections::test))
+        .routes(routes!(connections::trial::test))
         .routes(routes!(models::providers))
+        .routes(routes!(usage::sums))
+        .routes(routes!(usage::export::export))
+        .routes(routes!(usage::prices::get, usage::prices::set))
+        .routes(routes!(usage::budgets::get, usage::budgets::set))
+        .routes(routes!(usage::budgets::mine))
         .routes(routes!(openai::list_models).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::get_model).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::complete).map(|methods| methods.fallback(openai::wrong_method)))
+        .routes(routes!(openai::responses::respond).map(|methods| methods.fallback(openai::wrong_method)))
         .routes(routes!(openai::embeddings::embed).map(|methods| methods.fallback(openai::wrong_method)))
         .route("/v1/{*path}", any(openai::unknown_path))
         .routes(routes!(mcp::serve))

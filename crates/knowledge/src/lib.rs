@@ -2,7 +2,7 @@
 //!
 //! `http` has the routes; each other module owns one thing: `accounts`, `ingest` (from a file to chunks), `removal`,
 //! `listing`, `spaces`, `sources`, `indexes` (chunks in memory), `search`, `embeddings`, `chat`, `connections` (to models),
-//! `conversations`. `records` is what is kept, SQL is in `tables`. Other services are reached over HTTP only.
+//! `usage` (of models), `conversations`. `records` is what is kept, SQL is in `tables`. Other services are reached over HTTP only.
 
 mod accounts;
 mod chat;
@@ -19,6 +19,7 @@ mod media_type;
 mod passwords;
 mod quotas;
 mod records;
+mod relations;
 mod removal;
 mod search;
 mod secrets;
@@ -28,6 +29,7 @@ mod spans;
 mod summary;
 mod tables;
 mod title;
+mod usage;
 
 pub use crate::http::openapi;
 pub use accounts::{AccountError, Accounts, Administrator, GatewayTokenSettings, NewUser};
@@ -46,6 +48,7 @@ pub use search::{Filters, Question, SearchError};
 pub use secrets::SecretKeys;
 pub use sources::SourceSettings;
 pub use tables::objects::ObjectCursor;
+pub use usage::Usage;
 
 use base::token::Tokens;
 use base::{Clock, Random};
@@ -124,6 +127,7 @@ pub struct Shared {
     pub engine: Option<Arc<Engine>>,
     pub providers: Arc<Providers>,
     pub connections: Connections,
+    pub usage: Usage,
     pub extractor: Extractor,
     pub sources: SourceSettings,
     pub clock: Clock,
@@ -139,6 +143,7 @@ pub(crate) struct Inner {
     pub spaces: Spaces,
     pub sources: Sources,
     pub connections: Connections,
+    pub usage: Usage,
     pub ingest: Ingest,
     pub search: Arc<Search>,
     pub chats: Arc<Chats>,
@@ -170,7 +175,7 @@ impl Inner {
 impl Knowledge {
     pub async fn open(shared: Shared, settings: KnowledgeSettings) -> Result<Self, store::StoreError> {
         let Shared { db, blobs, tokens, admins, engine, providers, connections, extractor, .. } = shared;
-        let Shared { sources, clock, random, drain, .. } = shared;
+        let Shared { usage, sources, clock, random, drain, .. } = shared;
         let ingest = Ingest::new(
             db.clone(),
             blobs.clone(),
@@ -218,6 +223,7 @@ impl Knowledge {
             ingest,
             sources,
             connections,
+            usage,
             accounts,
             spaces: Spaces::new(db.clone(), clock.clone(), random.clone(), settings.users_create_spaces),
             indexes,
@@ -241,6 +247,7 @@ impl Knowledge {
         let worker = ingest::worker(self.0.ingest.clone(), lease);
         let snapshots = indexes::worker(self.0.indexes.clone(), lease);
         let [runs, removals] = sources::workers(&self.0.sources, lease);
+        let relating = relations::worker(self.0.db.clone(), self.0.chats.providers().clone(), lease);
         let watching = self.0.sources.clone();
         let expiry = self.0.clone();
         let documents = async {
@@ -249,6 +256,7 @@ impl Knowledge {
                     worker.run(shutdown.clone()),
                     snapshots.run(shutdown.clone()),
                     runs.run(shutdown.clone()),
+                    relating.run(shutdown.clone()),
                     removals.run(shutdown)
                 ) } => {}
                 () = watching.watch() => {}

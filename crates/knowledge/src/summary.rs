@@ -3,7 +3,7 @@
 
 use futures_util::StreamExt;
 use inference::{Engine, Priority};
-use llm::{Chat, Message, Model, Piece};
+use llm::{Caller, Chat, Format, Message, Model, Piece, Purpose, Who};
 use std::time::Duration;
 use words::{Language, stem_set};
 
@@ -19,11 +19,12 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// The share of the summary's words that the text must have.
 const FAITHFUL: f32 = 0.7;
 
-pub async fn summarize(model: &Model, engine: Option<&Engine>, text: &str) -> String {
+/// `user_id` is who waits for it.
+pub async fn summarize(model: &Model, engine: Option<&Engine>, user_id: &str, text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
-    let written = tokio::time::timeout(PATIENCE, written(model, text)).await;
+    let written = tokio::time::timeout(PATIENCE, written(model, user_id, text)).await;
     match written.ok().flatten().filter(|summary| is_faithful(summary, text)) {
         Some(summary) => summary,
         None => extracted(engine, text).await,
@@ -31,7 +32,7 @@ pub async fn summarize(model: &Model, engine: Option<&Engine>, text: &str) -> St
 }
 
 /// Returns the first two whole sentences that the model writes; none if it fails.
-async fn written(model: &Model, text: &str) -> Option<String> {
+async fn written(model: &Model, user_id: &str, text: &str) -> Option<String> {
     let mut end = 0;
     for range in words::sentences(text) {
         if model.tokens(&text[..range.end]) > MOST_READ {
@@ -46,14 +47,17 @@ async fn written(model: &Model, text: &str) -> Option<String> {
         stop: vec!["\n\n".to_owned()],
         seed: 0,
         urgent: true,
-        user: String::new(),
+        caller: Caller::new(Who::User(user_id.to_owned()), Purpose::Goals),
         tries: llm::USUAL_TRIES,
+        tools: None,
+        format: Format::Text,
     });
     let mut summary = String::new();
     let mut cut_off = false;
     while let Some(piece) = reply.next().await {
         match piece.ok()? {
             Piece::Text(piece) => summary.push_str(&piece),
+            Piece::Call(_) => {}
             Piece::End(usage) => cut_off = usage.cut_off,
         }
     }
@@ -139,8 +143,8 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_model_the_text_stands_for_itself() {
-        let providers = Providers::new(Edge::new(None, "none"), Vendors::none()).unwrap();
-        let summarize = |text| summarize(providers.edge(), None, text);
+        let providers = Providers::new(Edge::new(None, "none"), Vendors::none(), None).unwrap();
+        let summarize = |text| summarize(providers.edge(), None, "ada", text);
         assert_eq!(summarize("Learn to weld. Build a bridge.").await, "Learn to weld. Build a bridge.");
         assert_eq!(summarize("One goal. Two goals. Three goals.").await, "One goal. Two goals.");
         assert_eq!(summarize(" ").await, "");

@@ -9,12 +9,14 @@ pub mod documents;
 pub mod files;
 pub mod messages;
 pub mod objects;
+pub mod relations;
 pub mod sessions;
 pub mod snapshots;
 pub mod source_items;
 pub mod sources;
 pub mod spaces;
 pub mod texts;
+pub mod usage;
 pub mod users;
 
 use store::Migration;
@@ -40,5 +42,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration::portable(16, "source copies", include_str!("../migrations/0016_source_copies.sql")),
     Migration::portable(17, "message notices", include_str!("../migrations/0017_message_notices.sql")),
     Migration::portable(18, "connections", include_str!("../migrations/0018_connections.sql")),
+    Migration::portable(19, "usage", include_str!("../migrations/0019_usage.sql")),
     Migration::portable(20, "conversation files", include_str!("../migrations/0020_conversation_files.sql")),
+    Migration::portable(21, "relations", include_str!("../migrations/0021_relations.sql")),
 ];

@@ -12,7 +12,10 @@
 )]
 
 use futures_util::StreamExt;
-use llm::{Chat, Edge, Message, Piece, Providers, VENDOR_A, VENDOR_B, VendorSettings, Vendors};
+use llm::{
+    Caller, Chat, Edge, Format, Message, Piece, Providers, Purpose, VENDOR_A, VENDOR_B, VendorSettings,
+    Vendors, Who,
+};
 use std::env;
 use std::io::{Write, stdin, stdout};
 use std::time::{Duration, Instant};
@@ -38,7 +41,7 @@ async fn main() {
         VENDOR_B => vendors.b = Some(settings),
         _ => vendors.c = Some(settings),
     }
-    let providers = Providers::new(Edge::new(None, "none"), vendors).expect("a client");
+    let providers = Providers::new(Edge::new(None, "none"), vendors, None).expect("a client");
     let model = providers.pick(provider, None).expect("a provider");
 
     let chat = Chat {
@@ -48,8 +51,10 @@ async fn main() {
         stop: Vec::new(),
         seed: 1,
         urgent: true,
-        user: String::new(),
+        caller: Caller::new(Who::Local, Purpose::Test),
         tries: llm::USUAL_TRIES,
+        tools: None,
+        format: Format::Text,
     };
     let since = Instant::now();
     let mut first = None;
@@ -63,6 +68,7 @@ async fn main() {
                 print!("{text}");
                 stdout().flush().unwrap();
             }
+            Ok(Piece::Call(_)) => {}
             Ok(Piece::End(usage)) => println!(
                 "\n{pieces} pieces, the first after {:.3} s, all in {:.3} s; {} tokens read, {} written, {}",
                 first.unwrap_or_default().as_secs_f32(),

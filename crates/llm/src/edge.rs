@@ -1,6 +1,6 @@
 //! `edge-ai`: the language model inside this process.
 
-use crate::{Cause, Chat, ChatError, ChatModel, EDGE_AI, Message, Piece, Reply, Role, Skill, Usage};
+use crate::{Cause, Chat, ChatError, ChatModel, EDGE_AI, Format, Message, Piece, Reply, Role, Skill, Usage};
 use futures_util::stream;
 use inference::chat_template;
 use inference::decoder::{Decoder, Sampling};
@@ -40,7 +40,7 @@ impl Edge {
             },
             stop: chat.stop,
             priority: if chat.urgent { Priority::Interactive } else { Priority::Bulk },
-            user: chat.user.into(),
+            user: chat.caller.who.turn().into(),
         })
     }
 }
@@ -76,7 +76,27 @@ impl ChatModel for Edge {
         self.decoder().map(|_| ()).ok_or_else(missing)
     }
 
+    fn accepts(&self, chat: &Chat) -> Result<(), ChatError> {
+        let lacks = |what: &str| {
+            let message = format!("the embedded model {what}: name the model of a connection");
+            Err(ChatError {
+                provider: EDGE_AI.to_owned(),
+                model: self.model.clone(),
+                cause: Cause::Lacks(message),
+            })
+        };
+        match chat {
+            _ if chat.has_pictures() => lacks("takes no pictures"),
+            Chat { tools: Some(_), .. } => lacks("calls no tools"),
+            Chat { format: Format::Json | Format::Schema(_), .. } => lacks("writes no JSON by a schema"),
+            _ => Ok(()),
+        }
+    }
+
     fn chat(&self, chat: Chat) -> Reply {
+        if let Err(error) = self.accepts(&chat) {
+            return Box::pin(stream::once(std::future::ready(Err(error))));
+        }
         let model = self.model.clone();
         let failed = move |error| ChatError {
             provider: EDGE_AI.to_owned(),

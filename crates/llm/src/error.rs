@@ -2,13 +2,22 @@
 
 use std::time::Duration;
 
-/// Names the provider, the model and the cause, and never a secret.
+/// Names the provider, the model and the cause, and never a secret. A budget is not theirs, so its cause stands alone.
 #[derive(Debug, thiserror::Error)]
-#[error("provider `{provider}`, model `{model}`: {cause}")]
+#[error("{}{cause}", self.subject())]
 pub struct ChatError {
     pub provider: String,
     pub model: String,
     pub cause: Cause,
+}
+
+impl ChatError {
+    fn subject(&self) -> String {
+        match self.cause {
+            Cause::BudgetUsedUp { .. } => String::new(),
+            _ => format!("provider `{}`, model `{}`: ", self.provider, self.model),
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +28,9 @@ pub enum Cause {
     Busy,
     #[error("the question has {tokens} tokens, the model reads at most {most}")]
     TooLong { tokens: usize, most: usize },
+    /// The model does not take what the question has.
+    #[error("{0}")]
+    Lacks(String),
     #[error("cannot be reached: {0}")]
     Unreachable(String),
     #[error("answered {status}: {message}")]
@@ -30,6 +42,9 @@ pub enum Cause {
     Silent(Duration),
     #[error("broke off in the middle of its answer: {0}")]
     Broken(String),
+    /// The budget of the caller, or of the project, or of all.
+    #[error("{message}")]
+    BudgetUsedUp { message: String, resets_at_ms: i64 },
     #[error("failed: {0}")]
     Failed(String),
 }
@@ -41,11 +56,13 @@ impl Cause {
             Self::NoModel => "no_model",
             Self::Busy => "busy",
             Self::TooLong { .. } => "too_long",
+            Self::Lacks(_) => "lacks",
             Self::Unreachable(_) => "unreachable",
             Self::Refused { .. } => "refused",
             Self::Declined(_) => "declined",
             Self::Silent(_) => "silent",
             Self::Broken(_) => "broken",
+            Self::BudgetUsedUp { .. } => "budget_used_up",
             Self::Failed(_) => "failed",
         }
     }
@@ -60,7 +77,12 @@ impl Cause {
             Self::Declined(text) => Self::Declined(change(text)),
             Self::Broken(text) => Self::Broken(change(text)),
             Self::Failed(text) => Self::Failed(change(text)),
-            other @ (Self::NoModel | Self::Busy | Self::TooLong { .. } | Self::Silent(_)) => other,
+            other @ (Self::NoModel
+            | Self::Busy
+            | Self::TooLong { .. }
+            | Self::Lacks(_)
+            | Self::Silent(_)
+            | Self::BudgetUsedUp { .. }) => other,
         }
     }
 }

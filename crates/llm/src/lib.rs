@@ -1,22 +1,26 @@
 //! Chat models: one trait, and the providers behind it.
 //!
-//! `Providers` selects a provider by name; the `Model` that it returns counts its use. The embedded model is in
-//! `edge`, those of vendors are in `vendor`. The services decide what to ask.
+//! `Providers` selects a provider by name; the `Model` that it returns counts its use, and tells a `Ledger` of each call. The
+//! embedded model is in `edge`, those of vendors are in `vendor`. The services decide what to ask.
 
 mod default_model;
 mod edge;
 mod error;
+mod ledger;
 mod metered;
 mod provider_name;
 mod providers;
+mod tools;
 mod vendor;
 
 pub use default_model::{DefaultModel, DefaultModelFault, is_model_name};
 pub use edge::Edge;
 pub use error::{Cause, ChatError};
+pub use ledger::{Call, Caller, Ledger, Project, Who};
 pub use metered::Model;
 pub use provider_name::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
 pub use providers::{NoClient, Providers, Purpose};
+pub use tools::{CallPiece, CallStart, Format, Function, Schema, ToolCall, ToolChoice, Tools};
 pub use vendor::{ApiKey, BaseUrl, Connection, Kind, ServedModel, Server, VendorSettings, Vendors};
 
 use bytes::Bytes;
@@ -44,11 +48,15 @@ pub struct Message {
     pub text: String,
     /// Only the user's messages have some, and not every model takes them.
     pub pictures: Vec<Picture>,
+    /// What the assistant called, besides its text.
+    pub calls: Vec<ToolCall>,
+    /// The id of the call whose result the text is; in the user's messages only.
+    pub result_of: Option<String>,
 }
 
 impl Message {
     pub fn new(role: Role, text: impl Into<String>) -> Self {
-        Self { role, text: text.into(), pictures: Vec::new() }
+        Self { role, text: text.into(), pictures: Vec::new(), calls: Vec::new(), result_of: None }
     }
 
     pub fn system(text: impl Into<String>) -> Self {
@@ -91,6 +99,9 @@ impl Skill {
     }
 }
 
+/// What a picture is taken for: from 258 tokens at Google to some 1,600 at Anthropic.
+const PICTURE_TOKENS: usize = 1000;
+
 /// A question to a model.
 #[derive(Clone, Debug)]
 pub struct Chat {
@@ -106,9 +117,29 @@ pub struct Chat {
     /// Whether a user waits for the answer.
     pub urgent: bool,
     /// Whose question it is. The model inside this process takes turns between users.
-    pub user: String,
+    pub caller: Caller,
     /// How often a vendor that is overloaded or cannot be reached is asked in all, before the first token arrives.
     pub tries: u32,
+    /// The functions that the model may call, and the form of its text. Not every model has them: see [`ChatModel::accepts`].
+    pub tools: Option<Tools>,
+    pub format: Format,
+}
+
+impl Chat {
+    pub fn has_pictures(&self) -> bool {
+        self.messages.iter().any(|message| !message.pictures.is_empty())
+    }
+
+    /// Estimates the tokens of the question, for models that do not count them.
+    fn estimated_tokens(&self) -> usize {
+        let bytes = self.messages.iter().map(|message| {
+            let calls = message.calls.iter().map(|call| call.name.len() + call.arguments.len());
+            message.text.len() + calls.sum::<usize>()
+        });
+        let pictures: usize = self.messages.iter().map(|message| message.pictures.len()).sum();
+        let tools = self.tools.as_ref().map_or(0, Tools::bytes);
+        vendor::estimate(bytes.sum::<usize>() + tools + self.format.bytes()) + pictures * PICTURE_TOKENS
+    }
 }
 
 /// For callers that do not retry by themselves.
@@ -117,6 +148,8 @@ pub const USUAL_TRIES: u32 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     Text(String),
+    /// Only if the question has tools.
+    Call(CallPiece),
     /// The last piece of a complete answer.
     End(Usage),
 }
@@ -158,7 +191,13 @@ pub trait ChatModel: Send + Sync {
         Ok(())
     }
 
-    /// Returns text pieces and then `Piece::End`, or an error as the last item. A vendor is first asked when the
+    /// Fails if the model is known not to take something that the question has: pictures, tools, a format. A vendor is not
+    /// asked.
+    fn accepts(&self, _: &Chat) -> Result<(), ChatError> {
+        Ok(())
+    }
+
+    /// Returns pieces and then `Piece::End`, or an error as the last item. A vendor is first asked when the
     /// stream is polled.
     fn chat(&self, chat: Chat) -> Reply;
 }

@@ -1,7 +1,10 @@
-//! Counts the use of a model: tokens, time to the first token, failures and cancelled answers.
+//! Counts the use of a model: tokens, time to the first token, failures and cancelled answers. Each call is asked for at the
+//! ledger before, and told to it after.
 
-use crate::{Chat, ChatError, ChatModel, Piece, Reply};
-use futures_util::stream::{Stream, StreamExt};
+use crate::vendor::estimate;
+use crate::{Call, CallPiece, Caller, Chat, ChatError, ChatModel, Ledger, Piece, Reply, Usage};
+use futures_util::FutureExt;
+use futures_util::stream::{self, Stream, StreamExt};
 use metrics::{counter, histogram};
 use std::ops::Deref;
 use std::pin::Pin;
@@ -11,21 +14,39 @@ use std::time::Instant;
 
 /// A model that counts its use.
 #[derive(Clone)]
-pub struct Model(Arc<dyn ChatModel>);
+pub struct Model {
+    model: Arc<dyn ChatModel>,
+    ledger: Option<Arc<dyn Ledger>>,
+}
 
 impl Model {
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
-        Self(model)
+        Self { model, ledger: None }
     }
 
-    /// Asks the model, and counts.
+    pub(crate) fn with_ledger(self, ledger: Option<Arc<dyn Ledger>>) -> Self {
+        Self { ledger, ..self }
+    }
+
+    /// Fails if the caller's budget is used up. [`Model::chat`] asks for itself: this is for an answer whose status is sent
+    /// before its first piece.
+    pub async fn admit(&self, caller: &Caller) -> Result<(), ChatError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        let (provider, model) = (self.provider().to_owned(), self.model().to_owned());
+        let admitted = ledger.admit(caller, self.provider()).await;
+        admitted.map_err(|cause| ChatError { provider, model, cause })
+    }
+
+    /// Asks the model, and counts. Nothing happens before the reply is polled.
     pub fn chat(&self, chat: Chat) -> Reply {
-        Box::pin(Metered {
-            reply: self.0.chat(chat),
-            provider: self.0.provider().to_owned(),
-            since: Instant::now(),
-            state: State::Waiting,
-        })
+        let model = self.clone();
+        let starting = async move {
+            match model.admit(&chat.caller).await {
+                Ok(()) => Metered::start(model, chat).boxed(),
+                Err(refusal) => stream::iter([Err(refusal)]).boxed(),
+            }
+        };
+        Box::pin(starting.flatten_stream())
     }
 }
 
@@ -34,7 +55,7 @@ impl Deref for Model {
     type Target = dyn ChatModel;
 
     fn deref(&self) -> &Self::Target {
-        &*self.0
+        &*self.model
     }
 }
 
@@ -47,9 +68,13 @@ enum State {
 
 struct Metered {
     reply: Reply,
-    provider: String,
+    model: Model,
+    caller: Caller,
     since: Instant,
     state: State,
+    /// Of the question, estimated, and of the answer so far: for a call that does not report its tokens.
+    input_tokens: usize,
+    output_bytes: usize,
 }
 
 impl Stream for Metered {
@@ -65,34 +90,75 @@ impl Stream for Metered {
 }
 
 impl Metered {
+    fn start(model: Model, chat: Chat) -> Self {
+        Self {
+            caller: chat.caller.clone(),
+            input_tokens: chat.estimated_tokens(),
+            output_bytes: 0,
+            reply: model.model.chat(chat),
+            model,
+            since: Instant::now(),
+            state: State::Waiting,
+        }
+    }
+
     fn record(&mut self, item: Option<&Result<Piece, ChatError>>) {
-        let provider = || self.provider.clone();
+        let provider = self.model.provider().to_owned();
         match item {
-            Some(Ok(Piece::Text(_))) if self.state == State::Waiting => {
-                self.state = State::Streaming;
-                histogram!("chat_first_token_seconds", "provider" => provider()).record(self.since.elapsed());
+            Some(Ok(Piece::Text(text) | Piece::Call(CallPiece { arguments: text, .. }))) => {
+                self.output_bytes += text.len();
+                if self.state == State::Waiting {
+                    self.state = State::Streaming;
+                    histogram!("chat_first_token_seconds", "provider" => provider)
+                        .record(self.since.elapsed());
+                }
             }
-            Some(Ok(Piece::Text(_))) => {}
             Some(Ok(Piece::End(usage))) => {
-                self.state = State::Ended;
-                counter!("chat_input_tokens_total", "provider" => provider()).increment(usage.input_tokens);
-                counter!("chat_output_tokens_total", "provider" => provider()).increment(usage.output_tokens);
+                counter!("chat_input_tokens_total", "provider" => provider.clone())
+                    .increment(usage.input_tokens);
+                counter!("chat_output_tokens_total", "provider" => provider).increment(usage.output_tokens);
+                self.end(*usage);
             }
             Some(Err(error)) => {
-                self.state = State::Ended;
                 let cause = error.cause.name();
-                counter!("chat_provider_errors_total", "provider" => provider(), "cause" => cause)
-                    .increment(1);
+                counter!("chat_provider_errors_total", "provider" => provider, "cause" => cause).increment(1);
+                // What fails before its first word is not charged.
+                let is_free = self.state == State::Waiting;
+                self.end(if is_free { Usage::default() } else { self.estimated() });
             }
-            None => self.state = State::Ended,
+            None if self.state != State::Ended => self.end(self.estimated()),
+            None => {}
         }
+    }
+
+    /// Estimates what was used so far.
+    fn estimated(&self) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens as u64,
+            output_tokens: estimate(self.output_bytes) as u64,
+            cut_off: false,
+        }
+    }
+
+    fn end(&mut self, usage: Usage) {
+        self.state = State::Ended;
+        let Some(ledger) = &self.model.ledger else { return };
+        ledger.record(Call {
+            caller: self.caller.clone(),
+            provider: self.model.provider().to_owned(),
+            model: self.model.model().to_owned(),
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            took: self.since.elapsed(),
+        });
     }
 }
 
 impl Drop for Metered {
     fn drop(&mut self) {
         if self.state != State::Ended {
-            counter!("chat_cancelled_total", "provider" => self.provider.clone()).increment(1);
+            counter!("chat_cancelled_total", "provider" => self.model.provider().to_owned()).increment(1);
+            self.end(self.estimated());
         }
     }
 }

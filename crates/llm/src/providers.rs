@@ -2,7 +2,7 @@
 
 use crate::provider_name::{EDGE_AI, UnknownProvider, VENDOR_A, VENDOR_B, VENDOR_C, canonical};
 use crate::vendor::{self, Connection, Kind, Server, VendorSettings, Vendors};
-use crate::{DefaultModel, Edge, Model};
+use crate::{DefaultModel, Edge, Ledger, Model};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -11,23 +11,33 @@ use std::time::Duration;
 #[error("vendors cannot be asked: {0}")]
 pub struct NoClient(#[from] reqwest::Error);
 
-/// What a default model is for.
+/// What a model is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     Chat,
     Agents,
     /// Names how the things in a document are connected.
     Graph,
+    /// Summarises what a user wants to achieve.
+    Goals,
+    /// Tries out a connection.
+    Test,
+    /// Whatever a program asks that speaks OpenAI's protocol or MCP.
+    Api,
 }
 
 impl Purpose {
-    pub const ALL: [Self; 3] = [Self::Chat, Self::Agents, Self::Graph];
+    /// Those for which an administrator chooses a model.
+    pub const WITH_DEFAULT: [Self; 3] = [Self::Chat, Self::Agents, Self::Graph];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Chat => "chat",
             Self::Agents => "agents",
             Self::Graph => "graph",
+            Self::Goals => "goals",
+            Self::Test => "test",
+            Self::Api => "api",
         }
     }
 }
@@ -38,6 +48,7 @@ pub struct Providers {
     timeout: Duration,
     /// Those whose keys are in the settings, sorted by name.
     vendors: Vec<Arc<Server>>,
+    ledger: Option<Arc<dyn Ledger>>,
     connected: RwLock<Connected>,
 }
 
@@ -49,12 +60,12 @@ struct Connected {
 }
 
 impl Providers {
-    /// Fails only if the system has no root certificates.
-    pub fn new(edge: Edge, vendors: Vendors) -> Result<Self, NoClient> {
+    /// Without a `ledger`, nothing is kept of calls. Fails only if the system has no root certificates.
+    pub fn new(edge: Edge, vendors: Vendors, ledger: Option<Arc<dyn Ledger>>) -> Result<Self, NoClient> {
         let (client, timeout) = (vendor::client()?, vendors.timeout);
         let server = |name, kind, settings: Option<VendorSettings>| {
             let connection = Connection::of_settings(name, kind, settings?);
-            Some(Server::new(connection, client.clone(), timeout))
+            Some(Server::new(connection, client.clone(), timeout, ledger.clone()))
         };
         let vendors = [
             server(VENDOR_A, Kind::OpenAi, vendors.a),
@@ -62,8 +73,8 @@ impl Providers {
             server(VENDOR_C, Kind::Google, vendors.c),
         ];
         let vendors = vendors.into_iter().flatten().collect();
-        let edge = Model::new(Arc::new(edge));
-        Ok(Self { edge, client, timeout, vendors, connected: RwLock::default() })
+        let edge = Model::new(Arc::new(edge)).with_ledger(ledger.clone());
+        Ok(Self { edge, client, timeout, vendors, ledger, connected: RwLock::default() })
     }
 
     /// Replaces the connections that were added, and the models that answer if a request names none.
@@ -80,7 +91,7 @@ impl Providers {
 
     /// Returns a server to try out, which is not one of the providers.
     pub fn server(&self, connection: Connection) -> Arc<Server> {
-        Server::new(connection, self.client.clone(), self.timeout)
+        Server::new(connection, self.client.clone(), self.timeout, self.ledger.clone())
     }
 
     /// Returns the vendors whose keys are in the settings.

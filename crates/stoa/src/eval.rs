@@ -16,7 +16,7 @@ use kit::serve::Drain;
 use knowledge::{
     Connections, CookieSecure, Environment, Filters, GatewayTokenSettings, IndexSettings, Knowledge,
     KnowledgeSettings, Mode, NewUser, Question, SecretKeys, Shared, SourceSettings, Spool, Status, Upload,
-    User,
+    Usage, User,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -85,7 +85,9 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
     loaded.state().map_err(|missing| anyhow!(missing))?;
     let db = Db::open(&database, clock.clone(), random.clone()).await?;
     let blobs = Blobs::open(&objects, S3Settings::default()).await?;
-    let (keys, providers) = (Arc::new(SecretKeys::new(&[])), loaded.providers(config.vendors.clone())?);
+    let usage = Usage::new(db.clone(), clock.clone(), random.clone());
+    let (keys, providers) =
+        (Arc::new(SecretKeys::new(&[])), loaded.providers(config.vendors.clone(), usage.clone())?);
     let connections = Connections::new(db.clone(), clock.clone(), random.clone(), keys, providers.clone());
     let shared = Shared {
         admins: Admins::new(db.clone(), blobs.clone()),
@@ -93,6 +95,7 @@ async fn open(config: &Config, folder: &Path) -> Result<Knowledge> {
         blobs,
         tokens: Arc::new(Tokens::new(&random.bytes::<32>(), "eval", "eval", clock.clone())),
         connections,
+        usage,
         providers,
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,

@@ -11,7 +11,7 @@ use inference::decoder::Decoder;
 use inference::encoder::Encoder;
 use inference::reader::Reader;
 use inference::{Engine, Kernel, ModelError, Models};
-use knowledge::ModelPurpose;
+use knowledge::{ModelPurpose, Usage};
 use llm::{Edge, Providers, Vendors};
 use sources::{DECODER, ENCODER, Model, ModelFile};
 use std::fs::File;
@@ -163,9 +163,10 @@ impl Loaded {
         Err(format!("{missing}: run `stoa models pull` and start again"))
     }
 
-    pub fn providers(&self, vendors: Vendors) -> Result<Arc<Providers>, llm::NoClient> {
+    /// Returns the providers, whose calls `usage` keeps account of.
+    pub fn providers(&self, vendors: Vendors, usage: Usage) -> Result<Arc<Providers>, llm::NoClient> {
         let edge = Edge::new(self.engine.clone(), self.decoder_name.clone());
-        Providers::new(edge, vendors).map(Arc::new)
+        Providers::new(edge, vendors, Some(Arc::new(usage))).map(Arc::new)
     }
 }
 

@@ -16,14 +16,18 @@ use kit::health::Health;
 use kit::log::Log;
 use kit::metrics::Metrics;
 use kit::serve::{Drain, Handler, Serving};
-use knowledge::{Accounts, Knowledge, Listeners};
+use knowledge::{Accounts, Knowledge, Listeners, Usage};
 use services::Service;
 use std::sync::Arc;
+use std::time::Duration;
 use store::admins::Admins;
 use store::{Blobs, Db};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+/// How long the end of the process waits for the database to take the last calls of models.
+const USAGE_WAIT: Duration = Duration::from_secs(3);
 
 /// Everything that the services share.
 pub struct Process {
@@ -42,6 +46,8 @@ pub struct Process {
     /// The same, for those that ask addresses which users name.
     listeners: Listeners,
     figures: ServiceFigures,
+    /// Of models, by the services that ask them.
+    usage: Usage,
     knowledge: Option<Knowledge>,
     /// The services answer and work once it holds true; until then connections wait.
     answers: watch::Sender<bool>,
@@ -69,7 +75,7 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
         let models = models::load(&process.config).await;
         let state = models.state();
         process.health.add_open("models", move || std::future::ready(state.clone()));
-        let providers = models.providers(process.config.vendors.clone())?;
+        let providers = models.providers(process.config.vendors.clone(), process.usage.clone())?;
         let connections = services::connections(&process, providers.clone());
         if runs("knowledge") {
             let connections = connections.clone();
@@ -82,6 +88,7 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
             process.start(services::supervisor(&process, workflow, providers).await?).await?;
         }
         tokio::spawn(connections.keep());
+        tokio::spawn(process.usage.clone().keep());
     }
     if runs("leads") {
         process.start(services::leads(&process).await?).await?;
@@ -146,9 +153,11 @@ impl Process {
             let blobs = checked_blobs.clone();
             async move { blobs.ping().await.map_err(|error| error.to_string()) }
         });
+        let usage = Usage::new(db.clone(), clock.clone(), random.clone());
         Ok(Self {
             config,
             db,
+            usage,
             blobs,
             tokens: Arc::new(tokens),
             admins,
@@ -213,6 +222,11 @@ impl Process {
         tracing::info!(signal, "stopping: no new connections, running requests get 10 s");
         self.drain.start();
         while self.services.join_next().await.is_some() {}
+        // The calls of the last answers, which no task writes any more.
+        match tokio::time::timeout(USAGE_WAIT, self.usage.write()).await {
+            Ok(Ok(())) => {}
+            failed => tracing::error!(?failed, "the use of models in the last moments is lost"),
+        }
         banner::remove_listen_json(&self.config);
         self.db.close().await;
         tracing::info!("stopped");

@@ -1,8 +1,11 @@
 //! Every endpoint of the OpenAPI documents, asked by those who may not: another user who knows every id, and a caller
 //! without a credential. A new endpoint or parameter without a row here fails.
 
+mod operations;
+
 use e2e::{Form, KnowledgeClient, Stoa};
-use reqwest::{Client, Method, RequestBuilder};
+use operations::{Operation, operations};
+use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -22,41 +25,6 @@ struct Victim {
     /// A link that an administrator has made for her.
     link: String,
     secrets: Vec<String>,
-}
-
-/// An operation of a document.
-struct Operation {
-    method: Method,
-    path: String,
-    parameters: Vec<(String, String)>,
-    body: Option<String>,
-    is_public: bool,
-}
-
-fn operations(service: &str) -> Vec<Operation> {
-    let document = e2e::schema::document(service);
-    let mut found = Vec::new();
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        for (method, operation) in methods.as_object().unwrap() {
-            let Ok(method) = Method::from_bytes(method.to_uppercase().as_bytes()) else { continue };
-            if !["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method.as_str()) {
-                continue;
-            }
-            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            let parameters = operation["parameters"].as_array().into_iter().flatten();
-            let content = operation["requestBody"]["content"].as_object();
-            let security = operation.get("security").or(document.get("security"));
-            let is_public = security.and_then(Value::as_array).is_none_or(|ways| ways.contains(&json!({})));
-            found.push(Operation {
-                method,
-                path: path.clone(),
-                parameters: parameters.map(|one| (text(&one["name"]), text(&one["in"]))).collect(),
-                body: content.and_then(|content| content.keys().next().cloned()),
-                is_public,
-            });
-        }
-    }
-    found
 }
 
 impl Victim {
@@ -144,12 +112,13 @@ impl Victim {
             "documentId" | "documentIds" => vec![self.document.clone(), self.space_document.clone()],
             "sources" => vec![self.passage.clone()],
             "around" => vec![self.node.clone(), "Acme Industries".to_owned()],
-            "after" | "before" => {
+            "after" | "before" | "projectId" => {
                 vec![self.document.clone(), self.conversation.clone(), self.client.id.clone()]
             }
             "query" | "q" | "title" | "category" | "tags" => vec!["xylophone".to_owned()],
             "limit" | "topK" | "mode" | "rerank" | "status" | "sort" | "lastEventId" | "all"
-            | "documents" | "version" => Vec::new(),
+            | "documents" | "version" | "from" | "to" => Vec::new(),
+            "by" => ["user", "space", "project", "model"].map(str::to_owned).into(),
             "program" => vec!["true".to_owned()],
             _ => panic!("{path} has a new parameter `{name}`: say here what another user would try"),
         }
@@ -204,6 +173,8 @@ impl Victim {
             "/api/connections/{id}" => vec![json!({ "baseUrl": "http://127.0.0.1:1/v1" })],
             "/api/connections/{id}/test" => vec![json!({ "model": "any" })],
             "/api/models/defaults" => vec![json!({ "chat": { "connection": "edge-ai" }, "agents": null })],
+            "/api/usage/prices" => vec![json!({ "currency": "USD", "prices": [] })],
+            "/api/usage/budgets" => vec![json!({ "budgets": [{ "kind": "user", "id": user, "tokens": 0 }] })],
             "/api/sources/{id}" => vec![json!({ "paused": true, "secret": null })],
             "/api/spaces" => vec![json!({ "name": "Mine" })],
             "/api/spaces/{id}" => vec![json!({ "name": "Taken", "everyone": "editor" })],
@@ -230,6 +201,7 @@ impl Victim {
                     json!({ "model": "stoa/stoa-small", "messages": [{ "role": "user", "content": question }] }),
                 ]
             }
+            "/v1/responses" => vec![json!({ "model": "stoa/stoa-small", "input": question })],
             "/v1/embeddings" => vec![json!({ "model": "all-MiniLM-L6-v2", "input": "xylophone" })],
             _ => panic!("{path} takes a body: say here what another user would send"),
         }

@@ -196,3 +196,34 @@ async fn what_is_wrong_with_a_connection_is_said() {
         .await;
     assert!(unknown.status == 400 && unknown.body.contains("name of a connection"), "{unknown:?}");
 }
+
+#[tokio::test]
+async fn the_model_for_the_graph_names_how_things_are_connected() {
+    let vendor = Vendor::start("Ada Solberg | works for | Acme Industries\nNONE").await;
+    let stoa = Stoa::start_knowledge().serve();
+    let admin = KnowledgeClient::admin(&stoa).await;
+    let id = connected(&admin, &vendor).await["id"].clone();
+    let text = "Ada Solberg is an engineer of Acme Industries. Acme Industries has its seat in Rotterdam. \
+                Ada Solberg met Acme Industries in Rotterdam.";
+    let types = async || {
+        let graph = admin.get("/api/graph").await.json();
+        let edges = graph["edges"].as_array().unwrap().clone();
+        edges
+            .iter()
+            .map(|edge| format!("{} {} {}", edge["source"], edge["type"], edge["target"]))
+            .collect::<Vec<_>>()
+    };
+    let document = admin.ingest_text("people.md", text).await;
+    assert!(types().await.iter().all(|edge| edge.contains("relates_to")), "nothing asks a model");
+    assert_eq!(vendor.asked().len(), 0);
+    let set = put(&admin, "/api/models/defaults", &json!({ "graph": { "connection": id } })).await;
+    assert_eq!(set.status, 200, "{set:?}");
+    assert_eq!(admin.post(&format!("/api/documents/{document}/reindex")).await.status, 202);
+    let expected = "\"ada-solberg\" \"works_for\" \"acme-industry\"".to_owned();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !types().await.contains(&expected) {
+        assert!(Instant::now() < deadline, "{:?}", types().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(vendor.last("user").contains("Names: ") && vendor.last("user").contains("Rotterdam"));
+}

@@ -12,6 +12,10 @@ async fn make_older(data: &Path) {
     let url = format!("sqlite://{}", data.join("stoa.db").display());
     let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
     let statements = [
+        "DROP TABLE relations",
+        "DROP TABLE usage_settings",
+        "DROP TABLE called_projects",
+        "DROP TABLE model_calls",
         "DROP TABLE model_defaults",
         "DROP TABLE connections",
         "DROP TABLE account_links",
@@ -47,7 +51,7 @@ async fn make_older(data: &Path) {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
     }
     let forget = "DELETE FROM schema_migrations WHERE scope = 'knowledge' AND version > 9";
-    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 10);
+    assert_eq!(sqlx::query(forget).execute(&mut connection).await.unwrap().rows_affected(), 12);
     connection.close().await.unwrap();
 }
 

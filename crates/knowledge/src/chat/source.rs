@@ -80,7 +80,7 @@ pub struct SourceBody {
 }
 
 /// A source, with the number that the answer cites it by.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct NumberedSource {
     #[schema(example = 1, minimum = 1)]
     pub number: usize,

@@ -16,6 +16,8 @@ const ABOUT_SOURCES: [&str; 8] = [
     "source", "sources", "document", "documents", "passage", "passages", "information", "context",
 ];
 const FENCE: &str = "```";
+/// Alone in a line, it begins or ends a formula.
+const FORMULA: &str = "$$";
 
 /// Passes an answer on piece by piece, with a mark after each such sentence.
 pub struct Support {
@@ -76,7 +78,8 @@ impl Support {
     fn push_one(&mut self, next: char, shown: &mut String) {
         if next == '\n' {
             self.end(shown);
-            self.in_code ^= self.line.trim_start().starts_with(FENCE);
+            let line = self.line.trim();
+            self.in_code ^= line.starts_with(FENCE) || line == FORMULA;
             self.line.clear();
             shown.push('\n');
             return;
@@ -123,7 +126,8 @@ impl Support {
         let text = text.trim();
         let language = self.language.unwrap_or_default();
         let words: HashSet<String> = stem_set(text, language);
-        let is_statement = !text.starts_with(['#', '|', '`']) && !text.ends_with(['?', ':']);
+        let is_formula = text.starts_with(FORMULA) || text.starts_with("\\[");
+        let is_statement = !is_formula && !text.starts_with(['#', '|', '`']) && !text.ends_with(['?', ':']);
         let lower = text.to_lowercase();
         let is_about_sources =
             lower.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT_SOURCES.contains(&word));
@@ -188,6 +192,8 @@ mod tests {
             "Is the roof of the hall in Oslo inspected every year?",
             "Die Dichtung der Welle von der Pumpe P-204 muss alle 4000 Stunden ersetzt werden, und das ist so.",
             "```\nlet roof = inspect(hall, oslo, every, year, 12);\n```\nYes.",
+            "$$\nroof = hall + oslo + every + year + 12\n$$\nYes.",
+            "$$roof = hall + oslo + every + year + 12$$\nYes.",
             "",
         ] {
             check(answer, answer);

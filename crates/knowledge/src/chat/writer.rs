@@ -3,14 +3,14 @@
 
 use super::allowance::Allowance;
 use super::citations::Citations;
-use super::context::{self, PromptParts, TooLong};
+use super::context::{self, PromptParts};
 use super::reader;
 use super::source::Source;
 use super::support::Support;
 use super::{Agent, Answer, AnswerStream, Ask, ChatFailure, Chats, fixed_answer, format_reply};
 use crate::records::{Document, Scope};
 use crate::{media_type, tables};
-use llm::{Message, Model, Picture, Skill};
+use llm::{Caller, ChatError, Message, Model, Picture, Reply, Skill, Who};
 use reading::Request;
 
 const GROUNDING: &str = include_str!("../../prompts/grounding.md");
@@ -116,7 +116,7 @@ impl Chats {
         let tokens = answer_tokens(model, ask);
         let mut messages = context::conversation(model, system, &ask.history, &ask.query, tokens)?;
         show(pictures, &mut messages);
-        let reply = model.chat(self.chat(user_id, ask, messages, tokens));
+        let reply = self.begin(model, user_id, ask, messages, tokens).await?;
         let parts = format_reply(reply, (Citations::new(0), Support::new(&[])));
         Ok(Answer::new(model, Vec::new(), allowance, parts))
     }
@@ -144,14 +144,14 @@ impl Chats {
     }
 
     /// Lets the model write from whole sources.
-    pub(super) fn write(
+    pub(super) async fn write(
         &self,
         model: &Model,
         user_id: &str,
         ask: &Ask,
         sources: Vec<Source>,
         order: Order,
-    ) -> Result<(Vec<Source>, AnswerStream), TooLong> {
+    ) -> Result<(Vec<Source>, AnswerStream), ChatFailure> {
         let is_order = order.request == Request::Writing;
         let system = match (&ask.system_prompt, is_order) {
             (None, true) => WRITING.to_owned(),
@@ -172,7 +172,7 @@ impl Chats {
         };
         let mut context = context::build(model, &parts, sources)?;
         show(order.pictures, &mut context.messages);
-        let reply = model.chat(self.chat(user_id, ask, context.messages, tokens));
+        let reply = self.begin(model, user_id, ask, context.messages, tokens).await?;
         let support = match is_order {
             true => Support::of_order(&context.sources, &format!("{}\n{}", ask.query, ask.history)),
             false => Support::new(&context.sources),
@@ -181,18 +181,40 @@ impl Chats {
         Ok((context.sources, format_reply(reply, filters)))
     }
 
-    fn chat(&self, user_id: &str, ask: &Ask, messages: Vec<Message>, max_tokens: usize) -> llm::Chat {
-        llm::Chat {
+    /// Asks the model. A budget that is used up is an error before the first piece, so that the answer's status can say it.
+    async fn begin(
+        &self,
+        model: &Model,
+        user_id: &str,
+        ask: &Ask,
+        messages: Vec<Message>,
+        max_tokens: usize,
+    ) -> Result<Reply, ChatError> {
+        let chat = llm::Chat {
             messages,
             max_tokens,
             temperature: ask.temperature,
             stop: ask.stop.clone(),
             seed: ask.seed.unwrap_or_else(|| u64::from_le_bytes(self.random.bytes())),
             urgent: true,
-            user: user_id.to_owned(),
+            caller: caller(user_id, ask),
             tries: llm::USUAL_TRIES,
-        }
+            tools: None,
+            format: llm::Format::Text,
+        };
+        model.admit(&chat.caller).await?;
+        Ok(model.chat(chat))
     }
+}
+
+/// Returns what a question counts to: its user and, if it names one space only, that space. The user's own id stands for
+/// their own documents.
+fn caller(user_id: &str, ask: &Ask) -> Caller {
+    let space = match ask.space_ids.as_slice() {
+        [only] if only != user_id => Some(only.clone()),
+        _ => None,
+    };
+    Caller { space, ..Caller::new(Who::User(user_id.to_owned()), ask.purpose) }
 }
 
 /// The default prompt asks for one short sentence, which is no summary.

@@ -160,7 +160,8 @@ pub enum ChatEvent {
             ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),
         )),
     (status = 404, description = "`NOT_FOUND`: the user has no such document or space, or no user has the id `userId`."),
-    (status = 429, description = "`TOO_MANY_REQUESTS`: too many questions in this minute.",
+    (status = 429, description = "`TOO_MANY_REQUESTS`: too many questions in this minute. `BUDGET_USED_UP`: what the user \
+        may use of models today is used up.",
         body = ErrorWith<LimitDetails>, headers(
             ("X-RateLimit-Remaining" = i64, description = "0."),
             ("X-RateLimit-Reset" = i64, description = "When the window ends, in milliseconds since 1970."),

@@ -1,5 +1,6 @@
 //! Domain errors as answers, each in one `match`. What went wrong inside is logged, never sent.
 
+use super::limit::LimitDetails;
 use crate::accounts::AccountError;
 use crate::chat::ChatFailure;
 use crate::connections::ConnectionError;
@@ -19,6 +20,9 @@ use utoipa::ToSchema;
 
 /// A large index takes seconds to read.
 const INDEX_RETRY_AFTER: Duration = Duration::from_secs(2);
+
+/// The code of an answer that a budget forbids.
+pub const BUDGET_USED_UP: &str = "BUDGET_USED_UP";
 
 /// What an error with the code `INDEX_LOADING` says besides.
 #[derive(Serialize, ToSchema)]
@@ -211,7 +215,11 @@ impl From<SourceError> for ApiError {
 
 fn model_error(error: ChatError) -> ApiError {
     match error.cause {
-        Cause::TooLong { .. } => ApiError::invalid(error.to_string()),
+        Cause::TooLong { .. } | Cause::Lacks(_) => ApiError::invalid(error.to_string()),
+        Cause::BudgetUsedUp { message, resets_at_ms } => {
+            let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, BUDGET_USED_UP, message.as_str());
+            error.with(LimitDetails { message, reset_at: resets_at_ms })
+        }
         Cause::NoModel | Cause::Busy => ApiError::unavailable(error.to_string()),
         _ => ApiError::new(StatusCode::BAD_GATEWAY, "PROVIDER_FAILED", provider_message(&error)),
     }

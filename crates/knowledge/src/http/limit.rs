@@ -23,16 +23,16 @@ pub struct Excess {
     pub wait: Duration,
 }
 
-/// What an error about a question too many says besides.
+/// What an error about a question too many, or a budget that is used up, says besides.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitDetails {
     /// When to try again, for people.
     #[schema(example = "at most 10 questions a minute: try again in 42 s")]
-    message: String,
-    /// When the window ends, in milliseconds since 1970.
+    pub message: String,
+    /// When the window or the day ends, in milliseconds since 1970.
     #[schema(example = 1794821400000i64)]
-    reset_at: i64,
+    pub reset_at: i64,
 }
 
 impl CountedQuestion {

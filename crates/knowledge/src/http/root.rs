@@ -17,6 +17,7 @@ const ENDPOINTS: Endpoints = Endpoints {
     graph: "/api/graph",
     chat: "/api/chat",
     completions: "/v1/chat/completions",
+    responses: "/v1/responses",
     embeddings: "/v1/embeddings",
     mcp: "/mcp",
 };
@@ -54,6 +55,8 @@ pub struct Endpoints {
     chat: &'static str,
     #[schema(example = "/v1/chat/completions")]
     completions: &'static str,
+    #[schema(example = "/v1/responses")]
+    responses: &'static str,
     #[schema(example = "/v1/embeddings")]
     embeddings: &'static str,
     #[schema(example = "/mcp")]

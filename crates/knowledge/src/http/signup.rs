@@ -88,7 +88,7 @@ pub struct UploadedFile {
     ))]
 pub async fn signup(
     State(app): State<App>,
-    _: Admin,
+    Admin(admin): Admin,
     form: Form<SignupForm>,
 ) -> Result<Json<SignedUp>, ApiError> {
     let Form { texts, files: uploads } = form;
@@ -104,7 +104,7 @@ pub async fn signup(
     if !uploads.is_empty() {
         require_encoder(&app)?;
     }
-    let summary = summarize(&app.chats.default_model(), app.engine.as_deref(), &new.goals).await;
+    let summary = summarize(&app.chats.default_model(), app.engine.as_deref(), &admin.id, &new.goals).await;
     let user = app.accounts.create(new, summary).await?;
     let mut files = Vec::new();
     for upload in uploads {

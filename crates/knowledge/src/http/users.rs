@@ -200,7 +200,7 @@ pub async fn update(
         if text.len() > LONGEST_GOALS {
             return Err(ApiError::too_large("`goals` is longer than 256 KiB"));
         }
-        let summary = summarize(&app.chats.default_model(), app.engine.as_deref(), &text).await;
+        let summary = summarize(&app.chats.default_model(), app.engine.as_deref(), &admin.id, &text).await;
         changes.goals = Some(Goals { text, summary });
     }
     let quota = body.quota;

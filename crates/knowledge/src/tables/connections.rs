@@ -53,6 +53,15 @@ pub async fn all(db: &Db) -> Result<Vec<Record>, StoreError> {
     rows.iter().map(record_of).collect()
 }
 
+/// Returns the id of the connection with this name.
+pub async fn id_of(db: &Db, name: &str) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query("SELECT id FROM connections WHERE name = $1")
+        .bind(name)
+        .fetch_optional(db.read())
+        .await?;
+    Ok(row.map(|row| row.try_get(0)).transpose()?)
+}
+
 pub async fn defaults(db: &Db) -> Result<Vec<Default>, StoreError> {
     let rows =
         sqlx::query("SELECT purpose, connection, model FROM model_defaults").fetch_all(db.read()).await?;
@@ -60,6 +69,12 @@ pub async fn defaults(db: &Db) -> Result<Vec<Default>, StoreError> {
         Ok(Default { purpose: row.try_get(0)?, connection: row.try_get(1)?, model: row.try_get(2)? })
     };
     rows.iter().map(read).collect()
+}
+
+/// Returns whether a model was chosen for a purpose.
+pub async fn has_default(tx: &mut Tx, purpose: &str) -> Result<bool, StoreError> {
+    let select = "SELECT COUNT(*) FROM model_defaults WHERE purpose = $1";
+    Ok(sqlx::query(select).bind(purpose).fetch_one(tx.conn()).await?.try_get::<i64, _>(0)? > 0)
 }
 
 pub async fn set_default(tx: &mut Tx, default: &Default) -> Result<(), StoreError> {

@@ -76,6 +76,7 @@ pub async fn knowledge(
         admins: process.admins.clone(),
         providers,
         connections,
+        usage: process.usage.clone(),
         engine: loaded.engine,
         extractor: extractor(&config.extract)?,
         sources: sources(process),

@@ -17,8 +17,9 @@ use crate::workflow::Agent;
 use answer::{Failure, ProgressReporter, read_answer, step_output};
 use base::Backoff;
 use base::token::Claims;
+use kit::identity::Rank;
 use kit::page::excerpt;
-use llm::{Chat, DefaultModel, Model, Providers, Purpose, Skill};
+use llm::{Caller, Chat, DefaultModel, Format, Model, Project, Providers, Purpose, Skill, Who};
 use prompt::PromptContext;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,13 +40,6 @@ pub struct StepRunner {
     knowledge: Option<KnowledgeClient>,
     texts: LiveTexts,
     edge_permits: Arc<Semaphore>,
-}
-
-/// Returns whose turn at the embedded model a run takes: its guest's address, its user or administrator, or this machine.
-fn started_by(run: &Run) -> String {
-    let claims = run.caller.as_deref().and_then(|claims| serde_json::from_str::<Claims>(claims).ok());
-    let named = run.guest_address.clone().or_else(|| claims.map(|claims| claims.project_id));
-    named.unwrap_or_else(|| "local".to_owned())
 }
 
 impl StepRunner {
@@ -162,7 +156,7 @@ impl StepRunner {
             None => None,
         };
         let feedback = feedback.map(|feedback| (rejected.unwrap_or_default(), feedback.text.clone()));
-        Ok((PromptContext { name, product_seed, inputs, passages, feedback }, trouble))
+        Ok((PromptContext { name, space, product_seed, inputs, passages, feedback }, trouble))
     }
 
     /// Returns the agent's artifact of this run, or else the project's current one.
@@ -196,12 +190,35 @@ impl StepRunner {
             // With the same seed a retry could give the same answer.
             seed: u64::from(tried),
             urgent: false,
-            user: started_by(run),
+            caller: caller(run, context),
             // The retries are those of `run`.
             tries: 1,
+            tools: None,
+            format: Format::Text,
         };
         // A token is about four bytes.
         let (text, usage) = read_answer(model, chat, progress, agent.max_tokens / 25).await?;
         step_output(agent, model, &text, usage)
+    }
+}
+
+/// Returns on whose behalf an agent asks its model, and which project and space it counts to.
+fn caller(run: &Run, context: &PromptContext) -> Caller {
+    let project = Project { id: run.project_id.clone(), name: context.name.clone() };
+    let (project, space) = (Some(project), context.space.clone());
+    Caller { who: started_by(run), purpose: Purpose::Agents, project, space }
+}
+
+/// Returns who has started a run.
+fn started_by(run: &Run) -> Who {
+    let claims = run.caller.as_deref().and_then(|claims| serde_json::from_str::<Claims>(claims).ok());
+    match (&run.guest_address, claims) {
+        (Some(address), _) => Who::Guest(address.clone()),
+        (None, Some(claims)) => match Rank::of(&claims) {
+            Rank::Administrator => Who::Administrator(claims.project_id),
+            Rank::User => Who::User(claims.project_id),
+            Rank::Guest => Who::Guest(claims.project_id),
+        },
+        (None, None) => Who::Local,
     }
 }

@@ -20,6 +20,7 @@ use kit::error::ApiError;
 use kit::fields::{AnyText, Whole};
 use kit::request::from_fields;
 use kit::unknown_fields::{Names, UnknownFields};
+use llm::Purpose;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
@@ -200,6 +201,7 @@ impl Tools {
         let question = filled("question", arguments.question.0.trim())?;
         check_question("question", question)?;
         let mut ask = Ask::new(question);
+        ask.purpose = Purpose::Api;
         ask.agent = arguments.agent_type.unwrap_or_default();
         ask.document_ids = named_documents(arguments.document_id, arguments.document_ids)?;
         ask.space_ids = named_spaces(arguments.space_id, arguments.space_ids)?;

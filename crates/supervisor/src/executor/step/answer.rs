@@ -93,6 +93,8 @@ pub async fn read_answer(
                 progress.show(&more);
                 progress.report((text.len() / bytes_per_percent.max(1)) as i64).await;
             }
+            // An agent is given no tools.
+            Ok(Piece::Call(_)) => {}
             Ok(Piece::End(usage)) => return Ok((text, usage)),
             Err(error) => return Err(error.into()),
         }
@@ -147,7 +149,11 @@ impl<'a> ProgressReporter<'a> {
 /// Returns whether a failure is final, and how long its provider asks to wait before a retry.
 fn retry_rule(cause: &Cause) -> (bool, Option<Duration>) {
     match cause {
-        Cause::NoModel | Cause::TooLong { .. } | Cause::Declined(_) => (true, None),
+        Cause::NoModel
+        | Cause::TooLong { .. }
+        | Cause::Lacks(_)
+        | Cause::Declined(_)
+        | Cause::BudgetUsedUp { .. } => (true, None),
         Cause::Refused { status, retry_after, .. } => {
             let is_temporary = matches!(status, 408 | 409 | 425 | 429 | 500..);
             (!is_temporary, retry_after.map(|wait| wait.min(MAX_RETRY_AFTER)))

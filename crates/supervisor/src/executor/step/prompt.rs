@@ -14,6 +14,8 @@ const JSON_RULE: &str = "\nAnswer with one JSON value and nothing else: no text 
 pub struct PromptContext {
     /// The project's name.
     pub name: String,
+    /// The space that the project is in.
+    pub space: Option<String>,
     pub product_seed: String,
     pub inputs: Vec<Artifact>,
     pub passages: Vec<Passage>,
