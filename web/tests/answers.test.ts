@@ -14,7 +14,7 @@ import {
   startForChat,
   vendorSays,
 } from './chat';
-import { startProgram, visit } from './harness';
+import { checkLooks, startProgram, visit } from './harness';
 
 startForChat();
 
@@ -119,4 +119,30 @@ it('says how many documents are still being read', async () => {
   await said.waitFor();
   expect(await said.count(), 'said once').toBe(1);
   await close();
+});
+
+it('writes formulas, and leaves prices, code and unfinished formulas as they are', async () => {
+  const formula = '$$\n\\mathbb{R} \\ni x_1 = \\frac{-b \\pm \\sqrt{b^2 - 4ac}}{2a}\n$$';
+  const text = `The seal of $n$ pumps lasts $500 \\cdot n$ hours [1].\n\n${formula}\n\nIt costs $5 and $10, \`$x$\` is code, $\\frac{1$ is broken [1].`;
+  vendorSays(text, 150);
+  const { page, close } = await open();
+  await ask(page, 'How long do the seals of the pumps last, as a formula?');
+  const shown = answers(page).last().locator('.markdown');
+  // While a formula is written, it is text; what came before it is there.
+  await expect.poll(() => shown.textContent()).toMatch(/\$\$\s*\\mathbb\{R\} \\ni x_1/);
+  expect(await shown.locator('math').count()).toBe(2);
+  vendorSays(text);
+  await answered(page);
+  expect(await shown.locator('math').count()).toBe(3);
+  const block = shown.locator('math[display=block]');
+  expect(await block.locator('mfrac').count()).toBe(1);
+  expect(await block.textContent()).toContain('ℝ∋');
+  for (const plain of ['$5 and $10', '$x$ is code', '$\\frac{1$ is broken'])
+    expect(await shown.textContent()).toContain(plain);
+  expect(await shown.locator('[style]').count()).toBe(0);
+  // A fraction is higher than a line: it is laid out, and not only there.
+  expect((await block.boundingBox())!.height).toBeGreaterThan(30);
+  const hash = new URL(page.url()).hash;
+  await close();
+  await checkLooks(browser, program.page, hash, (page) => page.locator('math[display=block]').waitFor());
 });

@@ -7,6 +7,7 @@ const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeS
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 const whole = new Intl.NumberFormat();
+const short = new Intl.NumberFormat(undefined, { notation: 'compact', compactDisplay: 'long' });
 
 export type Time = number | string | null | undefined;
 
@@ -49,6 +50,22 @@ export function formatAgo(time: Time, now?: number): string {
 
 export function formatNumber(value: number): string {
   return whole.format(value);
+}
+
+/** Returns a large number in words: "8.2 billion". */
+export function formatShort(value: number): string {
+  return short.format(value);
+}
+
+/** Returns an amount of money; of small amounts also what is less than a cent. */
+export function formatMoney(amount: number, currency: string): string {
+  const maximumFractionDigits = amount > 0 && amount < 1 ? 4 : 2;
+  return new Intl.NumberFormat(undefined, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: 2,
+    maximumFractionDigits,
+  }).format(amount);
 }
 
 export function formatBytes(bytes: number): string {

@@ -1,10 +1,13 @@
 import DOMPurify from 'dompurify';
 import { words } from '$words/common';
 import { Marked, type Renderer, type TokenizerAndRendererExtension, type Tokens } from 'marked';
+import { formulas } from './formulas.svelte';
+import { escape } from './html';
+import { ATTRIBUTES, formulaOfCode, mayHaveFormula, maths, TAGS } from './maths';
 
 /*
  * Markdown of models and documents as safe HTML. HTML in it is shown as text, images are not loaded, links open in a
- * new tab, and the result is sanitized once more. `[1]` becomes a button that opens the source.
+ * new tab, and the result is sanitized once more. `[1]` becomes a button that opens the source, LaTeX becomes MathML.
  */
 
 const cite: TokenizerAndRendererExtension = {
@@ -22,6 +25,7 @@ const cite: TokenizerAndRendererExtension = {
 const LINK = /^(?:https?:|mailto:)/i;
 
 const plain = {
+  code: (token: Tokens.Code) => formulaOfCode(token) ?? (false as const),
   html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text),
   image: ({ text }: Tokens.Image) => escape(text),
   link(this: Renderer, { href, tokens }: Tokens.Link) {
@@ -29,10 +33,14 @@ const plain = {
     return LINK.test(href) ? `<a href="${escape(href)}">${text}</a>` : text;
   },
 };
-const reader = new Marked({ gfm: true, breaks: false, renderer: plain });
-const citing = new Marked({ gfm: true, breaks: false, renderer: plain, extensions: [cite] });
+const reader = new Marked({ gfm: true, breaks: false, renderer: plain }, maths);
+const citing = new Marked({ gfm: true, breaks: false, renderer: plain, extensions: [cite] }, maths);
 
 const purifier = DOMPurify(window);
+purifier.addHook('uponSanitizeAttribute', (node, attribute) => {
+  const isFormula = node.namespaceURI === 'http://www.w3.org/1998/Math/MathML';
+  if (ATTRIBUTES.includes(attribute.attrName) && !isFormula) attribute.keepAttr = false;
+});
 purifier.addHook('afterSanitizeAttributes', (node) => {
   if (node.tagName === 'A') {
     node.setAttribute('target', '_blank');
@@ -40,10 +48,12 @@ purifier.addHook('afterSanitizeAttributes', (node) => {
   }
 });
 const ALLOWED = {
-  ALLOWED_TAGS:
-    'a b blockquote br button code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul'.split(
+  ALLOWED_TAGS: [
+    ...'a b blockquote br button code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre s strong sub sup table tbody td th thead tr ul'.split(
       ' ',
     ),
+    ...TAGS,
+  ],
   ALLOWED_ATTR: [
     'href',
     'title',
@@ -55,10 +65,11 @@ const ALLOWED = {
     'align',
     'target',
     'rel',
+    ...ATTRIBUTES,
   ],
   ALLOWED_URI_REGEXP: LINK,
   // Without this, the values of these attributes would have to be addresses as well.
-  ADD_URI_SAFE_ATTR: ['type', 'data-cite', 'start', 'align'],
+  ADD_URI_SAFE_ATTR: ['type', 'data-cite', 'start', 'align', ...ATTRIBUTES],
   ALLOW_DATA_ATTR: false,
 };
 
@@ -71,7 +82,7 @@ export function blocks(text: string, { citations = false } = {}): string[] {
   return tokens
     .filter(({ type }) => type !== 'space')
     .map((token) => {
-      const key = `${citations ? 'c' : 'p'}${token.raw}`;
+      const key = `${citations ? 'c' : 'p'}${mayHaveFormula(token.raw) && formulas.loaded ? 'f' : ''}:${token.raw}`;
       const known = rendered.get(key);
       if (known !== undefined) return known;
       const html = purifier.sanitize(markdown.parser([token]), ALLOWED);
@@ -79,8 +90,4 @@ export function blocks(text: string, { citations = false } = {}): string[] {
       rendered.set(key, html);
       return html;
     });
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

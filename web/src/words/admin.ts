@@ -9,6 +9,7 @@ export const words = {
     tokens: 'Tokens',
     services: 'Services',
     models: 'Models',
+    usage: 'Usage',
   },
   forbidden: {
     title: 'Only for administrators',

@@ -108,7 +108,7 @@ export const words = {
   checklist: {
     title: 'First steps',
     dismiss: 'Hide the first steps',
-    complete: 'All three done. This list will not come back.',
+    complete: (n: number) => `All ${n === 3 ? 'three' : 'four'} done. This list will not come back.`,
     doneWord: 'Done:',
     steps: {
       document: { title: 'Add a file', text: 'A report, a manual, a folder of notes.', action: 'Add a file' },
@@ -118,6 +118,17 @@ export const words = {
         text: 'Agents carry an idea through its phases.',
         action: 'Start a project',
       },
+    },
+    model: {
+      title: 'Choose a model that answers',
+      searching: 'Looking for one on the server…',
+      none: 'One that runs on your server, or one of a vendor. Until then, answers quote your documents.',
+      action: 'Connect a model',
+      found: (server: string, models: number, model: string) =>
+        `${server} runs here with ${models === 1 ? '1 model' : `${models} models`}: use ${model} for answers?`,
+      use: 'Use it',
+      done: (model: string | null) => (model ? `${model} answers now.` : 'A model answers now.'),
+      failed: (why: string) => `That did not work: ${why}`,
     },
   },
   status: {

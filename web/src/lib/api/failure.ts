@@ -1,6 +1,9 @@
 import { words } from '$words/common';
 import { plainly } from '../plainly';
 
+/** The code of a refusal because a budget of the day is used up. */
+const BUDGET_USED_UP = 'BUDGET_USED_UP';
+
 /** Why a request failed, as one shape for all services. */
 export class Failure extends Error {
   constructor(
@@ -20,7 +23,14 @@ export class Failure extends Error {
 
   /** Whether the same request would fail again. */
   get final(): boolean {
-    return this.status >= 400 && this.status < 500 && ![408, 425, 429].includes(this.status);
+    return (
+      this.status >= 400 && this.status < 500 && !(this.overBudget || ![408, 425, 429].includes(this.status))
+    );
+  }
+
+  /** Whether only the next day, or an administrator, makes it possible. */
+  get overBudget(): boolean {
+    return this.code === BUDGET_USED_UP;
   }
 
   get offline(): boolean {
@@ -44,9 +54,18 @@ export function failureFrom(response: Response, text: string | object): Failure 
   const body = typeof text === 'string' ? parse(text) : (text as Record<string, unknown>);
   const said = string(body.message) ?? string(body.error) ?? words.status(response.status);
   const retryAfter = Number(response.headers.get('Retry-After'));
+  // A budget of a day is not waited for in seconds: its message says when the next day begins.
+  const isWaited = body.code !== BUDGET_USED_UP;
   const resetAt = number(body.resetAt) ?? (retryAfter > 0 ? Date.now() + retryAfter * 1000 : null);
   const requestId = string(body.requestId) ?? response.headers.get('X-Request-Id');
-  return new Failure(plainly(said), response.status, string(body.code), requestId, resetAt, body);
+  return new Failure(
+    plainly(said),
+    response.status,
+    string(body.code),
+    requestId,
+    isWaited ? resetAt : null,
+    body,
+  );
 }
 
 function parse(text: string): Record<string, unknown> {

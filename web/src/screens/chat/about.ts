@@ -1,14 +1,17 @@
-/** What a question is about: some documents, or some spaces; everything if both are empty. */
+/** What a question is about: some documents, or some spaces; everything if both are empty; or nothing but the question. */
 export type About = {
   documentIds: string[];
   /** The user's own id stands for their own documents. */
   spaceIds: string[];
+  /** The model alone answers. */
+  withoutDocuments: boolean;
 };
 
-export const EVERYTHING: About = { documentIds: [], spaceIds: [] };
+export const EVERYTHING: About = { documentIds: [], spaceIds: [], withoutDocuments: false };
 
 /** Returns what of it is sent with a question: the service takes no empty lists. */
-export function namedBy({ documentIds, spaceIds }: About): Partial<About> {
+export function namedBy({ documentIds, spaceIds, withoutDocuments }: About): Partial<About> {
+  if (withoutDocuments) return { withoutDocuments };
   return {
     ...(documentIds.length > 0 && { documentIds }),
     ...(spaceIds.length > 0 && { spaceIds }),

@@ -3,6 +3,8 @@ import { Failure, failure } from '$lib/api/failure';
 import { follow, type StreamEvent } from '$lib/api/stream';
 import type { ConversationEvent, ConversationMessage } from '$lib/api/types/knowledge';
 import { type About, EVERYTHING, namedBy, type Replaced, type Style } from './about';
+import { Existence } from './existence';
+import { ConversationFiles } from './files.svelte';
 import { begun, type Happens, merged, ShownMessage } from './message.svelte';
 import { Writing } from './writing';
 
@@ -11,7 +13,6 @@ import { Writing } from './writing';
  * a lost connection or a change to another screen.
  */
 export class Conversation {
-  id: string | null;
   title = $state('');
   messages = $state.raw<ShownMessage[]>([]);
   /** A question that the server has not accepted yet. */
@@ -26,24 +27,35 @@ export class Conversation {
   earlier = $state.raw<string | null>(null);
   /** Rises whenever there is more to read at the end. */
   revision = $state(0);
+  readonly files = new ConversationFiles(
+    () => this.id,
+    () => this.#existence.begun(),
+  );
 
   #happens: Happens;
-  /** Whether the server has accepted a question of this conversation. */
-  #kept: boolean;
+  #existence: Existence;
   #leave = () => {};
   #following = false;
   /** A question that may have arrived, although its request failed. */
   #uncertain: string | null = null;
 
   constructor(id: string | null, happens: Happens) {
-    this.id = id;
+    this.#existence = new Existence(id, happens);
     this.#happens = happens;
-    this.#kept = id !== null;
+  }
+
+  get id(): string | null {
+    return this.#existence.id;
   }
 
   get answer(): ShownMessage | null {
     const last = this.messages.at(-1);
     return last?.role === 'assistant' ? last : null;
+  }
+
+  /** The last question that was asked here. */
+  get question(): ShownMessage | null {
+    return this.messages.findLast(({ role }) => role === 'user') ?? null;
   }
 
   get writing(): boolean {
@@ -53,6 +65,7 @@ export class Conversation {
   /** Reads the messages, and follows the answer if one is being written. */
   async load(): Promise<void> {
     if (!this.id) return;
+    void this.files.load();
     this.loading = this.messages.length === 0;
     try {
       const path = { id: this.id };
@@ -92,14 +105,14 @@ export class Conversation {
     this.revision++;
     try {
       if (await this.#arrivedBefore(query)) return true;
-      const id = this.id ?? (await this.#create());
+      const id = await this.#existence.made();
       const asked = query ? { query, ...namedBy(about) } : {};
       await this.#post(id, { ...style, ...replaced, ...asked });
       return true;
     } catch (thrown) {
       this.problem = failure(thrown);
       if (this.problem.offline) this.#uncertain = query;
-      else await this.#drop();
+      else void this.#existence.drop();
       // Another page of this user is asking here: show what it does.
       if (this.problem.status === 409) void this.#refresh();
       return false;
@@ -128,25 +141,7 @@ export class Conversation {
   /** Follows no more. The answer goes on on the server. */
   close(): void {
     this.#leave();
-  }
-
-  async #create(): Promise<string> {
-    const { id } = await ok(knowledge.POST('/api/conversations', { body: {} }));
-    return (this.id = id);
-  }
-
-  #keep(): void {
-    if (this.#kept || !this.id) return;
-    this.#kept = true;
-    this.#happens.oncreated(this.id);
-  }
-
-  /** Removes the conversation if its first question was refused. */
-  async #drop(): Promise<void> {
-    if (this.#kept || !this.id) return;
-    const params = { path: { id: this.id } };
-    this.id = null;
-    await knowledge.DELETE('/api/conversations/{id}', { params }).catch(() => {});
+    this.files.close();
   }
 
   /** Whether a question that was sent before the connection broke is on the server. */
@@ -156,7 +151,7 @@ export class Conversation {
     await this.load();
     if (this.problem) throw this.problem;
     this.#uncertain = null;
-    if (this.messages.length > 0) this.#keep();
+    if (this.messages.length > 0) this.#existence.keep();
     return this.messages.at(-1)?.id !== last && this.messages.at(-2)?.content === query;
   }
 
@@ -237,7 +232,7 @@ export class Conversation {
     this.messages = begun(this.messages, replaced, user, assistant);
     this.asking = null;
     this.revision++;
-    this.#keep();
+    this.#existence.keep();
     this.#happens.onchanged();
   }
 

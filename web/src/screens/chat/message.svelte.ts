@@ -11,6 +11,8 @@ export class ShownMessage {
   readonly documentIds: string[];
   /** The spaces that a question is about; none for all. The user's own id stands for their own documents. */
   readonly spaceIds: string[];
+  /** Whether a question is for the model alone. */
+  readonly withoutDocuments: boolean;
   content = $state('');
   status = $state<ConversationMessage['status']>('complete');
   error = $state<string | null>(null);
@@ -25,6 +27,7 @@ export class ShownMessage {
     this.createdAt = message.createdAt;
     this.documentIds = message.documentIds;
     this.spaceIds = message.spaceIds;
+    this.withoutDocuments = message.withoutDocuments;
     this.update(message);
   }
 
@@ -40,8 +43,8 @@ export class ShownMessage {
 
 /** What a screen is told of its conversation. */
 export type Happens = {
-  /** The server has made the conversation, and has accepted its first question. */
-  oncreated: (id: string) => void;
+  /** The server has made the conversation, and has accepted its first question; or it begins with a file. */
+  oncreated: (id: string, isAsked: boolean) => void;
   /** A question was accepted, or an answer has ended: titles and times have changed. */
   onchanged: () => void;
   /** An answer has ended while the page followed it. */

@@ -1,40 +1,16 @@
-import { address } from '$lib/address';
+import { type Answer, sendForm } from '$lib/api/send-form';
 
-/** What became of a request: an answer, no answer, or it was stopped. */
-export type Answer =
-  | { kind: 'answered'; response: Response; body: string }
-  | { kind: 'failed'; error: unknown }
-  | { kind: 'stopped' };
+export type { Answer };
 
-/** Sends a file, and tells how many of its bytes are sent: `fetch` cannot, so this is an `XMLHttpRequest`. */
+/** Sends a file, which becomes a document. */
 export function sendFile(
   { file, folder, spaceId }: { file: File; folder: string; spaceId: string },
   onSent: (bytes: number) => void,
 ): { answer: Promise<Answer>; stop: () => void } {
-  const request = new XMLHttpRequest();
-  const answer = new Promise<Answer>((done) => {
-    request.upload.onprogress = ({ loaded }) => onSent(Math.min(loaded, file.size));
-    request.upload.onload = () => onSent(file.size);
-    request.onload = () => {
-      const headers = new Headers({ 'Retry-After': request.getResponseHeader('Retry-After') ?? '' });
-      const requestId = request.getResponseHeader('X-Request-Id');
-      if (requestId) headers.set('X-Request-Id', requestId);
-      done({
-        kind: 'answered',
-        response: new Response(null, { status: request.status, headers }),
-        body: request.responseText,
-      });
-    };
-    request.onerror = () => done({ kind: 'failed', error: new TypeError('no answer') });
-    request.onabort = () => done({ kind: 'stopped' });
-  });
   const form = new FormData();
   if (folder) form.set('metadata', JSON.stringify({ folder }));
   if (spaceId) form.set('spaceId', spaceId);
   form.set('sameName', 'replace');
   form.set('file', file, file.name);
-  request.open('POST', address('core', '/api/ingest'));
-  request.setRequestHeader('Prefer', 'respond-async');
-  request.send(form);
-  return { answer, stop: () => request.abort() };
+  return sendForm('/api/ingest', form, file.size, onSent);
 }

@@ -1,12 +1,15 @@
 import { knowledge, ok } from '$lib/api/client';
 import { startedProject } from '$lib/first-steps';
+import { session } from '$lib/session.svelte';
 import { Setting } from '$lib/setting.svelte';
+import { connections } from '../admin/models/connections.svelte';
 
-export type Step = 'document' | 'question' | 'project';
+/** Only administrators choose a model. */
+export type Step = 'document' | 'question' | 'project' | 'model';
 
 /** The first steps of a new user. What the user has done ticks them off. */
 export class FirstSteps {
-  done = $state<Record<Step, boolean> | null>(null);
+  done = $state<Partial<Record<Step, boolean>> | null>(null);
   /** `seen` once it was shown with something left to do; `closed` once it was dismissed or completed. */
   #progress: Setting<'new' | 'seen' | 'closed'>;
 
@@ -30,13 +33,21 @@ export class FirstSteps {
     const [documents, conversations] = await Promise.all([
       ok(knowledge.GET('/api/documents', { params: { query } })),
       ok(knowledge.GET('/api/conversations', { params: { query } })),
+      session.admin && connections.load(),
     ]);
     this.done = {
       document: documents.documents.length > 0,
       question: conversations.conversations.length > 0,
       project: startedProject().value,
+      ...(session.admin && { model: connections.list!.length > 0 }),
     };
     if (!this.complete && this.#progress.value === 'new') this.#progress.value = 'seen';
+  }
+
+  /** Connects the server that was found, and answers with one of its models. */
+  async use(...[server, model]: Parameters<typeof connections.use>): Promise<void> {
+    await connections.use(server, model);
+    if (this.done) this.done.model = true;
   }
 
   dismiss(): void {
