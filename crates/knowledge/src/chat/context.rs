@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_conversation_has_its_last_turns_as_they_were_said() {
-        let model = Model::new(Arc::new(Words(200)));
+        let model = Model::new(Arc::new(Words(240)));
         let history = "Before all.\nUser: Write a poem.\nAssistant: Roses\nare red.\nUser: Longer.";
         let said = |window_history: &str| {
             let messages = conversation(&model, "Be kind.", window_history, "In German", 100).unwrap();
