@@ -205,9 +205,11 @@ impl Chats {
             Some(owner_id) => Scope::files(user_id, &owner_id),
             None => self.search.scope(user_id, &ask.space_ids).await?,
         };
-        let request = match given.is_some() || ask.system_prompt.is_some() {
-            true => Request::Question,
-            false => Request::of(&ask.query),
+        let request = match Request::of(&ask.query) {
+            _ if ask.system_prompt.is_some() => Request::Question,
+            Request::Writing => Request::Writing,
+            _ if given.is_some() => Request::Question,
+            request => request,
         };
         let writes = skill >= writer::needed(request) || !files.pictures.is_empty();
         let _turn = if writes { None } else { Some(self.readers.turn(user_id).await) };

@@ -91,8 +91,7 @@ impl Connections {
         let mut wakeup = self.0.db.subscribe(TOPIC);
         loop {
             if let Err(error) = self.load().await {
-                // A process without the knowledge service may be the first on its database, which has no tables yet.
-                tracing::debug!(%error, "connections cannot be read");
+                tracing::warn!(%error, "connections cannot be read");
             }
             wakeup.notified_or_poll().await;
         }
@@ -185,16 +184,18 @@ impl Connections {
         Ok(table::defaults(&self.0.db).await?)
     }
 
-    /// Sets which model answers for a purpose; none: the one of the settings.
-    pub async fn set_default(&self, purpose: &str, default: Option<Default>) -> Result<(), ConnectionError> {
+    /// Sets which model answers for each of these purposes, or for none of them; none: the one of the settings.
+    pub async fn set_defaults(&self, defaults: Vec<(&str, Option<Default>)>) -> Result<(), ConnectionError> {
         let mut tx = self.0.db.begin().await?;
-        match default {
-            None => table::drop_default(&mut tx, purpose).await?,
-            Some(default) => {
-                if llm::canonical(&default.connection).is_none() {
-                    lock(&mut tx, &default.connection).await?;
+        for (purpose, default) in defaults {
+            match default {
+                None => table::drop_default(&mut tx, purpose).await?,
+                Some(default) => {
+                    if llm::canonical(&default.connection).is_none() {
+                        lock(&mut tx, &default.connection).await?;
+                    }
+                    table::set_default(&mut tx, &default).await?;
                 }
-                table::set_default(&mut tx, &default).await?;
             }
         }
         self.commit(tx).await

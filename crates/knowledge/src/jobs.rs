@@ -48,6 +48,16 @@ pub struct IngestPayload {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+pub struct RelatePayload {
+    pub document_id: String,
+    /// At which the document was indexed: after another indexing, its passages are others.
+    pub revision: i64,
+    /// The position of the first passage that was not asked about.
+    pub from: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct DiscardPayload {
     pub user_id: String,
     pub object_key: String,

@@ -1,6 +1,6 @@
 //! Asks the model that is chosen for the graph how the things that a document names are connected, after it was indexed.
 
-use crate::jobs::{IngestPayload, RELATE, payload};
+use crate::jobs::{RELATE, RelatePayload, payload, retried_job};
 use crate::records::{Chunk, Document, Mention};
 use crate::tables::{self, relations};
 use futures_util::StreamExt;
@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Db;
-use store::jobs::{self, Handler, Job, JobError, Worker};
+use store::jobs::{self, Handler, Job, JobError, Retry, Worker};
 use tokio_util::sync::CancellationToken;
 
 const PROMPT: &str = include_str!("../prompts/relations.md");
-/// Passages of a document that a model is asked about: the first ones that name several things.
-const MAX_PASSAGES: usize = 500;
 const MAX_NAMES: usize = 12;
 const MAX_ANSWER_TOKENS: usize = 300;
 const MAX_VERB_WORDS: usize = 4;
-/// Passages that are read from the database at once.
-const PAGE: i64 = 100;
+/// Passages that a job asks about before it stores what it has heard, and leaves the rest to another.
+const PASSAGES: i64 = 20;
+/// How long a model that cannot answer now is left alone.
+const PAUSE: Duration = Duration::from_secs(600);
 
 /// Runs the jobs, one at a time: documents are indexed beside it.
 pub fn worker(db: Db, providers: Arc<Providers>, lease: Duration) -> Worker {
@@ -37,16 +37,28 @@ struct Relating {
 impl Handler for Relating {
     fn run(&self, job: Job, _: CancellationToken) -> BoxFuture<'_, Result<(), JobError>> {
         Box::pin(async move {
-            let id = payload::<IngestPayload>(&job)?.document_id;
-            let document = tables::documents::get(&self.db, &id).await?;
-            let found = match (self.providers.chosen_model(Purpose::Graph), document) {
-                (Some(model), Some(document)) => self.relate(&model, &document).await?,
-                _ => HashMap::new(),
-            };
+            let relating: RelatePayload = payload(&job)?;
+            let id = relating.document_id.clone();
+            let mut page = tables::chunks::page::<Chunk>(&self.db, &[&id], relating.from, PASSAGES).await?;
+            page.retain(|row| row.revision == relating.revision);
+            let (model, document) =
+                (self.providers.chosen_model(Purpose::Graph), tables::documents::get(&self.db, &id).await?);
+            let mut found = HashMap::new();
+            if let (Some(model), Some(document)) = (model, document) {
+                for row in &page {
+                    relate(&model, &document, &row.chunk, &mut found).await.map_err(failed)?;
+                }
+            } else {
+                page.clear();
+            }
             let mut tx = self.db.begin().await?;
             // The document may have been deleted meanwhile.
             if tables::documents::get_in(&mut tx, &id).await?.is_some() {
-                relations::replace(&mut tx, &id, &found).await?;
+                relations::add(&mut tx, &id, &found).await?;
+            }
+            if let Some(last) = page.last() {
+                let from = last.chunk.position + 1;
+                jobs::enqueue(&mut tx, retried_job(RELATE, RelatePayload { from, ..relating })).await?;
             }
             jobs::complete(&mut tx, &job).await?;
             Ok(tx.commit().await?)
@@ -54,33 +66,21 @@ impl Handler for Relating {
     }
 }
 
-impl Relating {
-    async fn relate(
-        &self,
-        model: &Model,
-        document: &Document,
-    ) -> Result<HashMap<relations::Relation, i64>, JobError> {
-        let (mut found, mut asked, mut from) = (HashMap::new(), 0, 0);
-        let caller = caller(document);
-        loop {
-            let page = tables::chunks::page::<Chunk>(&self.db, &[&document.id], from, PAGE).await?;
-            for row in &page {
-                let names = names(&row.chunk);
-                if names.len() < 2 || asked == MAX_PASSAGES {
-                    continue;
-                }
-                asked += 1;
-                let text = ask(model, caller.clone(), &row.chunk.text, &names).await.map_err(failed)?;
-                for relation in read(&text, &names) {
-                    *found.entry(relation).or_insert(0) += 1;
-                }
-            }
-            match page.last() {
-                Some(last) if asked < MAX_PASSAGES => from = last.chunk.position + 1,
-                _ => return Ok(found),
-            }
+/// Asks about a passage that names several things.
+async fn relate(
+    model: &Model,
+    document: &Document,
+    chunk: &Chunk,
+    found: &mut HashMap<relations::Relation, i64>,
+) -> Result<(), ChatError> {
+    let names = names(chunk);
+    if names.len() >= 2 {
+        let text = ask(model, caller(document), &chunk.text, &names).await?;
+        for relation in read(&text, &names) {
+            *found.entry(relation).or_insert(0) += 1;
         }
     }
+    Ok(())
 }
 
 /// A model that cannot be reached, or whose budget is used up, is asked again later; what it refuses, it refuses again.
@@ -89,7 +89,7 @@ fn failed(error: ChatError) -> JobError {
         Cause::Refused { status: 400..=428, .. } | Cause::TooLong { .. } | Cause::Declined(_) => {
             JobError::never(error.to_string())
         }
-        _ => JobError::retry(error.to_string()),
+        _ => JobError { message: error.to_string(), retry: Retry::After(PAUSE) },
     }
 }
 

@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+/// What a server says beyond this is wrong, and would spoil every sum.
+const MAX_TOKENS: u64 = 1_000_000_000;
+
 /// A model that counts its use.
 #[derive(Clone)]
 pub struct Model {
@@ -147,8 +150,8 @@ impl Metered {
             caller: self.caller.clone(),
             provider: self.model.provider().to_owned(),
             model: self.model.model().to_owned(),
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
+            input_tokens: usage.input_tokens.min(MAX_TOKENS),
+            output_tokens: usage.output_tokens.min(MAX_TOKENS),
             took: self.since.elapsed(),
         });
     }

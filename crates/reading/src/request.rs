@@ -41,6 +41,9 @@ const ALL: [Request; KINDS] = [
 impl Request {
     /// Returns what a text asks for.
     pub fn of(text: &str) -> Self {
+        if !text.contains(char::is_alphanumeric) {
+            return Self::Question;
+        }
         let logits = logits(text);
         let best = ALL.into_iter().zip(logits).max_by(|one, other| one.1.total_cmp(&other.1));
         let share = |most: f32| 1.0 / logits.iter().map(|logit| (logit - most).exp()).sum::<f32>();
@@ -127,6 +130,7 @@ mod tests {
             ("Who are you?", Request::About),
             ("Which documents do I have?", Request::Documents),
             ("", Request::Question),
+            ("?!", Request::Question),
         ] {
             assert_eq!(Request::of(text), request, "{text}");
         }

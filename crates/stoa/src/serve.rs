@@ -76,7 +76,10 @@ pub async fn run(config: Config, roles: Vec<String>) -> Result<()> {
         let state = models.state();
         process.health.add_open("models", move || std::future::ready(state.clone()));
         let providers = models.providers(process.config.vendors.clone(), process.usage.clone())?;
+        // Agents need them too, where no knowledge service has made them yet.
+        process.db.migrate(knowledge::SCHEMA.scope, knowledge::SCHEMA.migrations).await?;
         let connections = services::connections(&process, providers.clone());
+        connections.load().await?;
         if runs("knowledge") {
             let connections = connections.clone();
             let (service, knowledge) =

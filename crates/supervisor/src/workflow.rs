@@ -92,7 +92,7 @@ impl Agent {
         providers: &Providers,
     ) -> Model {
         let (provider, model) = self.answered_by(asked, default);
-        // Unknown providers were refused when they came in.
+        // A connection may be gone since it was named: the step says so before it asks.
         providers.pick(provider, model).unwrap_or_else(|_| providers.edge().clone())
     }
 }

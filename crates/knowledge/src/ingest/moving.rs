@@ -50,7 +50,10 @@ impl Ingest {
         if moved.in_work > 0 {
             return Err(if current.job_id.is_some() { MoveError::InWork } else { MoveError::FilesInWork });
         }
-        self.check_quota(&mut tx, owner.id, moved.bytes).await?;
+        // The files of the user's conversations are counted already.
+        if users::files_of(tx.conn(), from).await?.as_deref() != Some(owner.id) {
+            self.check_quota(&mut tx, owner.id, moved.bytes).await?;
+        }
         let last = users::raise_revision(&mut tx, owner.id, moved.documents).await?;
         let first = last.ok_or(IngestError::OwnerGone)? - moved.documents;
         files::set_added_by(&mut tx, id, owner.added_by).await?;

@@ -7,7 +7,7 @@ use super::reading::{MOST_TEXT, error_of, extracted_with_progress};
 use super::versions;
 use super::{Ingest, LONGEST_TITLE};
 use crate::indexes;
-use crate::jobs::{IngestPayload, RELATE, new_job, payload};
+use crate::jobs::{IngestPayload, RELATE, RelatePayload, payload, retried_job};
 use crate::records::{Chunk, Document, Mention, Stage, documents_topic};
 use crate::tables::{self, documents::Indexed};
 use crate::title;
@@ -15,7 +15,7 @@ use extract::{ExtractError, Outline, Passage};
 use inference::encoder::MAX_TOKENS;
 use inference::{Engine, EngineError, Priority};
 use llm::Purpose;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::jobs::{self, Job};
@@ -259,11 +259,12 @@ async fn publish(
     tables::chunks::replace(&mut tx, &document.id, chunks).await?;
     tables::texts::put(&mut tx, &document.id, outline).await?;
     indexes::note_change(&mut tx, &document.user_id, chunks.len() as i64).await?;
-    tables::relations::replace(&mut tx, &document.id, &HashMap::new()).await?;
-    if tables::connections::has_default(&mut tx, Purpose::Graph.name()).await? {
-        let (document_id, user_id) = (document.id.clone(), document.user_id.clone());
-        let payload = IngestPayload { document_id, user_id, copied_from: String::new() };
-        jobs::enqueue(&mut tx, new_job(RELATE, payload)).await?;
+    tables::relations::forget(&mut tx, &document.id).await?;
+    // No graph shows the files of conversations.
+    let is_shown = tables::users::files_of(tx.conn(), &document.user_id).await?.is_none();
+    if is_shown && tables::connections::has_default(&mut tx, Purpose::Graph.name()).await? {
+        let relating = RelatePayload { document_id: document.id.clone(), revision, from: 0 };
+        jobs::enqueue(&mut tx, retried_job(RELATE, relating)).await?;
     }
     jobs::complete(&mut tx, job).await?;
     tx.wake(&documents_topic(&document.user_id));

@@ -213,7 +213,7 @@ pub async fn files_of<'c>(
 
 /// Returns the owners of the files in a user's conversations.
 pub async fn owners_of_files(tx: &mut Tx, user_id: &str) -> Result<Vec<String>, StoreError> {
-    let select = "SELECT id FROM users WHERE files_of = $1 AND removed = 0";
+    let select = "SELECT id FROM users WHERE files_of <> '' AND files_of = $1 AND removed = 0";
     let rows = sqlx::query(select).bind(user_id).fetch_all(tx.conn()).await?;
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }

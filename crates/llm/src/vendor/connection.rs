@@ -130,6 +130,9 @@ impl ServedModel {
     }
 }
 
+/// No model that talks is smaller.
+const MIN_PARAMETERS: f64 = 1e7;
+
 /// Returns the number of parameters that a name has: `qwen3:8b`, `Qwen2.5-Coder-1.5B-Instruct`. Of experts, the number before
 /// them counts too: `8x7b`.
 fn size_in(name: &str) -> Option<u64> {
@@ -143,7 +146,8 @@ fn size_in(name: &str) -> Option<u64> {
         };
         let sizes = word[..word.len() - 1].split('x').map(|size| size.parse::<f64>().ok());
         let product = sizes.into_iter().try_fold(scale, |product, size| Some(product * size?))?;
-        (product > 0.0).then_some(product as u64)
+        // `1m` is a context.
+        (product >= MIN_PARAMETERS).then_some(product as u64)
     })
 }
 
@@ -197,6 +201,7 @@ mod tests {
             ("gpt-6-luna", None),
             ("b", None),
             ("0b", None),
+            ("qwen-turbo-1m", None),
         ] {
             assert_eq!(size_in(name), size, "{name}");
         }

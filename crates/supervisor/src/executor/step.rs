@@ -60,6 +60,14 @@ impl StepRunner {
         agent.model(asked, &self.providers.chosen(Purpose::Agents, &self.default_model), &self.providers)
     }
 
+    /// Fails if the provider of an agent is a connection that is gone: another model would write in its place.
+    fn check_provider(&self, agent: &Agent, run: &Run) -> Result<(), Failure> {
+        let asked = (run.provider.as_deref(), run.model.as_deref());
+        let default = self.providers.chosen(Purpose::Agents, &self.default_model);
+        let (provider, _) = agent.answered_by(asked, &default);
+        self.providers.name(provider).map(drop).map_err(|unknown| Failure::permanent(unknown.to_string()))
+    }
+
     /// Runs the step of the agent with this index in its phase, with as many retries as the agent has. `own_inputs` are
     /// artifacts of this run.
     pub async fn run(
@@ -82,6 +90,7 @@ impl StepRunner {
                 _ => None,
             };
             let attempt = async {
+                self.check_provider(agent, run)?;
                 let (context, trouble) = self.gather(agent, run, &own_inputs, feedback.as_ref()).await?;
                 if tried == 0
                     && let Some(trouble) = trouble

@@ -71,11 +71,12 @@ pub async fn set(
     admin: Admin,
     JsonBody(body): JsonBody<ModelDefaultsBody>,
 ) -> Result<Json<ModelDefaults>, ApiError> {
+    let mut defaults = Vec::new();
     for (purpose, choice) in Purpose::WITH_DEFAULT.into_iter().zip([body.chat, body.agents, body.graph]) {
         let (purpose, Some(choice)) = (purpose.name(), choice) else { continue };
-        let default = choice.map(|choice| default_of(&state, purpose, choice)).transpose()?;
-        state.connections.set_default(purpose, default).await?;
+        defaults.push((purpose, choice.map(|choice| default_of(&state, purpose, choice)).transpose()?));
     }
+    state.connections.set_defaults(defaults).await?;
     get(state, admin).await
 }
 

@@ -94,6 +94,9 @@ pub async fn test(
     };
     let named =
         body.and_then(|JsonBody(body)| body.model).map(|model| model.0).filter(|model| !model.is_empty());
+    if named.as_deref().is_some_and(|model| !llm::is_model_name(model)) {
+        return Err(ApiError::invalid("`model` is not the name of a model"));
+    }
     let first = record.models.first().or(models.first()).map(|model| model.name.clone());
     let model = named.or(first);
     let (mut answer, mut tokens_per_second) = (None, None);

@@ -25,7 +25,7 @@ pub async fn bytes_of(tx: &mut Tx, owner_id: &str) -> Result<i64, StoreError> {
     let select = AssertSqlSafe(format!(
         "SELECT CAST(
              (SELECT COALESCE(SUM(size + {OTHER_FILES}), 0) FROM documents
-              WHERE user_id IN (SELECT id FROM users WHERE id = $1 OR files_of = $1))
+              WHERE user_id IN (SELECT id FROM users WHERE id = $1 UNION ALL SELECT id FROM users WHERE files_of <> '' AND files_of = $1))
              + (SELECT COALESCE(SUM(copy_bytes), 0) FROM sources WHERE owner_id = $1) AS BIGINT)"
     ));
     Ok(sqlx::query(select).bind(owner_id).fetch_one(tx.conn()).await?.try_get(0)?)
@@ -42,7 +42,8 @@ pub async fn amounts(db: &Db, owners: &[&str]) -> Result<HashMap<String, Amount>
              SELECT CASE files_of WHEN '' THEN user_id ELSE files_of END AS owner,
                  CASE files_of WHEN '' THEN 1 ELSE 0 END AS is_document, size + {OTHER_FILES} AS bytes
              FROM documents JOIN users ON users.id = documents.user_id
-             WHERE user_id IN ({ids}) OR files_of IN ({ids})
+             WHERE documents.user_id IN (SELECT id FROM users WHERE id IN ({ids})
+                 UNION ALL SELECT id FROM users WHERE files_of <> '' AND files_of IN ({ids}))
              UNION ALL SELECT owner_id, 0, copy_bytes FROM sources WHERE owner_id IN ({ids})
          ) AS owned GROUP BY owner"
     ));
