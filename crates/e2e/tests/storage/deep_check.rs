@@ -40,7 +40,8 @@ const BREAKS: [(&str, &str); 10] = [
         "an artifact of project `p` lacks a version",
     ),
     (
-        "INSERT INTO conversations SELECT 'c', id, 't', 0, 1, 1, 5, 5 FROM users LIMIT 1",
+        "INSERT INTO conversations (id, user_id, title, is_named, created_at, updated_at, message_count, last_number)
+         SELECT 'c', id, 't', 0, 1, 1, 5, 5 FROM users LIMIT 1",
         "conversation `c` has 0 of 5 messages",
     ),
 ];

@@ -127,7 +127,10 @@ impl Support {
         let language = self.language.unwrap_or_default();
         let words: HashSet<String> = stem_set(text, language);
         let is_formula = text.starts_with(FORMULA) || text.starts_with("\\[");
-        let is_statement = !is_formula && !text.starts_with(['#', '|', '`']) && !text.ends_with(['?', ':']);
+        // The number of an entry in a list is no sentence, nor is a gap such as "[name]".
+        let has_words = text.contains(char::is_alphabetic) && !text.starts_with('[');
+        let is_statement =
+            has_words && !is_formula && !text.starts_with(['#', '|', '`']) && !text.ends_with(['?', ':']);
         let lower = text.to_lowercase();
         let is_about_sources =
             lower.split(|c: char| !c.is_alphanumeric()).any(|word| ABOUT_SOURCES.contains(&word));
@@ -213,6 +216,9 @@ mod tests {
         assert!(shown.contains("so far. (no source says this)"), "{shown}");
         let mut free = Support::of_order(&[], said);
         assert_eq!(free.push(letter) + &free.finish(), letter);
+        let mut list = Support::of_order(&sources, said);
+        let steps = "1. Replace the shaft seal. 2. Call Mr. Vik.\n\n[Your Name]";
+        assert_eq!(list.push(steps) + &list.finish(), steps);
     }
 
     #[test]
