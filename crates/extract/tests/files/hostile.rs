@@ -6,6 +6,9 @@ use extract::{Document, ExtractError, Kind, Limits, extract, passages};
 
 use crate::samples;
 
+/// What would take hours if it grew with the square of a text takes seconds, and up to two minutes on a busy machine.
+const TOO_LONG: Duration = Duration::from_secs(600);
+
 fn read(name: &str, bytes: &[u8]) -> Result<Document, ExtractError> {
     extract(name, bytes, &Limits::default())
 }
@@ -168,7 +171,7 @@ fn a_line_of_fifty_megabytes_is_refused_at_once_and_one_of_two_is_cut() {
         assert!(passages.len() > 1000);
         assert!(passages.iter().all(|passage| count(&passage.text) <= 256));
     }
-    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    assert!(started.elapsed() < TOO_LONG, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -195,7 +198,7 @@ fn brackets_and_conditions_that_never_end_take_little_time() {
     for part in ["<dl><dt>a<dd>b", "<ol><li><pre>a", "<table><tr><td rowspan=999 colspan=999>a", "<br><br>"] {
         let _ = read("a.html", format!("<html>{}", part.repeat((1 << 18) / part.len())).as_bytes());
     }
-    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
+    assert!(started.elapsed() < TOO_LONG, "{:?}", started.elapsed());
 }
 
 #[test]
