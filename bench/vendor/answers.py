@@ -9,6 +9,8 @@ from servers import ALIAS, ROOT, Stoa, ingest
 ANSWERS = ROOT / "bench/answers"
 # For models below 3 billion parameters facts come from the reader: a caller who sends a prompt gets the model's own words.
 PROMPT = ROOT / "crates/knowledge/prompts/rag-chat.md"
+# One short sentence is asked for; a small model that repeats itself would not end.
+MAX_TOKENS = 256
 CITATION = re.compile(r" *\[[\d, –-]*\d[\d, –-]*\]")
 SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]}”’»]*\s+(?![a-zäöüß])")
 
@@ -35,7 +37,7 @@ def ask_set(client, name, count):
         asked = [asked[place * len(asked) // count] for place in range(count)]
     print(f"\n## set {name}: {len(asked)} questions over {len(names)} documents", flush=True)
     ways = {"reader": {"llmConfig": {"provider": "edge-ai", "model": "reader"}},
-            "model": {"llmConfig": {"provider": "llama.cpp", "model": ALIAS}, "systemPrompt": PROMPT.read_text(),
+            "model": {"llmConfig": {"provider": "llama.cpp", "model": ALIAS, "maxTokens": MAX_TOKENS}, "systemPrompt": PROMPT.read_text(),
                       "temperature": 0}}
     tallies = {way: Tally() for way in ways}
     for one in asked:
