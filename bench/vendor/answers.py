@@ -37,8 +37,8 @@ def ask_set(client, name, count):
         asked = [asked[place * len(asked) // count] for place in range(count)]
     print(f"\n## set {name}: {len(asked)} questions over {len(names)} documents", flush=True)
     ways = {"reader": {"llmConfig": {"provider": "edge-ai", "model": "reader"}},
-            "model": {"llmConfig": {"provider": "llama.cpp", "model": ALIAS, "maxTokens": MAX_TOKENS}, "systemPrompt": PROMPT.read_text(),
-                      "temperature": 0}}
+            "model": {"llmConfig": {"provider": "llama.cpp", "model": ALIAS, "maxTokens": MAX_TOKENS},
+                      "systemPrompt": PROMPT.read_text(), "temperature": 0}}
     tallies = {way: Tally() for way in ways}
     for one in asked:
         print(f"\n{one['id']} {one['kind']}: {one['question']}  (right: {one.get('facts') or 'a refusal'})")
