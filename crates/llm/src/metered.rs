@@ -31,23 +31,26 @@ impl Model {
         Self { ledger, ..self }
     }
 
-    /// Fails if the caller's budget is used up. [`Model::chat`] asks for itself: this is for an answer whose status is sent
-    /// before its first piece.
-    pub async fn admit(&self, caller: &Caller) -> Result<(), ChatError> {
+    /// Fails if the caller's budget is used up.
+    async fn admit(&self, caller: &Caller) -> Result<(), ChatError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let (provider, model) = (self.provider().to_owned(), self.model().to_owned());
         let admitted = ledger.admit(caller, self.provider()).await;
         admitted.map_err(|cause| ChatError { provider, model, cause })
     }
 
+    /// Asks the model, and counts. A budget that is used up is an error before there is a reply, so that the status of an
+    /// answer can say it. Nothing else happens before the reply is polled.
+    pub async fn begin(&self, chat: Chat) -> Result<Reply, ChatError> {
+        self.admit(&chat.caller).await?;
+        Ok(Metered::start(self.clone(), chat).boxed())
+    }
+
     /// Asks the model, and counts. Nothing happens before the reply is polled.
     pub fn chat(&self, chat: Chat) -> Reply {
         let model = self.clone();
         let starting = async move {
-            match model.admit(&chat.caller).await {
-                Ok(()) => Metered::start(model, chat).boxed(),
-                Err(refusal) => stream::iter([Err(refusal)]).boxed(),
-            }
+            model.begin(chat).await.unwrap_or_else(|refusal| stream::iter([Err(refusal)]).boxed())
         };
         Box::pin(starting.flatten_stream())
     }

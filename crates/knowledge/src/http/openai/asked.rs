@@ -131,9 +131,9 @@ impl Asked {
             format: self.format,
         };
         model.accepts(&chat)?;
-        model.admit(&chat.caller).await?;
         let is_callers = chat.tools.is_some() || !matches!(chat.format, Format::Text) || chat.has_pictures();
-        let pieces = model.chat(chat).map(move |piece| piece.map_err(|error| refused(error, is_callers)));
+        let pieces =
+            model.begin(chat).await?.map(move |piece| piece.map_err(|error| refused(error, is_callers)));
         Ok(Answered {
             model: names::answered(false, model.provider(), model.model()),
             citations: Vec::new(),
