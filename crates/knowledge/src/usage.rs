@@ -156,14 +156,24 @@ impl Usage {
                 return Ok(());
             }
             match self.write_batch(&batch).await {
-                // No later attempt can succeed, and the calls behind it would wait for ever.
-                Err(error) if error.is_refusal() => {
-                    tracing::error!(%error, calls = batch.len(), "the use of models cannot be stored");
-                }
+                Err(error) if error.is_refusal() => self.write_each(&batch).await?,
                 written => written?,
             }
             self.waiting().drain(..batch.len());
         }
+    }
+
+    /// Writes what can be written: what is refused is refused by every later attempt too, and what is behind it would wait for ever.
+    async fn write_each(&self, batch: &[WaitingCall]) -> Result<(), StoreError> {
+        for one in batch.chunks(1) {
+            match self.write_batch(one).await {
+                Err(error) if error.is_refusal() => {
+                    tracing::error!(%error, "the use of a model cannot be stored");
+                }
+                written => written?,
+            }
+        }
+        Ok(())
     }
 
     async fn write_batch(&self, batch: &[WaitingCall]) -> Result<(), StoreError> {
