@@ -67,7 +67,7 @@ pub struct Ask {
     pub space_ids: Vec<String>,
     /// The documents to search, all of them in these spaces; empty: all that are.
     pub document_ids: Vec<String>,
-    /// Who owns the files that were put into the conversation. Unless spaces or documents are named, they are searched.
+    /// Who owns the files that were put into the conversation. Unless spaces or documents are named, only they are searched.
     pub files_owner: Option<String>,
     /// Whether the model alone answers.
     pub without_documents: bool,
@@ -201,9 +201,13 @@ impl Chats {
         if ask.without_documents {
             return self.talk(&model, skill, user_id, &ask, files.pictures, allowance).await;
         }
-        let scope = match files.owner {
-            Some(owner_id) => Scope::files(user_id, &owner_id),
-            None => self.search.scope(user_id, &ask.space_ids).await?,
+        let scope = match &ask.files_owner {
+            Some(owner_id) if files.are_meant => Scope::files(user_id, owner_id),
+            // Documents that are named may be some of the files.
+            Some(owner_id) if !ask.document_ids.is_empty() => {
+                self.search.scope(user_id, &ask.space_ids).await?.and_files(owner_id)
+            }
+            _ => self.search.scope(user_id, &ask.space_ids).await?,
         };
         let request = match Request::of(&ask.query) {
             _ if ask.system_prompt.is_some() => Request::Question,

@@ -23,8 +23,8 @@ pub struct PromptParts<'a> {
     pub connections: &'a [String],
     pub goals: &'a str,
     pub history: &'a str,
-    /// Tokens kept for the answer.
-    pub answer: usize,
+    /// Tokens kept for the answer, and for pictures.
+    pub kept: usize,
 }
 
 pub struct Context {
@@ -45,7 +45,7 @@ pub struct TooLong {
 /// Builds the prompt.
 pub fn build(model: &Model, parts: &PromptParts<'_>, sources: Vec<Source>) -> Result<Context, TooLong> {
     let system = parts.system.trim();
-    let most = model.window().saturating_sub(parts.answer);
+    let most = model.window().saturating_sub(parts.kept);
     let fixed = tokens(model, system, most) + tokens(model, parts.question, most) + AROUND;
     let room = most.checked_sub(fixed).filter(|room| *room >= SHORTEST_SOURCE);
     let mut room = room.ok_or(TooLong { tokens: fixed, most })?;
@@ -82,9 +82,9 @@ pub fn conversation(
     system: &str,
     history: &str,
     question: &str,
-    answer: usize,
+    kept: usize,
 ) -> Result<Vec<Message>, TooLong> {
-    let most = model.window().saturating_sub(answer);
+    let most = model.window().saturating_sub(kept);
     let fixed = tokens(model, system, most) + tokens(model, question, most) + AROUND;
     let mut room = most.checked_sub(fixed).ok_or(TooLong { tokens: fixed, most })?;
     let mut messages = vec![Message::user(question)];
@@ -241,7 +241,7 @@ mod tests {
             connections: &[],
             goals: "Goal one is this. Goal two is that.",
             history: "User: the first thing was said. Assistant: the last thing was said.",
-            answer: ANSWER,
+            kept: ANSWER,
         };
         let model = Model::new(Arc::new(Words(window)));
         build(&model, &parts, Source::of_texts(texts))

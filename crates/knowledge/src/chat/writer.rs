@@ -18,18 +18,20 @@ const WRITING: &str = include_str!("../../prompts/writing.md");
 const TALK: &str = include_str!("../../prompts/talk.md");
 /// Tokens of an answer if the request does not limit them.
 const MAX_ANSWER_TOKENS: usize = 1024;
-/// A writer gets no passages if the best goes less well with the question than this: it would invent an answer from them.
+/// A writer gets no passages that go less well with the question than this: it would invent an answer from them.
 const MIN_RELEVANCE: f32 = -1.2;
 /// Those that are looked at, the newest ones.
 const MAX_PICTURES: usize = 4;
+/// What a picture takes of a model's window at most; vendors count 258 to 1,600.
+const PICTURE_TOKENS: usize = 1600;
 /// The smallest limit of the vendors.
 const MAX_PICTURE_BYTES: i64 = 5 << 20;
 
-/// The files of a conversation, as far as a question is about them.
+/// The files of a conversation.
 #[derive(Default)]
 pub struct Files {
-    /// Who owns its texts; none if there are none, or if other documents are named.
-    pub owner: Option<String>,
+    /// Whether a question is about its texts: there are some, and no spaces or documents are named.
+    pub are_meant: bool,
     pub pictures: Vec<Picture>,
 }
 
@@ -61,34 +63,35 @@ impl Chats {
         let documents = tables::documents::of_user(&self.db, &owner_id).await?;
         let (pictures, texts): (Vec<Document>, Vec<Document>) = documents.into_iter().partition(is_picture);
         let names_others = !ask.document_ids.is_empty() || !ask.space_ids.is_empty();
-        let owner = Some(owner_id).filter(|_| !texts.is_empty() && !names_others);
-        ask.without_documents = match &owner {
-            Some(_) => false,
-            None => ask.without_documents || !pictures.is_empty() && !names_others,
-        };
+        let are_meant = !texts.is_empty() && !names_others;
+        ask.without_documents =
+            !are_meant && (ask.without_documents || !pictures.is_empty() && !names_others);
         if model.is_blind() && !pictures.is_empty() {
             allowance.notice("This model cannot look at pictures: another one may.".to_owned());
-            return Ok(Files { owner, pictures: Vec::new() });
+            return Ok(Files { are_meant, pictures: Vec::new() });
         }
-        Ok(Files { owner, pictures: self.pictures(pictures, allowance).await? })
+        Ok(Files { are_meant, pictures: self.pictures(model, pictures, allowance).await? })
     }
 
     async fn pictures(
         &self,
+        model: &Model,
         documents: Vec<Document>,
         allowance: &mut Allowance,
     ) -> Result<Vec<Picture>, ChatFailure> {
+        let most = (model.window() / 2 / PICTURE_TOKENS).clamp(1, MAX_PICTURES);
         let (fitting, large): (Vec<Document>, Vec<Document>) =
             documents.into_iter().partition(|document| document.size <= MAX_PICTURE_BYTES);
         if !large.is_empty() {
             let limit = MAX_PICTURE_BYTES >> 20;
             allowance.notice(format!("Pictures of more than {limit} MiB were not looked at."));
         }
-        if fitting.len() > MAX_PICTURES {
-            allowance.notice(format!("Only the newest {MAX_PICTURES} pictures were looked at."));
+        if fitting.len() > most {
+            let newest = if most == 1 { "picture was".to_owned() } else { format!("{most} pictures were") };
+            allowance.notice(format!("Only the newest {newest} looked at."));
         }
         let mut pictures = Vec::new();
-        for document in fitting.iter().take(MAX_PICTURES) {
+        for document in fitting.iter().take(most) {
             if let Some(bytes) =
                 self.blobs.get(&document.object_key, MAX_PICTURE_BYTES.unsigned_abs()).await?
             {
@@ -114,15 +117,16 @@ impl Chats {
         }
         let system = ask.system_prompt.as_deref().unwrap_or(TALK);
         let tokens = answer_tokens(model, ask);
-        let mut messages = context::conversation(model, system, &ask.history, &ask.query, tokens)?;
+        let kept = tokens + pictures.len() * PICTURE_TOKENS;
+        let mut messages = context::conversation(model, system, &ask.history, &ask.query, kept)?;
         show(pictures, &mut messages);
         let reply = self.begin(model, user_id, ask, messages, tokens).await?;
         let parts = format_reply(reply, (Citations::new(0), Support::new(&[])));
         Ok(Answer::new(model, Vec::new(), allowance, parts))
     }
 
-    /// Returns the passages for a model that writes: those of a whole document for a summary, and otherwise the best first;
-    /// none if none has to do with the question.
+    /// Returns the passages for a model that writes: those of a whole document for a summary, and otherwise those that have to
+    /// do with the question, the best first.
     pub(super) async fn find_for_writer(
         &self,
         model: &Model,
@@ -137,10 +141,9 @@ impl Chats {
         }
         let (question, found) =
             self.find_followed(scope, ask, ask.top_k.max(reader::POOL), allowance).await?;
-        let mut judged = self.judge(&question, found, allowance).await?;
-        judged.truncate(ask.top_k);
-        let is_near = judged.first().is_some_and(|(relevance, _)| *relevance >= MIN_RELEVANCE);
-        Ok(if is_near { judged.into_iter().map(|(_, source)| source).collect() } else { Vec::new() })
+        let judged = self.judge(&question, found, allowance).await?;
+        let near = judged.into_iter().filter(|(relevance, _)| *relevance >= MIN_RELEVANCE);
+        Ok(near.map(|(_, source)| source).take(ask.top_k).collect())
     }
 
     /// Lets the model write from whole sources.
@@ -168,7 +171,7 @@ impl Chats {
             connections: &order.connections,
             goals: &ask.goals,
             history: &ask.history,
-            answer: tokens,
+            kept: tokens + order.pictures.len() * PICTURE_TOKENS,
         };
         let mut context = context::build(model, &parts, sources)?;
         show(order.pictures, &mut context.messages);
@@ -181,7 +184,6 @@ impl Chats {
         Ok((context.sources, format_reply(reply, filters)))
     }
 
-    /// Asks the model. A budget that is used up is an error before the first piece, so that the answer's status can say it.
     async fn begin(
         &self,
         model: &Model,
@@ -202,8 +204,7 @@ impl Chats {
             tools: None,
             format: llm::Format::Text,
         };
-        model.admit(&chat.caller).await?;
-        Ok(model.chat(chat))
+        model.begin(chat).await
     }
 }
 

@@ -121,7 +121,7 @@ impl Writing {
             | ChatFailure::Search(SearchError::Index(IndexError::Loading { .. }))
             | ChatFailure::Index(IndexError::Loading { .. }) => message,
             ChatFailure::Model(error) => {
-                tracing::warn!(%error, "a provider failed");
+                tracing::warn!(%error, "a model did not answer");
                 message
             }
             ChatFailure::Search(_)

@@ -225,8 +225,8 @@ fn model_error(error: ChatError) -> ApiError {
     }
 }
 
-/// Logs that a provider failed, and returns what the client is told, who cannot see the log.
+/// Logs that a model did not answer, and returns what the client is told, who cannot see the log.
 pub fn provider_message(error: &ChatError) -> String {
-    tracing::warn!(%error, "a provider failed");
+    tracing::warn!(%error, "a model did not answer");
     error.to_string()
 }

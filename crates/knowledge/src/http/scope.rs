@@ -72,7 +72,10 @@ pub fn check_number(documents: usize) -> Result<(), ApiError> {
 /// Fails unless the user may see all spaces and documents that a question is about. The error does not say which one is
 /// not to be seen: it may be another user's.
 pub async fn require_visible(app: &App, user_id: &str, ask: &Ask) -> Result<(), ApiError> {
-    let scope = app.search.scope(user_id, &ask.space_ids).await?;
+    let mut scope = app.search.scope(user_id, &ask.space_ids).await?;
+    if let Some(owner_id) = &ask.files_owner {
+        scope = scope.and_files(owner_id);
+    }
     let ids: Vec<&str> = ask.document_ids.iter().map(String::as_str).collect();
     // No id has a NUL character, and PostgreSQL would refuse the statement.
     let is_text = ids.iter().all(|id| !id.contains('\0'));

@@ -87,6 +87,12 @@ impl Scope {
         Self { user_id: user_id.to_owned(), owners: vec![owner] }
     }
 
+    /// Adds the files in a conversation of the user.
+    pub fn and_files(mut self, owner_id: &str) -> Self {
+        self.owners.push(ScopedOwner { id: owner_id.to_owned(), space: None });
+        self
+    }
+
     /// Returns the part of the scope that these ids name; none if one of them is not in it.
     pub fn only(mut self, ids: &[String]) -> Option<Self> {
         if !ids.iter().all(|id| self.contains(id)) {

@@ -77,6 +77,19 @@ async fn a_file_belongs_to_its_conversation_and_is_what_its_questions_are_about(
     assert_eq!(eve.delete(&theirs.path(&format!("/files/{id}"))).await.status, 404);
     assert_eq!(ada.delete(&talk.path("/files/%00")).await.status, 404);
 
+    // One of several files can be named, by whom it belongs to and in its conversation.
+    let garage =
+        talk.attach("garage.md", b"The rent of the garage is 70 euros a month.").await.json()["file"]["id"]
+            .clone();
+    talk.read_files().await;
+    let named = talk.ask(&json!({ "query": "How much is the rent?", "documentIds": [garage] })).await;
+    assert!(named["content"].as_str().unwrap().contains("70 euros"), "{named}");
+    let elsewhere = Talk::start(&ada).await;
+    let of_garage = json!({ "query": "How much is the rent?", "documentIds": [garage] });
+    assert_eq!(ada.post_json(&elsewhere.path("/messages"), &of_garage).await.status, 404);
+    assert_eq!(eve.post_json(&talk.through(&eve).path("/messages"), &of_garage).await.status, 404);
+    assert_eq!(ada.delete(&talk.path(&format!("/files/{}", garage.as_str().unwrap()))).await.status, 200);
+
     assert_eq!(ada.delete(&talk.path(&format!("/files/{id}"))).await.status, 200);
     assert_eq!(talk.files().await, [Value::Null; 0]);
     let after = talk.ask(&json!({ "query": "How much is the rent of the pump?" })).await;

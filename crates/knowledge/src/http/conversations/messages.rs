@@ -112,7 +112,9 @@ pub async fn ask(
     let answered = async {
         counted.check(&app)?;
         let JsonBody(body) = JsonBody::<AskBody>::from_request(request, &app).await?;
-        let (ask, replaces) = read(&app, body)?;
+        let (mut ask, replaces) = read(&app, body)?;
+        let files_owner = app.conversations.get(&user.id, &id).await?.files_owner;
+        ask.files_owner = Some(files_owner).filter(|owner| !owner.is_empty());
         require_visible(&app, &user.id, &ask).await?;
         let turn = app.conversations.ask(&user.id, &id, ask, replaces).await?;
         if streams {
