@@ -14,6 +14,8 @@ use tokio::time::{sleep, timeout};
 
 /// A client waits for the answer: a vendor that asks for a longer pause is given up.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// A server of one's own may read a long question for minutes, and takes one after the other.
+const LOCAL_START: u32 = 5;
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), LONGEST_PAUSE);
 
 pub struct Exchange {
@@ -59,12 +61,19 @@ impl Exchange {
 
     /// Returns the next step; none if the answer has only begun.
     async fn attempt(&mut self) -> Result<Option<Step>, Cause> {
+        let patience = self.patience();
         if let Some(answer) = &mut self.answer {
-            return answer.next(self.server.timeout).await.map(Some);
+            return answer.next(patience).await.map(Some);
         }
         self.tries += 1;
         self.answer = Some(self.ask().await?);
         Ok(None)
+    }
+
+    /// Returns how long the server may be silent now.
+    fn patience(&self) -> Duration {
+        let is_slow = self.written == 0 && self.server.connection.base_url.is_local();
+        if is_slow { self.server.timeout * LOCAL_START } else { self.server.timeout }
     }
 
     /// Counts a piece of a call, and names the call if the vendor did not.
@@ -98,16 +107,16 @@ impl Exchange {
     }
 
     async fn send(&mut self) -> Result<Response, Cause> {
-        let Server { protocol, connection, client, timeout: patience, .. } = &*self.server;
+        let (Server { protocol, connection, client, .. }, patience) = (&*self.server, self.patience());
         let body = protocol.body(&self.question, &self.refused);
         let body = body.map_err(|error| Cause::Failed(error.to_string()))?;
         let url = protocol.url(&connection.base_url, &self.question.model);
         let request = client.post(url).headers(self.server.headers());
         let request = request.header(CONTENT_TYPE, "application/json").body(body);
-        match timeout(*patience, request.send()).await {
+        match timeout(patience, request.send()).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(Cause::Unreachable(innermost(&error))),
-            Err(_) => Err(Cause::Silent(*patience)),
+            Err(_) => Err(Cause::Silent(patience)),
         }
     }
 
