@@ -3,6 +3,8 @@
 import json
 import lzma
 import random
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -12,6 +14,8 @@ MAX_TOKENS, MAX_QUESTION_TOKENS = 384, 96
 CLS, SEP = 101, 102
 NONE = -100
 MAX_ROWS = 256
+# Batches that are made ahead, and by how many threads.
+AHEAD, THREADS = 8, 2
 
 
 class Tokens:
@@ -74,6 +78,18 @@ def batches(examples, budget, chance):
         made.append(batch)
     chance.shuffle(made)
     return made
+
+
+def ahead(batches, device):
+    """Yields the tensors of batches, made by threads while the ones before are used."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        waiting = deque()
+        for batch in batches:
+            waiting.append(pool.submit(tensors, batch, device))
+            if len(waiting) > AHEAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def tensors(batch, device):

@@ -76,16 +76,27 @@ def head(metadata):
 
 
 def listed(base, token):
-    return call(f"{base}/api/documents?limit=1000", token)["documents"]
+    """Returns all documents, which come in pages."""
+    documents, page = [], "/api/documents?limit=1000"
+    while page:
+        with opened(base + page, token) as response:
+            documents += json.load(response)["documents"]
+            link = response.headers.get("Link")
+        page = f"/api/documents{link[1:link.index('>')]}" if link else None
+    return documents
 
 
 def call(url, token, body=None):
+    with opened(url, token, body) as response:
+        return json.load(response)
+
+
+def opened(url, token, body=None):
     request = urllib.request.Request(url, data=json.dumps(body).encode() if body else None)
     request.add_header("Content-Type", "application/json")
     if token:
         request.add_header("X-Api-Key", token)
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)
+    return urllib.request.urlopen(request)
 
 
 def upload(url, token, path):
