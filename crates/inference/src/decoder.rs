@@ -1,4 +1,4 @@
-//! The language model: Llama's architecture, from a GGUF file.
+//! The language model: Llama's architecture and Qwen2's, from a GGUF file.
 //!
 //! A prompt is read many tokens at a time with the byte products of `linear`, its rows split over threads. Text is
 //! written one token of each sequence at a time with `blocks`, the columns split over threads.
@@ -44,6 +44,8 @@ struct Layer {
     query: BlockMatrix,
     key: BlockMatrix,
     value: BlockMatrix,
+    /// What is added to queries, keys and values; empty where a model has none.
+    biases: [Array<f32>; 3],
     attention_output: BlockMatrix,
     feed_forward_norm: Array<f32>,
     gate: BlockMatrix,

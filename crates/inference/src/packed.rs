@@ -15,7 +15,7 @@ use std::process;
 use std::time::UNIX_EPOCH;
 
 /// Changes with what is packed and how.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub(crate) type PackedWriter = ArrayWriter<BufWriter<File>>;
 

@@ -5,6 +5,8 @@
 mod common;
 #[path = "common/helpers.rs"]
 mod helpers;
+#[path = "common/random_model.rs"]
+mod random_model;
 #[path = "reference/decoder.rs"]
 mod reference;
 
@@ -120,6 +122,39 @@ fn agreement(reference: &Reference, decoder: &Decoder, pool: &TaskPool, text: &s
         logits = reference.next(&mut past, token);
     }
     agreed
+}
+
+#[test]
+fn every_architecture_expects_what_the_float_reference_does() {
+    for (architecture, pre) in [("llama", "gpt-2"), ("qwen2", "qwen2")] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("random.gguf");
+        random_model::write(&path, architecture, pre);
+        let reference = Reference::load(&path);
+        let tokens: Vec<u32> = (0..40).map(|at| at * 37 % random_model::TOKENS as u32).collect();
+        for kernel in Kernel::available() {
+            let mut past = Past::default();
+            let decoder = Decoder::load(&path, *kernel, 1).unwrap();
+            let pool = TaskPool::new(1);
+            let mut sequence = decoder.sequence(tokens.len());
+            let (first, others) = tokens.split_at(20);
+            let mut expected = decoder.read_each(&pool, &mut sequence, first);
+            for token in others {
+                expected.push(decoder.write(&pool, &mut [&mut sequence], &[*token]).remove(0));
+            }
+            for (token, expected) in tokens.iter().zip(expected) {
+                let exact = reference.next(&mut past, *token);
+                let got = decoder.logits(&pool, &[expected]).remove(0);
+                let likeness = cosine(&exact, &got);
+                assert!(likeness > 0.995, "{architecture}, {kernel}, token {token}: {likeness}");
+            }
+        }
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 #[test]

@@ -95,7 +95,10 @@ fn check_opens_the_models() {
     };
     let qwen = metadata("general.architecture", "qwen3");
     for (file, told) in [
-        (gguf(std::slice::from_ref(&qwen), &[]), "unsupported model: architecture `qwen3`: only `llama`"),
+        (
+            gguf(std::slice::from_ref(&qwen), &[]),
+            "unsupported model: architecture `qwen3`: one of llama, qwen2",
+        ),
         (
             gguf(&[qwen], &[tensor(16)]),
             "unsupported model: tensor type 16 (`one of the IQ kinds`): one of F32",

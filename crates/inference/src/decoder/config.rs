@@ -1,9 +1,12 @@
-//! The shape of a Llama model, as its file states it.
+//! The shape of a model, as its file states it.
 
 use super::attention::MAX_DIMENSION;
 use crate::ModelError;
 use crate::gguf::Gguf;
 use crate::kernel::BLOCK;
+
+/// The families of models that are read.
+const ARCHITECTURES: [&str; 2] = ["llama", "qwen2"];
 
 pub(super) struct Config {
     pub layers: usize,
@@ -16,17 +19,20 @@ pub(super) struct Config {
     pub context: usize,
     /// Rotation per position of each pair of a head's dimensions, in radians.
     pub frequencies: Vec<f32>,
+    /// Whether the file has the two dimensions of a pair side by side.
+    pub pairs_adjoin: bool,
 }
 
 impl Config {
     pub fn read(file: &Gguf) -> Result<Self, ModelError> {
         let architecture = file.required_string("general.architecture")?;
-        if architecture != "llama" {
-            return Err(ModelError::unsupported(format!("architecture `{architecture}`: only `llama`")));
+        if !ARCHITECTURES.contains(&architecture) {
+            let known = ARCHITECTURES.join(", ");
+            return Err(ModelError::unsupported(format!("architecture `{architecture}`: one of {known}")));
         }
-        let number = |key: &str| Ok::<_, ModelError>(file.required_u32(&format!("llama.{key}"))? as usize);
-        let optional =
-            |key: &str| Ok::<_, ModelError>(file.u32(&format!("llama.{key}"))?.map(|value| value as usize));
+        let named = |key: &str| format!("{architecture}.{key}");
+        let number = |key: &str| Ok::<_, ModelError>(file.required_u32(&named(key))? as usize);
+        let optional = |key: &str| Ok::<_, ModelError>(file.u32(&named(key))?.map(|value| value as usize));
         let heads = number("attention.head_count")?;
         let hidden = number("embedding_length")?;
         let head_dimension = match optional("attention.key_length")? {
@@ -40,12 +46,13 @@ impl Config {
             heads,
             key_heads: optional("attention.head_count_kv")?.unwrap_or(heads),
             head_dimension,
-            epsilon: file.required_f32("llama.attention.layer_norm_rms_epsilon")?,
+            epsilon: file.required_f32(&named("attention.layer_norm_rms_epsilon"))?,
             context: number("context_length")?,
             frequencies: Vec::new(),
+            pairs_adjoin: architecture == "llama",
         };
         config.check(optional("rope.dimension_count")?)?;
-        Ok(Self { frequencies: frequencies(file, head_dimension)?, ..config })
+        Ok(Self { frequencies: frequencies(file, named, head_dimension)?, ..config })
     }
 
     fn check(&self, rotated: Option<usize>) -> Result<(), ModelError> {
@@ -77,10 +84,14 @@ impl Config {
 }
 
 /// Returns the frequencies: from the file's base, a linear scaling, and the divisors of files with Llama 3's scaling.
-fn frequencies(file: &Gguf, dimension: usize) -> Result<Vec<f32>, ModelError> {
-    let base = file.f32("llama.rope.freq_base")?.unwrap_or(10_000.0);
-    let scaling = match file.string("llama.rope.scaling.type")? {
-        Some("linear") => file.required_f32("llama.rope.scaling.factor")?,
+fn frequencies(
+    file: &Gguf,
+    named: impl Fn(&str) -> String,
+    dimension: usize,
+) -> Result<Vec<f32>, ModelError> {
+    let base = file.f32(&named("rope.freq_base"))?.unwrap_or(10_000.0);
+    let scaling = match file.string(&named("rope.scaling.type"))? {
+        Some("linear") => file.required_f32(&named("rope.scaling.factor"))?,
         None | Some("none") => 1.0,
         Some(other) => {
             return Err(ModelError::unsupported(format!("rope scaling `{other}`: `linear` or `none`")));

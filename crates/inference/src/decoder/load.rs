@@ -62,6 +62,7 @@ impl Packed for Weights {
         for layer in &self.layers {
             to.put(&layer.attention_norm)?;
             to.put(&layer.feed_forward_norm)?;
+            layer.biases.iter().try_for_each(|bias| to.put(bias))?;
             layer.matrices().into_iter().try_for_each(|matrix| matrix.write(to))?;
         }
         self.output.iter().try_for_each(|matrix| matrix.write(to))
@@ -83,6 +84,7 @@ impl Layer {
         Ok(Self {
             attention_norm: from.take()?,
             feed_forward_norm: from.take()?,
+            biases: [from.take()?, from.take()?, from.take()?],
             // In the order of `matrices`.
             query: BlockMatrix::read(from)?,
             key: BlockMatrix::read(from)?,
@@ -160,6 +162,11 @@ impl TensorReader<'_> {
             query: self.rotated(&name("attn_q"), queries, hidden)?,
             key: self.rotated(&name("attn_k"), keys, hidden)?,
             value: self.matrix(&name("attn_v"), keys, hidden)?,
+            biases: [
+                self.bias(&format!("blk.{index}.attn_q.bias"), queries, self.config.pairs_adjoin)?,
+                self.bias(&format!("blk.{index}.attn_k.bias"), keys, self.config.pairs_adjoin)?,
+                self.bias(&format!("blk.{index}.attn_v.bias"), keys, false)?,
+            ],
             attention_output: self.matrix(&name("attn_output"), hidden, queries)?,
             feed_forward_norm: self.vector(&name("ffn_norm"), hidden)?,
             gate: self.matrix(&name("ffn_gate"), inner, hidden)?,
@@ -176,6 +183,17 @@ impl TensorReader<'_> {
         Ok(values.into())
     }
 
+    /// Returns what is added to a product, in the order of its rows; empty if the file has none.
+    fn bias(self, name: &str, len: usize, reordered: bool) -> Result<Array<f32>, ModelError> {
+        if self.file.tensor(name).is_none() {
+            return Ok(Aligned::zeroed(0).into());
+        }
+        let stored = self.vector(name, len)?;
+        let source = |at| if reordered { rope::source_row(at, self.config.head_dimension) } else { at };
+        let ordered: Vec<f32> = (0..len).map(|at| stored[source(at)]).collect();
+        Ok(ordered.as_slice().into())
+    }
+
     fn matrix(self, name: &str, rows: usize, columns: usize) -> Result<BlockMatrix, ModelError> {
         self.load(self.file.required_tensor(name)?, rows, columns)
     }
@@ -188,6 +206,9 @@ impl TensorReader<'_> {
     /// Loads weights whose products are rotated by position: see `rope`.
     fn rotated(self, name: &str, rows: usize, columns: usize) -> Result<BlockMatrix, ModelError> {
         let tensor = self.file.required_tensor(name)?;
+        if !self.config.pairs_adjoin {
+            return self.load(tensor, rows, columns);
+        }
         check(tensor, rows, columns)?;
         let all = self.file.read_rows(tensor, 0..rows)?;
         let row_bytes = tensor.row_bytes();

@@ -5,7 +5,7 @@ use super::attention::{self, KeyValues};
 use super::{Decoder, Layer, Sequence, rope};
 use crate::blocks::BlockMatrix;
 use crate::elementwise;
-use crate::kernel::{self, Aligned, BLOCK, Pair, Session};
+use crate::kernel::{self, Aligned, BLOCK, Isa, Pair, Session};
 use crate::linear::{self, ByteRows, stride};
 use crate::rescale::{Epilogue, Out};
 use crate::task_pool::TaskPool;
@@ -129,6 +129,11 @@ impl PromptRows {
         self.product.rows(session, &self.bytes, &layer.query, Epilogue::Set, &mut self.context);
         self.product.rows(session, &self.bytes, &layer.key, Epilogue::Set, &mut self.keys);
         self.product.rows(session, &self.bytes, &layer.value, Epilogue::Set, &mut self.values);
+        for (values, bias) in
+            [&mut self.context, &mut self.keys, &mut self.values].into_iter().zip(&layer.biases)
+        {
+            add_bias(isa, values, bias);
+        }
         let rotate = |values: &mut [f32], heads: usize| {
             for (row, angles) in
                 values.chunks_exact_mut(heads * dimension).zip(self.angles.chunks_exact(dimension))
@@ -186,6 +191,13 @@ impl PromptRows {
             elementwise::rms_norm(session.isa(), values, weight, model.config.epsilon, &mut self.normal);
             self.bytes.set(session.isa(), row..row + 1, &self.normal, model.config.hidden, 1.0);
         }
+    }
+}
+
+/// Adds a bias to each row of products; none if it is empty.
+pub(super) fn add_bias(isa: Isa, rows: &mut [f32], bias: &[f32]) {
+    if !bias.is_empty() {
+        rows.chunks_exact_mut(bias.len()).for_each(|row| elementwise::add(isa, row, bias));
     }
 }
 

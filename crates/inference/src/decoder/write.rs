@@ -1,6 +1,7 @@
 //! Writes the next token of several sequences at once, so that each weight is fetched from memory once for all.
 
 use super::attention;
+use super::read::add_bias;
 use super::{Decoder, Layer, Sequence, rope};
 use crate::blocks::{BlockMatrix, BlockRows};
 use crate::elementwise;
@@ -64,7 +65,11 @@ impl<'a> Step<'a> {
         let (config, isa) = (&self.model.config, self.model.kernel.0);
         let dimension = config.head_dimension;
         self.normalize(&layer.attention_norm);
-        let [mut queries, mut keys, values] = self.products([&layer.query, &layer.key, &layer.value]);
+        let mut products = self.products([&layer.query, &layer.key, &layer.value]);
+        for (rows, bias) in products.iter_mut().zip(&layer.biases) {
+            rows.iter_mut().for_each(|row| add_bias(isa, row, bias));
+        }
+        let [mut queries, mut keys, values] = products;
         for (row, angles) in self.angles.iter().enumerate() {
             queries[row].chunks_exact_mut(dimension).for_each(|head| rope::rotate(isa, head, angles));
             keys[row].chunks_exact_mut(dimension).for_each(|head| rope::rotate(isa, head, angles));

@@ -11,6 +11,8 @@ pub enum Splitter {
     /// Like GPT-2, after every digit was split off.
     SmolLm,
     Llama3,
+    /// Like Llama 3, with every digit by itself.
+    Qwen2,
     /// For files that do not name one: GPT-2 after punctuation, then numbers in groups of three digits.
     Default,
 }
@@ -25,8 +27,9 @@ impl Splitter {
             Some("gpt-2") => Ok(Self::Gpt2),
             Some("smollm") => Ok(Self::SmolLm),
             Some("llama-bpe" | "llama3" | "llama-v3") => Ok(Self::Llama3),
+            Some("qwen2" | "deepseek-r1-qwen") => Ok(Self::Qwen2),
             Some(other) => Err(ModelError::unsupported(format!(
-                "`tokenizer.ggml.pre` is `{other}`: one of default, gpt-2, llama-bpe, smollm"
+                "`tokenizer.ggml.pre` is `{other}`: one of default, gpt-2, llama-bpe, qwen2, smollm"
             ))),
         }
     }
@@ -36,6 +39,7 @@ impl Splitter {
             Self::Gpt2 => &[gpt2],
             Self::SmolLm => &[single_digits, gpt2],
             Self::Llama3 => &[llama3],
+            Self::Qwen2 => &[qwen2],
             Self::Default => &[punctuation, gpt2, numbers, three_digits],
         };
         split_by(patterns, text, &mut take);
@@ -99,6 +103,15 @@ fn gpt2(text: &str) -> usize {
 /// `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*`
 /// `|\s*[\r\n]+|\s+(?!\S)|\s+`
 fn llama3(text: &str) -> usize {
+    with_numbers_of(3, text)
+}
+
+/// The same with `\p{N}` in place of `\p{N}{1,3}`.
+fn qwen2(text: &str) -> usize {
+    with_numbers_of(1, text)
+}
+
+fn with_numbers_of(digits: usize, text: &str) -> usize {
     if let Some(len) = contraction(text, |a, b| a.eq_ignore_ascii_case(b)) {
         return len;
     }
@@ -108,7 +121,7 @@ fn llama3(text: &str) -> usize {
     if first_class == Class::Number {
         return text
             .chars()
-            .take(3)
+            .take(digits)
             .take_while(|next| class(*next) == Class::Number)
             .map(char::len_utf8)
             .sum();
@@ -218,6 +231,11 @@ mod tests {
         );
         check(Splitter::Llama3, "a \n \n  b", &["a", " \n \n", " ", " b"]);
         check(Splitter::Llama3, "(né)", &["(né", ")"]);
+    }
+
+    #[test]
+    fn qwen2_takes_every_digit_apart() {
+        check(Splitter::Qwen2, "I'll pay 123!\n ok", &["I", "'ll", " pay", " ", "1", "2", "3", "!\n", " ok"]);
     }
 
     #[test]

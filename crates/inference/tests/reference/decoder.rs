@@ -13,6 +13,8 @@ pub struct Reference {
     epsilon: f32,
     /// Rotation per position of each pair of a head's dimensions, in radians.
     frequencies: Vec<f32>,
+    /// Whether the two dimensions of a pair are side by side.
+    pairs_adjoin: bool,
     embeddings: Vec<f32>,
     output: Option<Vec<f32>>,
     output_norm: Vec<f32>,
@@ -24,6 +26,8 @@ struct Layer {
     query: Vec<f32>,
     key: Vec<f32>,
     value: Vec<f32>,
+    /// Of query, key and value; empty if there are none.
+    biases: [Vec<f32>; 3],
     attention_output: Vec<f32>,
     feed_forward_norm: Vec<f32>,
     gate: Vec<f32>,
@@ -41,10 +45,11 @@ pub struct Past {
 impl Reference {
     pub fn load(path: &Path) -> Self {
         let file = Gguf::open(path).unwrap();
-        let number = |key: &str| file.required_u32(&format!("llama.{key}")).unwrap() as usize;
+        let architecture = file.required_string("general.architecture").unwrap();
+        let number = |key: &str| file.required_u32(&format!("{architecture}.{key}")).unwrap() as usize;
         let heads = number("attention.head_count");
         let head_dimension = number("embedding_length") / heads;
-        let base = file.required_f32("llama.rope.freq_base").unwrap();
+        let base = file.required_f32(&format!("{architecture}.rope.freq_base")).unwrap();
         let frequency = |pair: usize| base.powf(-2.0 * pair as f32 / head_dimension as f32);
         let tensor = |name: &str| {
             let tensor = file.required_tensor(name).unwrap();
@@ -53,12 +58,18 @@ impl Reference {
             values
         };
         let layer = |index: usize| {
+            let bias = |part: &str| {
+                let name = format!("blk.{index}.{part}.bias");
+                file.tensor(&name).map_or(Vec::new(), |_| tensor(&name))
+            };
+            let biases = ["attn_q", "attn_k", "attn_v"].map(bias);
             let tensor = |part: &str| tensor(&format!("blk.{index}.{part}.weight"));
             Layer {
                 attention_norm: tensor("attn_norm"),
                 query: tensor("attn_q"),
                 key: tensor("attn_k"),
                 value: tensor("attn_v"),
+                biases,
                 attention_output: tensor("attn_output"),
                 feed_forward_norm: tensor("ffn_norm"),
                 gate: tensor("ffn_gate"),
@@ -69,8 +80,9 @@ impl Reference {
         Self {
             key_heads: number("attention.head_count_kv"),
             head_dimension,
-            epsilon: file.required_f32("llama.attention.layer_norm_rms_epsilon").unwrap(),
+            epsilon: file.required_f32(&format!("{architecture}.attention.layer_norm_rms_epsilon")).unwrap(),
             frequencies: (0..head_dimension / 2).map(frequency).collect(),
+            pairs_adjoin: architecture == "llama",
             embeddings: tensor("token_embd.weight"),
             output: file.tensor("output.weight").map(|_| tensor("output.weight")),
             output_norm: tensor("output_norm.weight"),
@@ -87,9 +99,10 @@ impl Reference {
         for (index, layer) in self.layers.iter().enumerate() {
             let normal = self.normal(&hidden, &layer.attention_norm);
             let position = past.keys[index].len();
-            let query = self.rotated(product(&layer.query, &normal), position);
-            past.keys[index].push(self.rotated(product(&layer.key, &normal), position));
-            past.values[index].push(product(&layer.value, &normal));
+            let [query_bias, key_bias, value_bias] = &layer.biases;
+            let query = self.rotated(biased(&layer.query, &normal, query_bias), position);
+            past.keys[index].push(self.rotated(biased(&layer.key, &normal, key_bias), position));
+            past.values[index].push(biased(&layer.value, &normal, value_bias));
             let context = self.attend(&query, &past.keys[index], &past.values[index]);
             add(&mut hidden, &product(&layer.attention_output, &context));
 
@@ -112,11 +125,14 @@ impl Reference {
 
     fn rotated(&self, mut row: Vec<f32>, position: usize) -> Vec<f32> {
         for head in row.chunks_exact_mut(self.head_dimension) {
-            for (pair, frequency) in head.chunks_exact_mut(2).zip(&self.frequencies) {
+            for (pair, frequency) in self.frequencies.iter().enumerate() {
+                let half = self.frequencies.len();
+                let (first, second) =
+                    if self.pairs_adjoin { (2 * pair, 2 * pair + 1) } else { (pair, pair + half) };
                 let (sine, cosine) = (position as f32 * frequency).sin_cos();
-                let (x, y) = (pair[0], pair[1]);
-                pair[0] = x * cosine - y * sine;
-                pair[1] = x * sine + y * cosine;
+                let (x, y) = (head[first], head[second]);
+                head[first] = x * cosine - y * sine;
+                head[second] = x * sine + y * cosine;
             }
         }
         row
@@ -140,6 +156,12 @@ impl Reference {
         }
         context
     }
+}
+
+fn biased(matrix: &[f32], row: &[f32], bias: &[f32]) -> Vec<f32> {
+    let mut product = product(matrix, row);
+    product.iter_mut().zip(bias).for_each(|(value, bias)| *value += bias);
+    product
 }
 
 fn product(matrix: &[f32], row: &[f32]) -> Vec<f32> {
