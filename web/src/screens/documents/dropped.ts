@@ -12,12 +12,14 @@ export function droppedFiles(transfer: DataTransfer): Promise<Found[]> {
 /** Lets the user choose files, or a folder. */
 export function chooseFiles({ folder = false } = {}): Promise<Found[]> {
   const input = document.createElement('input');
-  Object.assign(input, { type: 'file', multiple: true, webkitdirectory: folder });
-  return new Promise((done) => {
+  Object.assign(input, { type: 'file', multiple: true, webkitdirectory: folder, hidden: true });
+  // Outside of the page, the browser may throw it away while the user chooses.
+  document.body.append(input);
+  return new Promise<Found[]>((done) => {
     input.onchange = () => done(chosenFiles(input.files));
     input.oncancel = () => done([]);
     input.click();
-  });
+  }).finally(() => input.remove());
 }
 
 /** Returns the chosen files of an input; those of a folder know their path. */
