@@ -163,7 +163,8 @@ impl Usage {
         }
     }
 
-    /// Writes what can be written: what is refused is refused by every later attempt too, and what is behind it would wait for ever.
+    /// Writes what can be written: what is refused is refused by every later attempt too, and what is behind it would wait
+    /// for ever.
     async fn write_each(&self, batch: &[WaitingCall]) -> Result<(), StoreError> {
         for one in batch.chunks(1) {
             match self.write_batch(one).await {

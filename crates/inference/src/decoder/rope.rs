@@ -1,8 +1,8 @@
 //! Rotary position embeddings: each pair of a head's dimensions is rotated by the position times its frequency.
 //!
 //! Files of Llama's family store the two dimensions of a pair side by side. Their weights of queries and keys are read so
-//! that the first dimensions of all pairs come before the second ones, as other files have them. This changes no product of the two, and lets sixteen pairs be
-//! rotated at once.
+//! that the first dimensions of all pairs come before the second ones, as other files have them. This changes no product
+//! of the two, and lets sixteen pairs be rotated at once.
 
 use crate::simd::{LANES, vectorized};
 

@@ -27,7 +27,7 @@ impl Splitter {
             Some("gpt-2") => Ok(Self::Gpt2),
             Some("smollm") => Ok(Self::SmolLm),
             Some("llama-bpe" | "llama3" | "llama-v3") => Ok(Self::Llama3),
-            Some("qwen2" | "deepseek-r1-qwen") => Ok(Self::Qwen2),
+            Some("qwen2") => Ok(Self::Qwen2),
             Some(other) => Err(ModelError::unsupported(format!(
                 "`tokenizer.ggml.pre` is `{other}`: one of default, gpt-2, llama-bpe, qwen2, smollm"
             ))),
